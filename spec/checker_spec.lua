@@ -1,15 +1,16 @@
---- [lua] The checker of the torture: a history that breaks a rule fails with that rule and no
--- other; one that is lawful, however odd, passes.
+--- [lua] The checker of the torture. A history that breaks a rule fails with that rule and no
+-- other; a lawful history, however odd, passes.
 --
 -- Histories are in spec/torture/histories, a file for each kind of lock. A case has its title at
--- the margin, and below that, indented, who does what, and what the checker finds:
+-- the margin. The lines below it are indented, with the steps of each process and the checker's
+-- findings:
 --
 --   a try finds nobody
 --       c1.1-1  2.00 invoked way=try; 2.01 created x-lock-0 100; 2.02 granted 100   -> lawful
 --
--- A step is a moment, an event and its fields (spec/torture/history.lua); FIELDS says which go
--- without their names, and which may be left out. The first case of a file has a whole history.
--- Each other one says what is otherwise than in that, or than in the case after the word `as`:
+-- A step is a moment, an event and its fields (spec/torture/history.lua). FIELDS has the fields
+-- that may be left out, or be given without a name. The first case of a file has a whole history.
+-- Each later case has its differences from that, or from the case after the word `as`:
 --
 --   c1.1-1  2.05 granted 100       this, instead of that event of the claim (of several, that of
 --                                  the moment), or as one more

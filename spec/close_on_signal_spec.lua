@@ -1,4 +1,4 @@
---- [lua luajit asan tsan] zklock.close_on_signal(): sessions are closed, then the signal has its
+--- [lua luajit asan tsan] zklock.close_on_signal() closes sessions, and then the signal has its
 -- usual effect. The server grants no session less than forty seconds here, and no test waits so
 -- long.
 
@@ -31,7 +31,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         return holder
     end
 
-    -- Without the close it would be had in forty seconds.
+    -- Without the close the lock would be free after forty seconds.
     local function is_free()
         rig.hold(rig.session(server.hosts):mutex(path))
     end
@@ -41,7 +41,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         holder:ends(status)
     end
 
-    it("ends the process as it does without", function()
+    it("the signal ends the process as it does without sessions", function()
         local holder = start[[
             assert(zklock.close_on_signal("TERM") == true)
             assert(zklock.close_on_signal("TERM", "HUP") == true)
@@ -50,14 +50,14 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         is_free()
     end)
 
-    it("ends it within a second though no server answers #slow", function()
+    it("the signal ends the process within a second though no server answers #slow", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local holder = start([[assert(zklock.close_on_signal("TERM"))]], nil, proxy.hosts)
         proxy:command("blackhole")
         rig.takes(0, 20, ends_by, holder, "TERM", 128 + TERM) -- on a busy machine
     end)
 
-    it("ends it also when a wait that is closed has it end by an error", function()
+    it("the signal ends the process also when an interrupted wait ends it by an error", function()
         local busy = rig.path()
         rig.hold(rig.session(server.hosts):mutex(busy))
         local holder = start(([[
@@ -71,7 +71,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         is_free()
     end)
 
-    it("raises its error where the interpreter has a handler", function()
+    it("the signal raises its error where the interpreter has a handler", function()
         local holder = start[[assert(zklock.close_on_signal("INT"))]]
         holder:signal("INT")
         local _, errors, status = holder:finish()
@@ -92,7 +92,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         hold()
     ]]
 
-    it("is given each time to the handler of luv that was there before", function()
+    it("each signal reaches the earlier handler of luv", function()
         local holder = program.start(server.hosts, [[
             local uv, hear, times = require "luv", nil, 0
             uv.new_signal():start("sigint", function() coroutine.wrap(hear)() end)
@@ -114,8 +114,8 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         is_free()
     end)
 
-    -- The interpreter's handler has the next Ctrl-C end the process.
-    it("closes them each time, also where the interpreter took its handler away", function()
+    -- The interpreter's handler lets the next Ctrl-C end the process.
+    it("each signal closes sessions, also where the interpreter took its handler away", function()
         local holder = program.start(server.hosts, AGAIN:format(path) .. [[
             say(pcall(zklock.sleep, 60) and "slept" or session:state())
             hold()
@@ -128,7 +128,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         is_free()
     end)
 
-    it("that is ignored stays so", function()
+    it("an ignored signal stays ignored", function()
         local holder = start([[
             assert(zklock.close_on_signal("HUP", "TERM"))
             os.execute("kill -HUP " .. io.open("/proc/self/stat"):read("*n"))
@@ -136,8 +136,8 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         ends_by(holder, "TERM", 128 + TERM)
     end)
 
-    it("ends a forked child, and not what its parent has", function()
-        if program.sanitizer == "tsan" then return end -- it runs no handler in such a child
+    it("a forked child ends by the signal, and its parent's sessions stay", function()
+        if program.sanitizer == "tsan" then return end -- no handler runs in such a child
         local library = program.library("system")
         local holder = start(([[
             local system = assert(package.loadlib(%q, "luaopen_system"))()
@@ -154,7 +154,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
 
     -- Process 1 of a container has no default action.
     if rig.shell("unshare --pid --fork echo yes 2>/dev/null") == "yes\n" then
-        it("ends the first process of a container", function()
+        it("the first process of a container ends by the signal", function()
             local holder = start([[assert(zklock.close_on_signal("TERM"))]],
                                  { prefix = "unshare --pid --fork" })
             rig.shell("pkill -TERM -P %d", holder.pid)
@@ -166,7 +166,7 @@ end)
 
 
 describe("close_on_signal #zklock.close_on_signal", function()
-    it("raises for what is no such signal", function()
+    it("another signal, or a number, raises", function()
         rig.blames("a signal must be HUP, INT, QUIT, TERM, USR1, USR2, not \"KILL\"", function()
             zklock.close_on_signal("KILL")
         end)

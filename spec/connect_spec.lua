@@ -1,4 +1,4 @@
---- [lua luajit asan tsan tls] connect(): what it opens, what it refuses, and in what time.
+--- [lua luajit asan tsan tls] connect(): its sessions, its refusals, and its time.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -12,7 +12,7 @@ local function foreign(...)
 end
 
 
---- What connect gives, when it gives no session: message, code, seconds.
+--- The message, code and seconds of a connect without a session.
 local function refused(address, options)
     local seconds, session, message, code = rig.timed(zklock.connect, address, options)
     if session then session:close() end
@@ -21,7 +21,7 @@ local function refused(address, options)
 end
 
 
--- The server refuses these credentials, at once; gives the message.
+-- Checks that the server refuses these credentials at once. Returns the message.
 local function is_unauthorised(address, auth)
     local message, code, seconds = refused(address, { auth = auth })
     assert.equal("auth", code)
@@ -30,7 +30,7 @@ local function is_unauthorised(address, auth)
 end
 
 
-describe("connect, with nobody there, #zklock.connect", function()
+describe("connect without a server #zklock.connect", function()
     after_each(rig.close_sessions)
 
     for name, row in pairs{
@@ -41,7 +41,7 @@ describe("connect, with nobody there, #zklock.connect", function()
         ["a name that does not resolve"] = { "no-such-host.invalid:2181" },
         ["a name much too long, and says why"] = { ("x"):rep(3000) .. ":2181", "[Nn]ame" },
     } do
-        it('gives "connection" in connect_timeout: ' .. name, function()
+        it('connect returns "connection" in connect_timeout for ' .. name, function()
             local message, code, seconds = refused(row[1], { connect_timeout = 0.3 })
             assert.equal("connection", code)
             assert.is_truthy(message:find(row[1], 1, true), message)
@@ -50,7 +50,7 @@ describe("connect, with nobody there, #zklock.connect", function()
         end)
     end
 
-    it("waits for a server that accepts and is silent no longer than that", function()
+    it("connect gives up in time on a server that accepts and is silent", function()
         local proxy = rig.proxy_for_test(hosts)
         proxy:command("blackhole")
         local _, code, seconds = refused(proxy.hosts, { connect_timeout = 0.3 })
@@ -58,7 +58,7 @@ describe("connect, with nobody there, #zklock.connect", function()
         assert.is_true(seconds < 10, seconds)
     end)
 
-    it("is connected when the server comes in time (PIT-03)", function()
+    it("connect returns a session when the server comes in time (PIT-03)", function()
         local proxy = rig.proxy_for_test(hosts)
         proxy:command("refuse")
         zklock.run(
@@ -80,7 +80,7 @@ describe("connect #zklock.connect", function()
         [longest .. "a century"] = { 3.2e9, 60 },
         [longest .. "the largest number"] = { 1e300, 60 },
     } do
-        it("gives a session that is connected, with an id and " .. name, function()
+        it("connect returns a connected session with an id and " .. name, function()
             local session = rig.session(hosts, { timeout = row[1], connect_timeout = 30 })
             assert.equal("connected", session:state())
             assert.is_truthy(session:id():find("^%x+$"))
@@ -95,14 +95,14 @@ describe("connect #zklock.connect", function()
         return chroot
     end
 
-    it("takes / for no chroot", function()
+    it("connect takes / for no chroot", function()
         local path = rig.path()
         local lease = rig.hold(rig.session(hosts .. "/"):mutex(path))
         assert.equal(1, #server:nodes(path))
         rig.released(lease)
     end)
 
-    it("works below a chroot, which the paths do not show", function()
+    it("a session below a chroot has paths without it", function()
         local chroot = make_chroot()
         local lock = rig.session(hosts .. chroot):mutex("/a/lock")
         local lease = rig.hold(lock)
@@ -116,13 +116,13 @@ describe("connect #zklock.connect", function()
         rig.hold(waiting)
     end)
 
-    it('gives "no_node" for a chroot that does not exist', function()
+    it('connect returns "no_node" for a chroot that does not exist', function()
         local message = rig.is_refused("no_node", "chroot does not exist",
                                        zklock.connect(hosts .. "/no/such/chroot"))
         assert.is_truthy(message:find("/no/such/chroot", 1, true), message)
     end)
 
-    it('lets an acquire give "no_node", and says why, when the chroot was deleted since', function()
+    it('an acquire below a deleted chroot returns "no_node" with the reason', function()
         local chroot = make_chroot()
         local session = rig.session(hosts .. chroot)
         local gate, rwlock = session:semaphore("/gate", 2), session:rwlock("/rwlock")
@@ -137,13 +137,13 @@ describe("connect #zklock.connect", function()
         rig.used(session:mutex("/a/lock"))
     end)
 
-    it('gives "auth" for a scheme that the server does not know', function()
+    it('connect returns "auth" for a scheme that the server does not know', function()
         for _ = 1, 60 do
             is_unauthorised(hosts, "nosuch:thing")
         end
     end)
 
-    it('gives "auth" although the server has refused before it is asked', function()
+    it('connect returns "auth" although the server has refused before the question', function()
         local open = core.session
         finally(function() core.session = open end)
         core.session = function(options)
@@ -154,7 +154,7 @@ describe("connect #zklock.connect", function()
         is_unauthorised(hosts, "nosuch:thing")
     end)
 
-    it("keeps credentials out of messages and tostring", function()
+    it("messages and tostring contain no credentials", function()
         local session = rig.session(hosts, { auth = "digest:ann:secret" })
         local message = refused(hosts .. "/no", { auth = "digest:ann:secret" })
         assert.is_nil(message:find("secret", 1, true))
@@ -166,14 +166,14 @@ end)
 describe("credentials #zklock.connect", function()
     local ann, chroot
     setup(function()
-        -- The chroot is empty now and then: a container would be removed in its time.
+        -- The chroot is empty now and then, and a container would be removed.
         ann = rig.session(hosts, { auth = "digest:ann:a", acl = "creator", parents = "persistent" })
         chroot = ("/ann-%d"):format(rig.pid)
         rig.used(ann:mutex(chroot .. "/lock"))
     end)
     after_each(rig.close_sessions)
 
-    it('that the chroot refuses, or that are missing, give "auth"', function()
+    it('wrong or missing credentials for the chroot return "auth"', function()
         for _, auth in ipairs{ "digest:bob:b", "digest:ann:b" } do
             local message = is_unauthorised(hosts .. chroot, auth)
             assert.is_truthy(message:find("not authorised", 1, true), message)
@@ -181,8 +181,8 @@ describe("credentials #zklock.connect", function()
         is_unauthorised(hosts .. chroot)
     end)
 
-    -- libzookeeper takes none between two attempts to connect, and tells of them once.
-    it("are given behind servers that are down, and at once", function()
+    -- libzookeeper takes no credentials between two attempts to connect, and reports them once.
+    it("credentials are given behind servers that are down, and at once", function()
         for _ = 1, 20 do
             local several = "127.0.0.1:1,127.0.0.1:2," .. hosts .. chroot
             local session = rig.session(several, { auth = "digest:ann:a", acl = "creator" })
@@ -193,7 +193,7 @@ describe("credentials #zklock.connect", function()
     end)
 
     for _, fault in ipairs{ "drop-request", "cut-after", "drop-reply" } do
-        it(("are given again when the connection is lost meanwhile (%s)"):format(fault), function()
+        it(("credentials are given again after a lost connection (%s)"):format(fault), function()
             local proxy = rig.proxy_for_test(hosts)
             proxy:command("%s auth 1", fault)
             local session = rig.session(proxy.hosts .. chroot, { auth = "digest:ann:a" })
@@ -204,7 +204,7 @@ describe("credentials #zklock.connect", function()
         end)
     end
 
-    it("are given to the session that is opened after an expiry #slow", function()
+    it("credentials are given to the session that is opened after an expiry #slow", function()
         local proxy = rig.proxy_for_test(hosts)
         local several = "127.0.0.1:1,127.0.0.1:2," .. proxy.hosts .. chroot
         local session = rig.session(several, { auth = "digest:ann:a", acl = "creator",
@@ -225,14 +225,15 @@ describe("credentials #zklock.connect", function()
         end
     end)
 
-    it("that are right open the chroot, every time", function()
+    it("right credentials open the chroot, every time", function()
         for _ = 1, 100 do
             local each = assert(zklock.connect(hosts .. chroot, { auth = "digest:ann:a" }))
             each:close()
         end
     end)
 
-    it('that a lock refuses give "auth" from every call, at once, and leave nothing', function()
+    it('credentials that a lock refuses return "auth" from every call, at once, and leave nothing',
+       function()
         local bob = rig.session(hosts, { auth = "digest:bob:b" })
         local lock = bob:mutex(chroot .. "/lock")
         for _, timeout in ipairs{ 0, 60 } do
@@ -244,12 +245,12 @@ describe("credentials #zklock.connect", function()
         assert.equal("connected", bob:state())
     end)
 
-    it('that a new lock\'s parents refuse give "auth"', function()
+    it('credentials that the parents of a new lock refuse return "auth"', function()
         local bob = rig.session(hosts, { auth = "digest:bob:b" })
         assert.equal("auth", (rig.code_of(bob:mutex(chroot .. "/new/lock"))))
     end)
 
-    it('acl = "read" lets others look and not touch', function()
+    it('acl = "read" lets other sessions look and not touch', function()
         local path = ("/read-%d"):format(rig.pid)
         local owner = rig.session(hosts, { auth = "digest:ann:a", acl = "read" })
         local lease = rig.hold(owner:mutex(path))
@@ -259,7 +260,7 @@ describe("credentials #zklock.connect", function()
         assert.equal("held", lease:state())
     end)
 
-    it("a node that was protected later refuses too", function()
+    it("a node that was protected later refuses, too", function()
         local path = ("/protected-%d"):format(rig.pid)
         foreign("create %s '' protect %s", path, path)
         local lock = rig.session(hosts):mutex(path)
@@ -281,14 +282,14 @@ describe("a path that cannot hold a lock #session:mutex", function()
 
     for name, below in pairs{ ["it is an ephemeral node itself"] = "",
                               ["it is below an ephemeral node"] = "/a/b" } do
-        it(('gives "conflict": %s (BUG-10)'):format(name), function()
+        it(('an acquire returns "conflict" if %s (BUG-10)'):format(name), function()
             rig.is_refused("conflict", path, session:mutex(path .. below):acquire(20))
         end)
     end
 end)
 
 
--- A server that enforces quotas answers with a code that libzookeeper 3.8.0 has no words for.
+-- A server that enforces quotas answers with a code for which libzookeeper 3.8.0 has no words.
 describe("a hard quota of the path #session:mutex", function()
     local quoted, session
     local refusal = "the server refuses: a hard quota of the path is exceeded (-125)"
@@ -306,7 +307,7 @@ describe("a hard quota of the path #session:mutex", function()
         quoted:stop()
     end)
 
-    it('lets an acquire give "unsupported", and says that it is a quota', function()
+    it('an acquire over the quota returns "unsupported" with the reason', function()
         local lease = rig.hold(session:mutex("/quota/lock")) -- the third node
         local lock = rig.session(quoted.hosts):mutex("/quota/lock")
         rig.is_refused("unsupported", refusal, lock:acquire(20))
@@ -314,7 +315,7 @@ describe("a hard quota of the path #session:mutex", function()
         rig.used(lock)
     end)
 
-    it("lets a guard give the same, and which write it was", function()
+    it('a guard over the quota returns "unsupported" with its write', function()
         local lease = rig.hold(session:mutex("/quota/lock"))
         rig.is_refused("unsupported", 'write 1, create "/quota/more": ' .. refusal,
                        lease:guard{ { "create", "/quota/more", "" } })

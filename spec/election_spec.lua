@@ -1,4 +1,4 @@
---- [lua luajit asan tsan worlds] Elections: who leads, how often, and who hears of it.
+--- [lua luajit asan tsan worlds] Elections: leaders, their terms, and news of them.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -17,7 +17,7 @@ before_each(function() begin(rig.shared()) end)
 after_each(rig.close_sessions)
 
 
--- The same on a server in memory, which can end sessions; that.
+-- Begins on a server in memory, which can end sessions. Returns the server.
 local function begin_in_memory()
     begin(rig.memory "election")
     return server.memory
@@ -44,14 +44,14 @@ local function leads(who)
     wait_for("a leader", function() return who.leads end)
 end
 
--- A candidate of a, which leads.
+-- A candidate of session a that leads.
 local function leader()
     local one = candidate(a, "one")
     leads(one)
     return one
 end
 
--- A leader, and a candidate of b in line behind it.
+-- A leader, and a candidate of session b in line behind it.
 local function leader_and_next()
     local one, two = leader(), candidate(b, "two")
     server:wait_for_nodes(path, 2)
@@ -66,7 +66,7 @@ local function ended(...)
     end
 end
 
--- What on_change tells, as a list of "identity data"; and stop().
+-- The list of on_change's news as "identity data", and stop().
 local function news_of(session)
     local news = {}
     local stop = assert(session:election(path):on_change(function(identity, data, token)
@@ -77,7 +77,8 @@ end
 
 
 describe("an election #session:election #election:lead", function()
-    it("has one leader, and then the next; one that returns nothing stands at the end", function()
+    it("an election has one leader at a time, and a leader that returns nothing queues again",
+       function()
         zklock.run(function()
             local one, two = leader_and_next()
             assert.is_false(two.leads)
@@ -94,7 +95,7 @@ describe("an election #session:election #election:lead", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("gives the lead up and passes an error on unchanged", function()
+    it("an error ends the lead, and passes on unchanged", function()
         local problem = {}
         local ok, raised = pcall(function()
             a:election(path):lead(function() error(problem, 0) end)
@@ -104,7 +105,8 @@ describe("an election #session:election #election:lead", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("contends again after a lead that was lost, and says so of the last one", function()
+    it("a candidate contends again after a lost lead, and returns lost for the last lead",
+       function()
         local terms = 0
         local function lose(lease)
             rig.delete_node(server, path)
@@ -120,7 +122,7 @@ describe("an election #session:election #election:lead", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("contends again after an expiry, also of one that waits", function()
+    it("candidates contend again after an expiry, leading or waiting", function()
         local memory = begin_in_memory()
         zklock.run(function()
             local one, two = leader_and_next()
@@ -136,7 +138,7 @@ describe("an election #session:election #election:lead", function()
         end)
     end)
 
-    it("ends with a session that is closed, and with one that does not reopen", function()
+    it("a candidate ends when its session is closed, or ends without reopen", function()
         local memory = begin_in_memory()
         zklock.run(function()
             local last = rig.session(server.hosts, { reopen = false })
@@ -152,7 +154,7 @@ describe("an election #session:election #election:lead", function()
         end)
     end)
 
-    it("says who leads #election:leader", function()
+    it("leader() tells the leader #election:leader", function()
         local election = b:election(path)
         rig.is_refused("no_node", "nobody leads", election:leader())
         assert.is_true(a:election(path, { data = "host:1" }):lead(function(lease)
@@ -161,7 +163,7 @@ describe("an election #session:election #election:lead", function()
         end))
     end)
 
-    it("ends the lead of one that hangs by max_hold, which lease:expire moves", function()
+    it("max_hold, moved by lease:expire, ends the lead of a leader that hangs", function()
         zklock.run(function()
             local one, lost = { ends = false }, nil
             coroutine.wrap(function()
@@ -190,7 +192,7 @@ describe("an election #session:election #election:lead", function()
         rig.blames("max_hold", function() a:election(path, { max_hold = 0 }) end)
     end)
 
-    it("refuses a candidate that leads already", function()
+    it("a candidate that leads already is refused", function()
         local election = a:election(path)
         election:lead(function()
             rig.is_refused("would_deadlock", nil, election:lead(print))
@@ -198,7 +200,7 @@ describe("an election #session:election #election:lead", function()
         end)
     end)
 
-    it("is a mutex to others, and says whom it waits for", function()
+    it("an election is a mutex to other contenders, and leader() tells its holder", function()
         zklock.run(function()
             local lease = rig.hold(b:mutex(path, { data = "by hand" }))
             local one = candidate(a)
@@ -213,7 +215,7 @@ end)
 
 
 describe("on_change #election:on_change", function()
-    it("tells who leads at first, and after each change #slow", function()
+    it("on_change tells the first leader, and each change #slow", function()
         zklock.run(function()
             local news, stop = news_of(b)
             hears(news, "nil")
@@ -227,12 +229,12 @@ describe("on_change #election:on_change", function()
             hears(news, "nil", 4)
             stop()
             ended(candidate(a))
-            zklock.sleep(0.7) -- longer than it asks again
+            zklock.sleep(0.7) -- longer than the next question
             assert.same({ "nil", "a one", "b two", "nil" }, news)
         end)
     end)
 
-    it("goes on over an expiry, and counts errors", function()
+    it("on_change goes on over an expiry, and its errors are counted", function()
         local memory = begin_in_memory()
         zklock.run(function()
             local one, heard = leader(), 0
@@ -248,7 +250,7 @@ describe("on_change #election:on_change", function()
         end)
     end)
 
-    it("may be stopped by its own function, and ends with the session", function()
+    it("on_change may be stopped by its own function, and ends with the session", function()
         zklock.run(function()
             local count, stop = 0, nil
             stop = assert(a:election(path):on_change(function()
@@ -280,7 +282,8 @@ describe("on_change #election:on_change", function()
         end)
     end
 
-    it("tells an expiry at the last if the session does not reopen, and begins no more", function()
+    it("on_change tells the expiry of a session without reopen last, and is refused after",
+       function()
         for _, led in ipairs{ false, true } do ends_with_an_expiry(led) end
     end)
 end)

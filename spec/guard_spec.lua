@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds older] Guarded writes: what is written in ZooKeeper happens
--- only while the lease's node exists. Promise 3 of DESIGN; DEMO-17, BUG-07.
+--- [lua luajit asan tsan memory worlds older] Guarded writes happen in ZooKeeper only while the
+-- lease's node exists. Promise 3 of DESIGN; DEMO-17, BUG-07.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -27,7 +27,7 @@ describe("a guard #lease:guard", function()
         lease = hold(session)
     end)
 
-    it("writes, and gives the new versions", function()
+    it("a guard writes, and returns the new versions", function()
         assert.same({ true, { 1 } }, { lease:guard{ { "set", store, "9", 0 } } })
         assert.same({ true, { 2, 0, false, false } }, { lease:guard{
             { "set", store, "8" },
@@ -40,14 +40,14 @@ describe("a guard #lease:guard", function()
         assert.equal("held", lease:state())
     end)
 
-    it("keeps data as it is: empty, with NUL, long", function()
+    it("a guard keeps data with NUL, long data and empty data", function()
         for _, data in ipairs{ "", "a\0b\0", ("x"):rep(500000) } do
             assert.is_true(lease:guard{ { "set", store, data } })
             assert.equal(data, (session:get(store)))
         end
     end)
 
-    it("writes all or nothing, and says which write was refused", function()
+    it("a guard writes all or nothing, and names the refused write", function()
         refused("conflict", 'write 2, set "' .. store .. '": bad version', lease:guard{
             { "create", store .. "/order", "" }, { "set", store, "9", 7 } })
         refused("no_node", nil, session:get(store .. "/order"))
@@ -61,19 +61,19 @@ describe("a guard #lease:guard", function()
             for _, write in ipairs(writes) do refused(code, nil, lease:guard{ write }) end
         end
         assert.is_true(lease:guard{ { "create", store .. "/order", "" } })
-        refused("conflict", nil, lease:guard{ { "delete", store } }) -- it has a child
+        refused("conflict", nil, lease:guard{ { "delete", store } }) -- because of its child
         assert.same({ "10", 0 }, { session:get(store) })
         assert.equal("held", lease:state())
     end)
 
-    it("of a stale holder gives lost, and nothing was written", function()
+    it("a stale holder's guard returns lost, and writes nothing", function()
         rig.delete_node(server, path)
         refused("lost", nil, lease:guard{ { "set", store, "0" } })
         assert.same({ "10", 0 }, { session:get(store) })
         assert.equal("lost", lease:state())
     end)
 
-    it("of a released lease gives released", function()
+    it("a released lease's guard returns released", function()
         local again = hold(session)
         lease:release()
         refused("released", nil, lease:guard{ { "set", store, "0" } })
@@ -83,7 +83,7 @@ describe("a guard #lease:guard", function()
         assert.same({ "1", 1 }, { session:get(store) })
     end)
 
-    it("follows a writer that becomes a reader #server", function()
+    it("a guard follows a writer that becomes a reader #server", function()
         local far, proxy = rig.behind_proxy(server.hosts)
         local writer = rig.hold(far:rwlock(rig.path()):write())
         proxy:command("delay 100")
@@ -97,7 +97,7 @@ describe("a guard #lease:guard", function()
         assert.equal("held", writer:state())
     end)
 
-    it("keeps a stock that many sell from", function()
+    it("many sellers with guards keep the stock right", function()
         local sellers, sold = { session, rig.session(server.hosts) }, 0
         server:foreign("set %s 20", store)
         rig.run(4, function(n)
@@ -128,7 +128,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
 
     local function stock() return (rig.session(server.hosts):get(store)) end
 
-    it("waits for the connection, and writes once", function()
+    it("a guard waits for the connection, and writes once", function()
         proxy:break_off(session)
         zklock.run(function()
             assert.same({ true, { 1 } }, { lease:guard{ { "set", store, "9" }, timeout = 20 } })
@@ -136,7 +136,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
         assert.same({ "9", 1 }, { session:get(store) })
     end)
 
-    it("gives timeout if it was not sent: nothing is written", function()
+    it("a guard that was not sent in time returns timeout, and writes nothing", function()
         proxy:break_off(session)
         refused("timeout", nil, lease:guard{ { "set", store, "9" }, timeout = 0.1 })
         proxy:command("accept")
@@ -145,23 +145,23 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
     end)
 
     for fault, expected in pairs{ ["drop-request"] = "10", ["drop-reply"] = "9" } do
-        it("is not sent again when its answer is lost (" .. fault .. ")", function()
+        it("a guard without an answer is not sent again (" .. fault .. ")", function()
             proxy:command("%s multi 1", fault)
             refused("unknown", "connection loss",
                     lease:guard{ { "set", store, "9" }, timeout = 20 })
-            assert.is_true(lease:check(20)) -- a write behind it would be there now
+            assert.is_true(lease:check(20)) -- a later write would be there now
             assert.equal(expected, stock())
         end)
     end
 
-    it("gives unknown when the answer does not come in time", function()
+    it("a guard without an answer in time returns unknown", function()
         proxy:command("hold multi 1")
         refused("unknown", "it may have been carried out",
                 lease:guard{ { "set", store, "9" }, timeout = 0.2 })
         proxy:command("flow")
     end)
 
-    it("gives lost when the session expires before it is sent #slow", function()
+    it("a guard that was not sent before the expiry returns lost #slow", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         local held = assert(short:mutex(path .. "-short"):acquire(20))
         proxy:break_off(short)
@@ -170,11 +170,11 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
         assert.equal("10", stock())
     end)
 
-    for what, stop in pairs{
+    for stopped, stop in pairs{
         close = function() session:close() end,
         interrupt = function(writer) assert.equal(1, session:interrupt(writer)) end,
     } do
-        it("ends by " .. what .. ": what was sent is unknown #slow", function()
+        it("a guard that was sent returns unknown after " .. stopped .. " #slow", function()
             local writer
             proxy:command("hold multi 1")
             zklock.run(function()
@@ -187,7 +187,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
         end)
     end
 
-    it("ends by close: what was not sent is closed #slow", function()
+    it("a guard that was not sent returns closed after close #slow", function()
         proxy:break_off(session)
         zklock.run(function()
             refused("closed", nil, lease:guard{ { "set", store, "9" }, timeout = 20 })
@@ -195,7 +195,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
         refused("released", nil, lease:guard{ { "set", store, "9" } })
     end)
 
-    it("costs one request", function()
+    it("a guard costs one request", function()
         assert(lease:guard{ { "set", store, "9" } })
         local before = proxy:counts()
         assert(lease:guard{ { "set", store, "9" }, { "check", store } })
@@ -206,7 +206,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
 end)
 
 
-describe("what a guard takes #lease:guard", function()
+describe("the arguments of a guard #lease:guard", function()
     local lease
 
     before_each(function() lease = hold(rig.session(server.hosts)) end)
@@ -215,7 +215,7 @@ describe("what a guard takes #lease:guard", function()
         rig.blames(text, function() lease:guard(writes) end)
     end
 
-    it("is a list of writes of four kinds", function()
+    it("a guard takes a list of writes of four kinds", function()
         raises("a list of one write or more", nil)
         for _, none in ipairs{ "set", {}, { timeout = 1 } } do
             raises("a list of one write or more", none)
@@ -227,7 +227,7 @@ describe("what a guard takes #lease:guard", function()
         raises("timeout must be seconds", { { "check", "/a" }, timeout = -1 })
     end)
 
-    it("has nothing that is not known, and no bad path, data or version", function()
+    it("an unknown field, or a bad path, data or version raises", function()
         raises('{ "set", path, data [, version] }', { { "set", "/a", "b", 1, 2 } })
         raises('{ "create", path, data }', { { "create", "/a", "b", 1 } })
         raises("unknown field \"ephemeral\"", { { "create", "/a", "b", ephemeral = true } })
@@ -239,7 +239,7 @@ describe("what a guard takes #lease:guard", function()
         raises("a whole number from 0, not 1.5", { { "delete", "/a", 1.5 } })
     end)
 
-    it("is no more than a packet may have", function()
+    it("a guard larger than a packet raises", function()
         raises("at most 524288 bytes at once, not", { { "set", store, ("x"):rep(524288) } })
         assert.is_true(lease:guard{ { "set", store, ("x"):rep(500 * 1024) } })
     end)
@@ -247,7 +247,7 @@ end)
 
 
 describe("session:get #session:get", function()
-    it("gives a node's data and version", function()
+    it("get returns a node's data and version", function()
         local session = rig.session(server.hosts)
         assert.same({ "10", 0 }, { session:get(store) })
         assert.equal("", (session:get("/")))
@@ -256,14 +256,14 @@ describe("session:get #session:get", function()
         refused("closed", nil, session:get(store))
     end)
 
-    it("asks again when the answer is lost #server", function()
+    it("get asks again when the answer is lost #server", function()
         local session, proxy = rig.behind_proxy(server.hosts)
         proxy:command("drop-reply getData 1")
         assert.equal("10", (session:get(store, 20)))
         assert.equal(1, session:stats().reconnects)
     end)
 
-    it("says when an ACL refuses #server", function()
+    it("get and guard return auth when an ACL refuses #server", function()
         local owner = rig.session(server.hosts, { auth = "digest:one:pw", acl = "creator" })
         local lease = assert(owner:mutex(path):acquire(20))
         assert.is_true(lease:guard{ { "create", store .. "/private", "x" } })

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory older] The collector gives up what nobody refers to any more
--- (REQ-02, PIT-13).
+--- [lua luajit asan tsan memory older] The collector gives up unreferenced objects (REQ-02,
+-- PIT-13).
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -15,7 +15,8 @@ local function collect_until(what, condition)
 end
 
 
---- Callbacks of both kinds, which refer to `it`: what stops each, and the set of those that live.
+--- Registers callbacks of both kinds, which refer to `it`. Returns their stops, and the set of live
+-- callbacks.
 local function listen(lease, it)
     local stops, alive = {}, setmetatable({}, { __mode = "k" })
     for i, name in ipairs{ "on_lost", "on_revoke" } do
@@ -43,7 +44,7 @@ describe("the collector #lease:release", function()
         end)
     end
 
-    it("releases a lease that was dropped, and a thousand of them", function()
+    it("the collector releases a thousand dropped leases", function()
         local lock = session:mutex(path)
         for n = 1, 1000 do assert(lock:acquire{ timeout = 5, owner = "me" }, n) end
         nothing_held()
@@ -51,7 +52,7 @@ describe("the collector #lease:release", function()
         rig.hold(rig.session(server.hosts):mutex(path))
     end)
 
-    it("leaves alone a lease that has another handle, or that a variable has", function()
+    it("the collector spares a lease with another handle, or in a variable", function()
         local lock = session:mutex(path)
         local lease = assert(lock:acquire(20))
         for _ = 1, 10 do assert(lock:acquire(20)) end
@@ -61,7 +62,7 @@ describe("the collector #lease:release", function()
         assert.is_true(lease:check(20))
     end)
 
-    it("leaves alone a session that only a lease refers to", function()
+    it("the collector spares a session to which only a lease refers", function()
         local lease
         do
             local own = assert(zklock.connect(server.hosts, { timeout = 20 }))
@@ -72,7 +73,7 @@ describe("the collector #lease:release", function()
         assert.is_true(lease.session:close())
     end)
 
-    it("releases a lease whose callbacks refer to it, and nobody stopped, though stop is kept",
+    it("the collector releases a lease whose own callbacks refer to it, though stop is kept",
        function()
         local stops, alive
         do
@@ -84,7 +85,8 @@ describe("the collector #lease:release", function()
         for _, stop in ipairs(stops) do stop() end
     end)
 
-    it("takes a callback that was stopped, while the lease is held and stop is kept", function()
+    it("the collector takes a stopped callback, while the lease is held and stop is kept",
+       function()
         local lease = assert(session:mutex(path):acquire(20))
         local stops, alive = listen(lease, {})
         for _, stop in ipairs(stops) do stop() end
@@ -93,7 +95,7 @@ describe("the collector #lease:release", function()
         assert.is_true(lease:check(20))
     end)
 
-    it("ends a wait whose coroutine was dropped", function()
+    it("the collector ends a wait whose coroutine was dropped", function()
         local holder = rig.held_by_another(server, path)
         zklock.driver{ wait = function(_, request)
             request:on_done(function() error("nobody is there") end)
@@ -109,9 +111,9 @@ describe("the collector #lease:release", function()
         assert.equal("held", holder:state())
     end)
 
-    it("ends a join whose coroutine was dropped, and no node is left", function()
+    it("the collector ends a join whose coroutine was dropped, and no node is left", function()
         local count
-        local joined = {} -- those that were answered before they waited
+        local joined = {} -- answered before they waited
         assert(rig.session(server.hosts):members(path, function(list) count = #list end))
         zklock.driver{ wait = function() coroutine.yield() end }
         for i = 1, 10 do
@@ -128,7 +130,7 @@ describe("the collector #lease:release", function()
         assert.equal(0, session:stats().callback_errors)
     end)
 
-    it("closes a session that was dropped, with all that it held #server", function()
+    it("the collector closes a dropped session, with all its leases #server", function()
         local id
         do
             local own = assert(zklock.connect(server.hosts, { timeout = 20 }))
@@ -142,7 +144,7 @@ describe("the collector #lease:release", function()
         end)
     end)
 
-    it("may take everything at once, at any time", function()
+    it("the collector may take everything at once, at any time", function()
         for _ = 1, 20 do
             local own = assert(zklock.connect(server.hosts, { timeout = 20 }))
             local lock = own:mutex(path .. "/" .. tostring(own:id()))
@@ -154,7 +156,7 @@ describe("the collector #lease:release", function()
         collect_until("all gone", function() return #server:nodes(path) == 0 end)
     end)
 
-    it("runs while others wait, and takes nothing from them", function()
+    it("the collector runs while waits go on, and takes nothing from them", function()
         local lock, order, expected = session:mutex(path), {}, {}
         rig.run(50, function(n)
             expected[n] = n

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan worlds] max_waiters: an acquire does not wait behind many. max_hold: a
--- grant ends by itself.
+--- [lua luajit asan tsan worlds] max_waiters refuses to wait behind many; max_hold ends a grant by
+-- itself.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -8,7 +8,7 @@ local server, path, a, b
 local hold, wait_for = rig.hold, rig.wait_for
 
 
--- The owner "late" does not put up with so many ahead, and is busy; gives the message.
+-- Checks that the owner "late" is busy behind so many waiters. Returns the message.
 local function busy(lock, max_waiters)
     local wish = { owner = "late", max_waiters = max_waiters }
     return rig.is_refused("busy", nil, lock:acquire(wish))
@@ -19,7 +19,7 @@ after_each(rig.close_sessions)
 
 
 describe("max_waiters #session:mutex", function()
-    it("is busy at once when so many wait, and leaves no node", function()
+    it("an acquire behind max_waiters is busy at once, and leaves no node", function()
         local holder, other = hold(a:mutex(path)), b:mutex(path)
         rig.line_up({ other, other }, function()
             assert.matches("^busy: " .. path:gsub("%p", "%%%0"), busy(a:mutex(path), 2))
@@ -28,13 +28,13 @@ describe("max_waiters #session:mutex", function()
         end)
     end)
 
-    it("waits where fewer wait: the holder is not counted", function()
+    it("an acquire waits behind fewer waiters, and the holder does not count", function()
         local holder = hold(a:mutex(path))
         local wishes = { b:mutex(path), { a:mutex(path), max_waiters = 2 } }
         assert.same({ 1, 2 }, rig.line_up(wishes, function() assert(holder:release()) end))
     end)
 
-    it("lets two wait of ten that come at once, also where nobody was before", function()
+    it("two of ten acquires at once may wait, also on a new path", function()
         for _, order in ipairs{ "fifo", "turns", "none" } do
             local lock, granted, refused = a:mutex(path .. order, { order = order }), 0, 0
             rig.run(10, function(n)
@@ -49,7 +49,7 @@ describe("max_waiters #session:mutex", function()
         end
     end)
 
-    it("takes a free lock, and lets its owner enter again", function()
+    it("max_waiters takes a free lock, and lets its owner enter again", function()
         local lock = a:mutex(path)
         local first = assert(lock:acquire{ max_waiters = 1 })
         assert(lock:acquire{ max_waiters = 1 }):release()
@@ -57,7 +57,7 @@ describe("max_waiters #session:mutex", function()
     end)
 
     for order, count in pairs{ fifo = 2, none = 1 } do
-        it("asks no server where so many of the session wait: " .. order, function()
+        it("an acquire behind max_waiters of its session costs no request: " .. order, function()
             local lock = a:mutex(path, { order = order })
             local holder, wishes = hold(lock), {}
             for n = 1, count do wishes[n] = lock end
@@ -70,7 +70,7 @@ describe("max_waiters #session:mutex", function()
         end)
     end
 
-    it("counts own waiters and others' nodes in turns, without a request", function()
+    it("own waiters and the nodes of other sessions count in turns, without a request", function()
         local lock = a:mutex(path, { order = "turns" })
         local holder = hold(lock)
         rig.line_up({ lock, b:mutex(path) }, function()
@@ -82,7 +82,7 @@ describe("max_waiters #session:mutex", function()
         end)
     end)
 
-    it("counts readers that hold as holders, and permits that are held", function()
+    it("readers that hold count as one holder, and held permits, too", function()
         local rw, other = a:rwlock(path), b:rwlock(path)
         local gate = a:semaphore(path .. "-gate", 2)
         local readers = { hold(rw:read()), hold(other:read()) }
@@ -97,7 +97,7 @@ describe("max_waiters #session:mutex", function()
         end)
     end)
 
-    it("ends a multi-lock when so many wait for one of its parts", function()
+    it("a multi-lock is busy when max_waiters wait for one of its parts", function()
         local holder = hold(a:mutex(path))
         rig.line_up({ a:mutex(path) }, function()
             busy(b:multi{ b:mutex(path .. "-free"), b:mutex(path) }, 1)
@@ -112,7 +112,7 @@ end)
 describe("max_hold #session:mutex", function()
     local function ends(lease) rig.becomes(lease, "lost") end
 
-    it("ends the lease, and the next one has the lock", function()
+    it("max_hold ends the lease, and the next waiter gets the lock", function()
         local lease = hold(a:mutex(path), { max_hold = 0.3 })
         local told = rig.told(lease)
         assert.equal("held", lease:state())
@@ -125,21 +125,21 @@ describe("max_hold #session:mutex", function()
         assert(next_one:release())
     end)
 
-    it("ends it also while the process is busy with something else", function()
+    it("max_hold ends the lease also while the process is busy", function()
         local lease = assert(a:mutex(path):acquire{ max_hold = 0.2 })
-        assert(os.execute("sleep 0.5")) -- in C: nothing is dispatched
+        assert(os.execute("sleep 0.5")) -- in C, without a dispatch
         server:wait_for_nodes(path, 0)
         assert.equal("lost", lease:state())
     end)
 
-    it("is a limit, however short it is", function()
+    it("max_hold may be very short", function()
         ends(assert(a:mutex(path):acquire{ max_hold = 1e-12 }))
         local lease = hold(a:mutex(path))
         assert.is_true(lease:expire(1e-12))
         ends(lease)
     end)
 
-    it("ends for the smallest of several handles, while that is not given up", function()
+    it("the smallest max_hold counts while its handle is held", function()
         local lock = a:mutex(path)
         local outer = assert(lock:acquire{ max_hold = 60 })
         local inner = assert(lock:acquire{ max_hold = 0.2 })
@@ -151,10 +151,10 @@ describe("max_hold #session:mutex", function()
         assert.equal("lost", short:state())
     end)
 
-    it("is moved by lease:expire, or set by it, for all handles", function()
+    it("lease:expire moves max_hold, or sets it, for all handles", function()
         local lock = a:mutex(path)
         local lease = assert(lock:acquire{ max_hold = 0.2 })
-        local moved = lease:expire(60) -- unless the machine stood still meanwhile
+        local moved = lease:expire(60) -- false if the machine stood still meanwhile
         zklock.sleep(0.3)
         assert.equal(moved and "held" or "lost", lease:state())
         lease:release()
@@ -169,7 +169,7 @@ describe("max_hold #session:mutex", function()
         rig.blames("the time must be seconds, more than 0, not 0", function() outer:expire(0) end)
     end)
 
-    it("removes the node in a turn, so that no late guard passes", function()
+    it("max_hold removes the node in a turn, so that no late guard passes", function()
         local lock = a:mutex(path, { order = "turns" })
         local late = hold(lock, { max_hold = 0.3, owner = "late" })
         local lease = hold(lock, { timeout = 20, owner = "next" })
@@ -179,13 +179,13 @@ describe("max_hold #session:mutex", function()
         assert.is_true(lease.token % 1024 == 0) -- the first of another node
     end)
 
-    it("removes a node that may be kept", function()
+    it("max_hold removes a node that may be kept", function()
         local lease = assert(a:mutex(path, { keep = 60 }):acquire{ max_hold = 0.2 })
         ends(lease)
         server:wait_for_nodes(path, 0)
     end)
 
-    it("does not count what is given up before, also if its node is kept", function()
+    it("max_hold does not count after the release, also if the node is kept", function()
         local lock = a:mutex(path, { keep = 60 })
         assert(lock:acquire{ max_hold = 0.2 }):release()
         local lease = assert(lock:acquire(20))
@@ -194,7 +194,7 @@ describe("max_hold #session:mutex", function()
     end)
 
     for kind, make in pairs(rig.kinds) do
-        it("ends a lease: " .. kind, function()
+        it("max_hold ends the lease of " .. kind, function()
             local lease = hold(make(a, path), { max_hold = 0.3 })
             if kind == "a write lock" then assert(lease:downgrade(20)) end
             ends(lease)
@@ -202,7 +202,7 @@ describe("max_hold #session:mutex", function()
         end)
     end
 
-    it("is counted anew when the lock is had again after a wait in a condition #slow", function()
+    it("max_hold counts anew after a wait in a condition #slow", function()
         local lock, other = a:mutex(path), b:mutex(path)
         local lease = hold(lock, { max_hold = 0.5 })
         zklock.run(function() assert(lock:condition("go"):wait(lease, 20)) end, function()

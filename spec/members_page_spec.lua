@@ -1,5 +1,5 @@
---- [lua luajit asan tsan] docs/members.md: its programs do what the page says of them, also under
--- faults. (The limit of hosts is in spec/nginx/members_spec.lua.)
+--- [lua luajit asan tsan] The programs of docs/members.md keep its promises, also under faults.
+-- (The limit of hosts is in spec/nginx/members_spec.lua.)
 
 package.path = "docs/members/?.lua;" .. package.path
 
@@ -13,7 +13,7 @@ local zklock = require "zklock"
 local unpack = table.unpack or unpack
 local SEEDS = 50
 local FAULTS = { stop = true, kill = true, cut = true, expire = true, delay = 0.05 }
-local CALM, LONG = 200, 10 -- seconds: after which no fault comes, and in which all is looked at
+local CALM, LONG = 200, 10 -- seconds without a fault, after CALM, of which LONG is observed
 
 
 local function list_of(...)
@@ -38,7 +38,7 @@ end
 
 -- --- in a world ---------------------------------------------------------------------------
 
--- Calls fn() until it gives something, which it may not while there is no connection.
+-- Calls fn() until it returns a result, which it may not without a connection.
 local function insist(fn, ...)
     while true do
         local result = fn(...)
@@ -47,7 +47,8 @@ local function insist(fn, ...)
     end
 end
 
--- Three processes; what body(session, name) of each notes by ran(what, name) while all is calm.
+-- Three processes run body(session, name), and its calls of ran(job, name) are noted while all is
+-- calm.
 local function three(body, look)
     return function(world)
         local calm, any = {}, {}
@@ -73,7 +74,7 @@ local function simulated(body, look)
     return assert(zklock.simulate(three(body, look), { seeds = SEEDS, faults = FAULTS }))
 end
 
--- Who did it while all was calm: one, and how often.
+-- The only member that did it while all was calm, and how often.
 local function only(done)
     local name = next(done or {})
     assert(name, "nobody does it")
@@ -86,7 +87,7 @@ after_each(rig.close_sessions)
 
 
 describe("docs/members.md", function()
-    it("names the programs", function()
+    it("the page names the programs", function()
         local page = assert(files.read "docs/members.md")
         for _, name in ipairs{ "limit.lua", "jobs.lua", "once.lua", "join.lua" } do
             assert.truthy(page:find("(members/" .. name .. ")", 1, true), name)
@@ -96,7 +97,7 @@ end)
 
 
 describe("a join that waits for its name #session:join", function()
-    it("joins when the node of another process is gone", function()
+    it("a join goes on when the node of another process is gone", function()
         local folder, hosts = rig.path(), rig.shared().hosts
         local before, session = rig.session(hosts), rig.session(hosts)
         assert(before:join(folder, { name = "a" }))
@@ -109,7 +110,7 @@ describe("a join that waits for its name #session:join", function()
         assert.equal("joined", member:state())
     end)
 
-    it("gives up where no wait helps", function()
+    it("a join gives up where no wait helps", function()
         local session = rig.session(rig.shared().hosts)
         session:close()
         rig.is_refused("closed", nil, join(session, rig.path(), "a"))
@@ -117,10 +118,10 @@ describe("a join that waits for its name #session:join", function()
 end)
 
 
-describe("jobs that are shared out #session:members", function()
+describe("jobs that members share #session:members", function()
     local MEMBERS = { "10.0.0.7:8080", "10.0.0.8:8080", "10.0.0.9:8080", "10.0.1.7:8080" }
 
-    it("are so evenly", function()
+    it("jobs are shared evenly", function()
         local counts = {}
         for _, owner in pairs(owners(list_of(unpack(MEMBERS)), names(4000))) do
             counts[owner] = (counts[owner] or 0) + 1
@@ -130,7 +131,7 @@ describe("jobs that are shared out #session:members", function()
         end
     end)
 
-    it("move only when their member goes, and when it is there again they are its own", function()
+    it("jobs move only when their member goes, and come back with it", function()
         local all = names(1000)
         local before = owners(list_of(unpack(MEMBERS)), all)
         local after = owners(list_of(MEMBERS[1], MEMBERS[2], MEMBERS[4]), all)
@@ -141,7 +142,7 @@ describe("jobs that are shared out #session:members", function()
         assert.is_nil(jobs.owner({}, "job 1"))
     end)
 
-    it("are each somebody's, at once after one has left", function()
+    it("each job is one member's, also after a member has left", function()
         local folder, hosts = rig.path(), rig.shared().hosts
         local sessions, shares = {}, {}
         for i = 1, 3 do
@@ -162,7 +163,7 @@ describe("jobs that are shared out #session:members", function()
         rig.wait_for("shares of two", each_is_somebodys)
     end)
 
-    it("are nobody's who has left, before the list says so", function()
+    it("a member that has left has no job, before the list tells that", function()
         local share = assert(jobs.join(rig.session(rig.shared().hosts), rig.path(), "member"))
         rig.wait_for("its share", function() return share:mine "job" end)
         share.member:leave()
@@ -182,7 +183,7 @@ describe("jobs that are shared out #session:members", function()
         end
     end
 
-    it("are each done by one member, once things are calm, whatever has happened", function()
+    it("each job is done by one member, once things are calm, whatever has happened", function()
         local result = simulated(work, function(calm)
             for _, job in ipairs(all) do only(calm[job]) end
         end)
@@ -206,7 +207,7 @@ describe("a timer of the cluster #session:members", function()
         end)
     end
 
-    it("is run by one member, once things are calm, whatever has happened", function()
+    it("one member runs the timer, once things are calm, whatever has happened", function()
         local result = simulated(tick, function(calm)
             local name, times = only(calm.tick)
             for other in pairs(calm.life) do assert(name <= other, "not the first") end
@@ -215,7 +216,7 @@ describe("a timer of the cluster #session:members", function()
         assert.equal(0, result.wrong, tostring(result))
     end)
 
-    it("may be run by two during a change, or by none: the page says so", function()
+    it("two members, or none, may run the timer during a change, as on the page", function()
         local two = simulated(tick, function(_, any)
             for i = 2, #any do
                 local before, run = any[i - 1], any[i]
@@ -229,7 +230,7 @@ describe("a timer of the cluster #session:members", function()
         assert.matches("none", none.first.problem)
     end)
 
-    it("is not run by a member that has no connection, or has left", function()
+    it("a member without a connection, or that has left, does not run the timer", function()
         local memory = zklock.memory "members-page"
         for _, fault in ipairs{ "cut", "leave" } do
             local session, ran = rig.session "memory:members-page", 0
@@ -251,7 +252,7 @@ describe("a timer of the cluster #session:members", function()
         end
     end)
 
-    it("is the next one's when the first member goes", function()
+    it("the next member runs the timer when the first goes", function()
         local folder, hosts = rig.path(), rig.shared().hosts
         local first, second = rig.session(hosts), rig.session(hosts)
         local ran = {}

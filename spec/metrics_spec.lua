@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds] session:stats() with times, zklock.metrics(), and on_event:
--- what operators are told.
+--- [lua luajit asan tsan memory worlds] session:stats() with times, zklock.metrics() and on_event,
+-- for operators.
 local core = require "zklock.core"
 local files = require "spec.files"
 local rig = require "spec.rig"
@@ -11,7 +11,7 @@ local hold, wait_for = rig.hold, rig.wait_for
 after_each(rig.close_sessions)
 
 
--- A session, and the list of what its on_event is told.
+-- A session, and the list of its events.
 local function recorded(hosts)
     local events = {}
     local function record(event) events[#events + 1] = event end
@@ -19,7 +19,7 @@ local function recorded(hosts)
 end
 
 
--- "queued 2 granted released", of a path, or of the session.
+-- The events of a path, or of the session: "queued 2 granted released".
 local function told(events, path)
     local words = {}
     for _, event in ipairs(events) do
@@ -44,7 +44,7 @@ describe("stats() #session:stats", function()
         session, path = rig.session(server.hosts), rig.path()
     end)
 
-    it("tells how long acquires waited, leases were held, and requests took", function()
+    it("stats tell the times of waits, holds and requests", function()
         local lease = hold(session:mutex(path))
         zklock.sleep(0.05)
         rig.released(lease)
@@ -62,7 +62,7 @@ describe("stats() #session:stats", function()
         assert.equal(0, stats.hand_over.count)
     end)
 
-    it("counts in buckets that grow, up to all", function()
+    it("a histogram's counts grow with its buckets, up to all", function()
         rig.used(session:mutex(path))
         local last = { le = 0, count = 0 }
         for _, bucket in ipairs(session:stats().wait.buckets) do
@@ -73,7 +73,7 @@ describe("stats() #session:stats", function()
         assert.is_true(last.le > 60)
     end)
 
-    it("counts acquires by what came of them, and an owner that enters again apart", function()
+    it("stats count acquires by outcome, and re-entries apart", function()
         local other = rig.session(server.hosts)
         local lock = session:mutex(path)
         lock:with(function()
@@ -90,7 +90,8 @@ describe("stats() #session:stats", function()
         assert.same({ 1, 1, 1 }, { stats.wait.count, stats.grants, stats.timeouts })
     end)
 
-    -- The holder gives the lock up, after `seconds`, when `session` waits for it; its stats().
+    -- The holder releases the lock after `seconds` while `session` waits for it. Returns its
+    -- stats().
     local function hand_over(holder, seconds)
         rig.run(2, function(n)
             if n == 2 then server:wait_for_nodes(path, 1) end
@@ -104,20 +105,21 @@ describe("stats() #session:stats", function()
         return session:stats()
     end
 
-    it("times a hand-over within a process from the release", function()
+    it("a hand-over within a process is timed from the release", function()
         local stats = hand_over(session, 0.05)
         assert.equal(1, stats.hand_over.count)
         assert.is_true(stats.hand_over.max < stats.wait.max)
         assert.is_true(stats.wait.max > 0.05)
     end)
 
-    it("times a hand-over between processes from the news that the node ahead is gone", function()
+    it("a hand-over between processes is timed from the news that the node ahead is gone",
+       function()
         local other = rig.session(server.hosts)
         assert.equal(1, hand_over(other, 0).hand_over.count)
         assert.equal(0, other:stats().hand_over.count)
     end)
 
-    it("ends a hold in a condition, and begins another", function()
+    it("a wait in a condition ends a hold, and begins another", function()
         local lock = session:mutex(path)
         local condition = lock:condition("full")
         rig.run(2, function(n)
@@ -130,14 +132,14 @@ describe("stats() #session:stats", function()
         assert.equal(2, session:stats().wait.count)
     end)
 
-    it("counts a multi-lock once", function()
+    it("a multi-lock counts once", function()
         local both = session:multi{ session:mutex(path .. "/1"), session:mutex(path .. "/2") }
         both:with(function() end)
         local stats = session:stats()
         assert.same({ 1, 1 }, { stats.wait.count, stats.hold.count })
     end)
 
-    it("counts locks that share a name together, and others not", function()
+    it("locks that share a name are counted together, and no other lock", function()
         session:mutex(path .. "/1", { metrics = "stock" }):with(function() end)
         session:rwlock(path .. "/2", { metrics = "stock" }):read():with(function() end)
         session:semaphore(path .. "/3", 2, { metrics = "gate" }):with(function() end)
@@ -152,8 +154,8 @@ describe("stats() #session:stats", function()
 end)
 
 
--- Tests of promtool's, by what they show. A session's paths or watches are near their limit; or
--- each minute six of a hundred acquires time out, and nine hundred tries find a lock taken.
+-- promtool's tests, by their outcome. A session's paths or watches are near their limit; or six of
+-- a hundred acquires a minute time out, and nine hundred tries find a lock taken.
 local NEAR_LIMIT = [[
   - input_series: [ { series: 'zklock_%s{job="shop"}', values: '%g' } ]
     alert_rule_test:
@@ -177,7 +179,7 @@ local ALERTS = {
 
 
 describe("metrics() #zklock.metrics", function()
-    it("is text that sums all sessions of the process, also when they are closed", function()
+    it("metrics() sums all sessions of the process, also closed sessions, as text", function()
         local one, two = rig.session(server.hosts), rig.session(server.hosts)
         local granted = 'zklock_acquires_total{outcome="granted"}'
         local before = sample(zklock.metrics(), granted)
@@ -189,7 +191,7 @@ describe("metrics() #zklock.metrics", function()
         assert.is_true(sample(zklock.metrics(), 'zklock_sessions{state="connected"}') >= 1)
     end)
 
-    it("has labels as they are given, and escapes them", function()
+    it("metrics() has the given labels, escaped", function()
         local session = rig.session(server.hosts)
         local name = 'a "name" \\ of ' .. rig.path()
         rig.used(session:mutex(rig.path(), { metrics = name }))
@@ -201,7 +203,7 @@ describe("metrics() #zklock.metrics", function()
         assert.is_number(sample(text, 'zklock_losses_total{worker="3",zone="x"}'))
     end)
 
-    it("has points in its numbers, also in a program whose locale has commas", function()
+    it("metrics() writes points in numbers also under a locale with commas", function()
         local session = rig.session(server.hosts)
         rig.used(session:mutex(rig.path()))
         local format = string.format
@@ -217,14 +219,14 @@ describe("metrics() #zklock.metrics", function()
         end
     end)
 
-    it("refuses labels that are its own, or none", function()
+    it("labels of metrics() itself, or without a value, are refused", function()
         rig.blames("label", function() zklock.metrics{ lock = "x" } end)
         rig.blames("label", function() zklock.metrics{ ["a-b"] = "x" } end)
         rig.blames("label", function() zklock.metrics{ worker = true } end)
         rig.blames("labels of metrics", function() zklock.metrics("worker") end)
     end)
 
-    it("has alerts, which promtool takes, and which the page explains #promtool", function()
+    it("promtool takes the alerts, and the page explains them #promtool", function()
         local rules = "examples/prometheus/alerts.yml"
         assert.matches("SUCCESS: 8 rules", rig.shell("promtool check rules %s 2>&1", rules))
         local page, wrong = files.read "docs/monitoring.md", {}
@@ -235,8 +237,8 @@ describe("metrics() #zklock.metrics", function()
         assert.same({}, wrong)
     end)
 
-    for what, test in pairs(ALERTS) do
-        it("has an alert for " .. what .. " #promtool", function()
+    for trouble, test in pairs(ALERTS) do
+        it("an alert is raised for " .. trouble .. " #promtool", function()
             local file, folder = os.tmpname(), rig.shell("pwd"):match "[^\n]+"
             local rules = ("rule_files: [ %s/examples/prometheus/alerts.yml ]\n"):format(folder)
             assert(files.write(file, rules .. "tests:\n" .. test))
@@ -252,7 +254,7 @@ describe("on_event #events", function()
     local path
     before_each(function() path = rig.path() end)
 
-    it("tells each step of a lock, with its times", function()
+    it("on_event tells each step of a lock, with its times", function()
         local session, events = recorded()
         local lock = session:mutex(path)
         local lease = hold(lock, 5)
@@ -269,14 +271,14 @@ describe("on_event #events", function()
         assert.is_true(granted.waited >= 0.05 - rig.ROUNDED and granted.token > released.token)
     end)
 
-    it("tells the date of a step #real", function()
+    it("on_event tells the date of a step #real", function()
         local session, events = recorded()
         hold(session:mutex(path), 5)
         zklock.sleep(0)
         assert.is_true(math.abs(events[1].time - os.time()) < 60)
     end)
 
-    it("tells what Lua does not do by itself: what release_all and a close give up", function()
+    it("on_event tells the releases by release_all and by close", function()
         local session, events = recorded()
         hold(session:mutex(path))
         hold(session:mutex(path .. "-kept"))
@@ -290,7 +292,7 @@ describe("on_event #events", function()
         assert.equal("released", last:state())
     end)
 
-    it("tells of an outage, and of a loss, the session's part and the lease's #real", function()
+    it("on_event tells an outage and a loss for the session and for the lease #real", function()
         local memory = zklock.memory("metrics")
         local session, events = recorded("memory:metrics")
         local lease = hold(session:mutex(path))
@@ -310,7 +312,7 @@ describe("on_event #events", function()
         assert.is_nil(events[#events].owner and events[#events - 1].owner)
     end)
 
-    it("tells a holder's process that somebody asked for the lock", function()
+    it("on_event tells a holder's process that somebody asked for the lock", function()
         local session, events = recorded()
         local lease = hold(session:mutex(path))
         lease:on_revoke(function() end)
@@ -323,7 +325,7 @@ describe("on_event #events", function()
         lease:release()
     end)
 
-    it("tells once that tokens are mixed on a path", function()
+    it("on_event tells once that tokens are mixed on a path", function()
         local session, events = recorded()
         rig.used(session:mutex(path))
         rig.used(session:mutex(path))
@@ -341,7 +343,7 @@ describe("on_event #events", function()
         assert.is_nil(told(events, path .. "-fifo"):match("mixed"))
     end)
 
-    it("breaks no lock by an error, which is counted", function()
+    it("an error in on_event breaks no lock, and is counted", function()
         local session = rig.session(server.hosts, { on_event = function() error("broken") end })
         local lock = session:mutex(path)
         assert.same({ true, 7 }, { lock:with(5, function() return 7 end) })
@@ -350,7 +352,7 @@ describe("on_event #events", function()
         assert.matches("broken", session:stats().callback_error)
     end)
 
-    it("counts what nobody came to hear, and keeps no more of it than it may #real", function()
+    it("events that nobody takes are counted, and only the newest are kept #real", function()
         local session, events = recorded()
         local lock = session:mutex(path, { keep = 60 })
         rig.used(lock)
@@ -364,7 +366,7 @@ describe("on_event #events", function()
         assert.is_true(#events >= 4096 and #events < 4200, #events)
     end)
 
-    it("is given no event of sessions that did not ask", function()
+    it("a session without on_event adds no event to another session's", function()
         local _, events = recorded()
         rig.used(rig.session(server.hosts):mutex(path))
         zklock.sleep(0.01)
@@ -373,9 +375,9 @@ describe("on_event #events", function()
 end)
 
 
--- Last, for the names count in the process from then on.
+-- Last, because the names count in the process from then on.
 describe("names of metrics #zklock.metrics", function()
-    it("are so many at most: locks are named, not keys", function()
+    it("a session has at most 100 names, because locks are named, not keys", function()
         local session, path = rig.session(server.hosts), rig.path()
         for i = 1, 100 do session:mutex(path .. i, { metrics = "lock " .. i }) end
         session:mutex(path, { metrics = "lock 7" })

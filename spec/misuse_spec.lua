@@ -1,5 +1,5 @@
---- [lua luajit older] Misuse blames the line of the user's that has it, names what is wrong, and is
--- short. Nothing here waits for a server.
+--- [lua luajit older] Misuse blames the user's line with the call, names the mistake, and is short.
+-- Nothing here waits for a server.
 local block = require "zklock.waiting.driver.block"
 local engine = require "zklock.engine"
 local public_calls = require "spec.finalizers.calls"
@@ -15,7 +15,7 @@ local LONG = ("x"):rep(300000)
 local function blames(fn) return rig.blames(nil, fn) end
 
 
--- The methods that the reference names, by what it calls their objects.
+-- The methods that the reference names, by the names of their objects.
 local function documented()
     local found = {}
     for _, call in ipairs(reference.calls()) do
@@ -29,12 +29,12 @@ local function documented()
 end
 
 
--- Wrong for each parameter that is checked.
+-- Wrong values for each parameter that is checked.
 local WRONG = { -1, 0 / 0, true, "", { unknown = 1 }, { -1 } }
 
 local function done() return true end
 
--- Calls the method with wrong arguments; no error may come from inside the library.
+-- Calls the method with wrong arguments. No error may come from inside the library.
 local function tells_of_the_call(object, method)
     local fn = object[method]
     for _, wrong in ipairs(WRONG) do
@@ -48,7 +48,7 @@ local function tells_of_the_call(object, method)
 end
 
 
--- A session, a lock of it, and a lease of that.
+-- A session, a lock and a lease.
 local function open_session()
     local session = rig.session(rig.shared().hosts)
     local lock = session:mutex(rig.path())
@@ -56,7 +56,7 @@ local function open_session()
 end
 
 
--- Locks of ZooKeeper, and of the engines; they need a Redis.
+-- Engines of ZooKeeper and of Redis.
 local function open_engines()
     local hosts, servers = rig.shared().hosts, throwaway.open()
     return {
@@ -71,7 +71,7 @@ local function open_engines()
 end
 
 
-describe("every method of #failures", function()
+describe("a method with wrong arguments #failures", function()
     local named = documented()
     local objects, engines = {}, nil
     setup(function()
@@ -96,7 +96,7 @@ describe("every method of #failures", function()
             objects.request = select(2, ...)
             return block.wait(...)
         end }
-        -- Held by another owner, so it waits, however fast the server is.
+        -- Held by another owner, so that it waits, however fast the server is.
         assert.is_nil((mutex:acquire{ timeout = 0.1, owner = "another" }))
         zklock.driver(nil)
         engines = open_engines()
@@ -111,7 +111,7 @@ describe("every method of #failures", function()
         rig.close_sessions()
     end)
 
-    -- Those that the reference names, and all that the class has.
+    -- The methods of the reference, and all of the class.
     local function methods_of(object, list)
         local names = {}
         for name in pairs(list or {}) do names[name] = true end
@@ -126,7 +126,7 @@ describe("every method of #failures", function()
     end
 
     local function asks_for_a_colon(name, word, list)
-        it("a " .. name .. " asks for a colon, and its own object", function()
+        it("a method of a " .. name .. " asks for a colon, and its own object", function()
             local object = objects[name]
             local other = word == "session" and objects.mutex or objects.session
             local count = 0
@@ -159,7 +159,7 @@ describe("every method of #failures", function()
         known[word] = true
         asks_for_a_colon(name, word, named[word])
         if name ~= "request" then
-            it("a " .. name .. " tells of nothing that its user did not write", function()
+            it("a method of a " .. name .. " names nothing that its user did not write", function()
                 for method in pairs(named[word]) do tells_of_the_call(objects[name], method) end
             end)
         end
@@ -172,15 +172,15 @@ describe("every method of #failures", function()
         asks_for_a_colon(name, word)
     end
 
-    it("a class that the reference has is among them", function()
+    it("the reference's classes are tested", function()
         for word in pairs(named) do assert.is_true(known[word], word) end
     end)
 end)
 
 
--- Calls whose message is looked at, too, are in the specs of what is called, in input_spec.lua and,
--- for timeouts, in timeout_spec.lua.
-describe("misuse blames the line of #failures", function()
+-- Messages are also checked in the specs of the calls, in input_spec.lua and, for timeouts, in
+-- timeout_spec.lua.
+describe("the line that misuse blames #failures", function()
     local session, lock, lease, parts, engines, redisson, its_lock, zookeeper
     setup(function()
         session, lock, lease = open_session()
@@ -259,39 +259,40 @@ describe("misuse blames the line of #failures", function()
     }
 
     for name, call in pairs(calls) do
-        it("the call: " .. name, function() blames(call) end)
+        it("misuse blames the line of the call: " .. name, function() blames(call) end)
     end
 
-    it("the call, in every function of which it is the last act", function()
+    it("misuse blames the line of the call in functions that end with it", function()
         local function tail() return session:mutex("a") end
         blames(function() tail(1, 2) local _ = 1 end)
     end)
 
-    it("the call by way of pcall", function()
+    it("misuse by way of pcall blames the line of the call", function()
         local mutex = session.mutex
         local message = blames(function() error(select(2, pcall(mutex, session, "a")), 0) end)
         assert.is_truthy(message:find("^the lock path"), message)
     end)
 
-    it("the call in a coroutine, also of run", function()
+    it("misuse in a coroutine, also of run, blames the line of the call", function()
         blames(function() coroutine.wrap(function() session:mutex("a") end)() end)
         blames(function() zklock.run(function() session:mutex("a") end) end)
     end)
 
-    it("the call in what with() runs", function()
+    it("misuse in with()'s function blames the line of the call", function()
         blames(function() assert(lock:with(5, function() session:mutex("a") end)) end)
     end)
 
-    it("no line, and no file of zklock, where a coroutine begins with the call", function()
+    it("misuse blames no line, and no file of zklock, where a coroutine begins with the call",
+       function()
         local ok, message = pcall(coroutine.wrap(zklock.connect), "")
         assert.is_false(ok)
         assert.equal('no host in ""; expected "host:port,host:port/chroot"', message)
     end)
 
-    -- In their chunks a user's code has no file.
+    -- A user's code has no file in these chunks.
     for name, chunk in pairs{ ["the REPL"] = "=stdin", ["nginx"] = "=content_by_lua(nginx.conf:9)",
                               ["a string"] = "return ..." } do
-        it("the call in " .. name, function()
+        it("misuse blames the line of the call in " .. name, function()
             local load_text = loadstring or load -- luacheck: ignore
             local call = assert(load_text("local z = ...\nz.connect('')\n", chunk))
             local place = debug.getinfo(call, "S").short_src
@@ -300,10 +301,10 @@ describe("misuse blames the line of #failures", function()
         end)
     end
 
-    -- What a REPL makes of an expression is a tail call, which leaves no line to blame.
+    -- A REPL makes a tail call of an expression, which leaves no line to blame.
     for typed, blamed in pairs{ ['session = zklock.connect("")'] = "stdin:1: ",
                                 ['return zklock.connect("")'] = "" } do
-        it("what is typed, in a REPL that runs: " .. typed, function()
+        it("misuse blames the typed line in a REPL: " .. typed, function()
             local lines = "'zklock = require \"zklock\"' '" .. typed .. "'"
             local output = rig.shell("printf '%%s\\n' %s | %s -i 2>&1", lines,
                                      os.getenv("ZKLOCK_LUA") or "lua5.4")
@@ -314,8 +315,8 @@ describe("misuse blames the line of #failures", function()
 end)
 
 
-describe("an engine that lacks a Lua module", function()
-    it("is not opened, and tells which module it lacks, and how it is installed", function()
+describe("an engine without its Lua module", function()
+    it("an engine is not opened, and tells how to install the missing Lua module", function()
         local missing = { ["luasql.sqlite3"] = { "sql-table", { sqlite = "none.db" } },
                           ["luasql.mysql"] = { "sql-table", { mysql = "mysql://a@b/c" } } }
         for module, call in pairs(missing) do
@@ -332,7 +333,7 @@ end)
 
 
 describe("a world", function()
-    it("tells of nothing that its user did not write", function()
+    it("a world names nothing that its user did not write", function()
         local count = 0
         for name in pairs(public_calls) do
             local method = name:match "^world:(.+)"
@@ -345,7 +346,7 @@ describe("a world", function()
         assert.is_true(count > 10)
     end)
 
-    it("names what is wrong with the bounds of a random number", function()
+    it("a world names the mistake in the bounds of a random number", function()
         local world = zklock.world(function() end)
         if not world then return end
         for given, bounds in pairs{ ["(0)"] = { 0 }, ["(5, 1)"] = { 5, 1 }, ["(1.5)"] = { 1.5 },
@@ -361,7 +362,7 @@ describe("a world", function()
 end)
 
 
-describe("a message repeats no more than the beginning of #failures", function()
+describe("a long value in a message #failures", function()
     local session, lock, lease
     setup(function() session, lock, lease = open_session() end)
     teardown(rig.close_sessions)
@@ -391,28 +392,28 @@ describe("a message repeats no more than the beginning of #failures", function()
             session:multi{ long, long }
         end,
     } do
-        it(name, function()
+        it("a message is short about " .. name, function()
             local ok, message = pcall(call)
             assert.is_false(ok)
             assert.is_true(#message < 400, ("%d bytes: %s"):format(#message, message:sub(1, 400)))
         end)
     end
 
-    it("a text, and says how long it is", function()
+    it("a message shows the beginning of a long text, and its length", function()
         rig.blames('not "' .. shown, function() session:mutex("/a", { order = LONG }) end)
     end)
 
-    it("a text of 60 bytes: all of it", function()
+    it("a message shows a text of 60 bytes in full", function()
         local message = blames(function() session:mutex("/a", { order = LONG:sub(1, 60) }) end)
         assert.is_truthy(message:find('not "' .. ("x"):rep(60) .. '"$'), message)
     end)
 
-    it("a text in UTF-8, in whole characters", function()
+    it("a message cuts a text between characters of UTF-8", function()
         rig.blames('"a' .. ("ä"):rep(29) .. '"… (199 bytes)',
                    function() session:mutex("/a", { order = "a" .. ("ä"):rep(99) }) end)
     end)
 
-    it("a lock's path, when acquire fails", function()
+    it("a message of acquire cuts a lock's path", function()
         local long = session:mutex("/" .. LONG:sub(1, 200000))
         session:close()
         local _, message, code = long:acquire(5)

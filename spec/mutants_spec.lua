@@ -1,5 +1,4 @@
---- [lua] Mutants: where the defect of a row goes, which rows are refused, and where a source can be
--- changed mechanically.
+--- [lua] Mutants: the place of a row's defect, refused rows, and places for mechanical changes.
 
 local files = require "spec.files"
 local mutant = require "spec.mutants.mutant"
@@ -16,7 +15,7 @@ after_each(function()
 end)
 
 
--- Has a tree of these sources looked at: { ["core/a.c"] = text }.
+-- Makes a tree of these sources: { ["core/a.c"] = text }.
 local function tree(sources)
     for name, text in pairs(sources) do
         shell.must("mkdir -p %s/src/%s", folder, name:match("^(.*)/"))
@@ -66,7 +65,7 @@ end
 
 
 describe("a mutant", function()
-    -- The source with the row's defect; which file it is in says nothing.
+    -- The source with the row's defect, in a tree with another file.
     local function changed(defect, text)
         tree{ ["core/other.c"] = OTHER, ["room/room.c"] = text }
         local sources = assert(mutant.sources(defect))
@@ -74,25 +73,26 @@ describe("a mutant", function()
         return sources["src/room/room.c"]
     end
 
-    it("is placed by tokens: line breaks and comments between them do not matter", function()
+    it("a mutant is placed by tokens, whatever line breaks and comments are between them",
+       function()
         local text = changed(row("has_room", "SEATS && !hall->closed", " SEATS "), ROOM)
         assert.truthy(text:find("if (hall->taken < SEATS)\n        return true;", 1, true))
     end)
 
-    it("is placed in a macro, a table or a struct", function()
+    it("a mutant is placed in a macro, a table or a struct", function()
         assert.truthy(changed(row("SEATS", "20", "2"), ROOM):find("(ROWS * 2)", 1, true))
         assert.truthy(changed(row("names", "circle", "pit"), ROOM):find('"pit", NULL};', 1, true))
         assert.truthy(changed(row("row", "20", "2"), ROOM):find("    {2},\n};", 1, true))
         assert.truthy(changed(row("hall", "int taken", "long taken"), ROOM):find("long taken;"))
     end)
 
-    it("is in the one of several functions of its name that has the text", function()
+    it("a mutant is in the function of its name that has the text", function()
         local mine = "static void take(int seats) {\n    book(seats);\n}\n"
         assert.equal("static void take(int seats) {\n    book(0);\n}\n",
                      changed(row("take", "book(seats)", "book(0)"), mine))
     end)
 
-    it("has each of its changes where the tree as it is has the text", function()
+    it("a mutant has each of its changes at the text of the unchanged tree", function()
         local defect = row("has_room", "return true", "return false")
         defect.also = { { find = "return false", replace = "return true" },
                         { at = "SEATS", find = "20", replace = "2" } }
@@ -103,7 +103,7 @@ describe("a mutant", function()
 end)
 
 
-describe("a row is refused", function()
+describe("a refused row", function()
     local function refused(at, find, replace)
         tree{ ["room/room.c"] = ROOM, ["core/other.c"] = OTHER }
         local sources, why = mutant.sources(row(at, find, replace))
@@ -111,26 +111,27 @@ describe("a row is refused", function()
         return why
     end
 
-    it("when its text occurs twice", function()
+    it("a row whose text occurs twice is refused", function()
         assert.equal("row: its text occurs 2 times in take, not once:\nhall->taken++",
                      refused("take", "hall->taken++", ""))
     end)
 
-    it("when its text occurs nowhere, only in part of a word, or elsewhere", function()
+    it("a row whose text occurs nowhere, only in part of a word, or elsewhere, is refused",
+       function()
         for _, find in ipairs{ "closed++", "hall->tak", "hall->taken++", " " } do
             assert.equal("row: its text occurs 0 times in has_room, not once:\n" .. find,
                          refused("has_room", find, ""))
         end
     end)
 
-    it("when nothing has the name of its place, or only a declaration has", function()
+    it("a row whose place has no definition is refused", function()
         for _, name in ipairs{ "has_rooms", "is_open" } do
             assert.equal("row: src has no function, macro, table or struct " .. name,
                          refused(name, "hall", ""))
         end
     end)
 
-    it("when it changes nothing but space", function()
+    it("a row that changes only space is refused", function()
         assert.equal("row: it changes nothing in has_room",
                      refused("has_room", "return true;", "return  true;"))
     end)
@@ -152,7 +153,7 @@ local COMPILE = ("%s -std=c11 -D_GNU_SOURCE -w -fsyntax-only -I%s -I%s"):format(
     os.getenv "CC" or "cc", os.getenv "LUA_INCDIR" or "/usr/include/lua5.4",
     os.getenv "ZOOKEEPER_INCDIR" or "/usr/include")
 
--- A header that is changed is read by the files of its room.
+-- The files of its room for a changed header.
 local function compiled_with(file)
     return file:find "%.c$" and file or file:match "^(.*/)" .. "*.c"
 end
@@ -185,27 +186,27 @@ describe("a place to change", function()
         return list
     end
 
-    it("is a comparison, a connective, a constant or a negation", function()
+    it("a comparison, a connective, a constant or a negation is changed", function()
         assert.same({ "x = a ~= 1 and not b", "x = a == 2 and not b", "x = a == 1 or not b",
                       "x = a == 1 and  b" }, changes "x = a == 1 and not b")
         assert.same({ "x = a <= b || !true;", "x = a < b && !true;", "x = a < b || true;",
                       "x = a < b || !false;" }, changes("x = a < b || !true;", true))
     end)
 
-    it("is a call that is a statement", function()
+    it("a call that is a statement is dropped", function()
         assert.same({ "local a = f(b)\n\nc = d" }, changes "local a = f(b)\ng.h(a):i{}\nc = d")
         assert.same({ "if (a) ;\nb = g(a);" }, changes("if (a) f(a);\nb = g(a);", true))
         assert.same({}, changes "local function f(a) end f(a).b = c")
     end)
 
-    it("is what is returned", function()
+    it("a returned value is changed", function()
         assert.same({ "if a then return nil end" },
                     changes "if a then return b, function() if c then d = e end end end")
         assert.same({ "return 0;" }, changes("return a(b);", true))
         assert.same({}, changes "do return end return nil")
     end)
 
-    it("is in no comment, text, assert or line of the preprocessor", function()
+    it("comments, texts, asserts and lines of the preprocessor are left alone", function()
         assert.same({}, changes "-- 1\n--[[ 1\n]] a = '1' .. [=[1]] ]=] assert(a == f(1))")
         assert.same({}, changes("#define A \\\n 1\n/* 1 */ a = '1'; // 1\nassert(a == 1);", true))
     end)
@@ -238,7 +239,7 @@ int what(int a, int b) { return (a & 4) | f(a, b | 1); }
         return list
     end
 
-    it("has conditions, bounds, constants and statements", function()
+    it("a switch changes conditions, bounds, constants and statements", function()
         assert.same({ "rows / each", "rows <= 1 || all == none", "rows < 2 || all == none",
                       "rows < 0 || all == none", "rows < 1 && all == none",
                       "rows < 1 || all != none", "!(rows < 1) || all == none", "", "return -2;",
@@ -248,13 +249,13 @@ int what(int a, int b) { return (a & 4) | f(a, b | 1); }
                       "!(all) ? *all <= most : true" }, mutants_of "few")
     end)
 
-    it("drops an operand of |", function()
+    it("a switch drops an operand of |", function()
         assert.same({ "(a | 4) | f(a, b | 1)", "(a & 5) | f(a, b | 1)", "(a & 3) | f(a, b | 1)",
                       "(a & 4) | f(a, b | 2)", "(a & 4) | f(a, b | 0)", "0 | f(a, b | 1)",
                       "(a & 4) | 0", "(a & 4) | f(a, 0 | 1)" }, mutants_of "what")
     end)
 
-    it("turns one of them on, by its number", function()
+    it("a switch turns one of its mutants on, by its number", function()
         local sites, id = switch.sites(SEATS), 0
         for _, site in ipairs(sites) do
             for _, each in ipairs(site.mutants) do

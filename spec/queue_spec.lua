@@ -1,12 +1,12 @@
---- [lua luajit asan tsan memory worlds] lock:queue(): who is in line; and who counts: other
--- clients' nodes, by name.
+--- [lua luajit asan tsan memory worlds] lock:queue(), with the contenders in line, also of other
+-- clients, by their names.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
 
 
---- Another client's commands; see spec/foreign.pl. Gives the last node it made.
+--- Another client's commands; see spec/foreign.pl. Returns the last node that it made.
 local function foreign(command, ...)
     return select(2, server:foreign(command, ...))
 end
@@ -25,13 +25,13 @@ describe("queue() #lock:queue", function()
         lock = session:mutex(path, { data = "order-service" })
     end)
 
-    it("is empty for a path that nobody used, or uses now", function()
+    it("the queue is empty for a path that is unused", function()
         assert.same({}, lock:queue())
         rig.used(lock)
         assert.same({}, lock:queue())
     end)
 
-    it("shows the holder with all that is known", function()
+    it("the queue shows all of the holder's fields", function()
         local lease = hold(lock, 5)
         local queue = lock:queue()
         assert.equal(1, #queue)
@@ -44,7 +44,7 @@ describe("queue() #lock:queue", function()
         }, queue[1])
     end)
 
-    it("has the tokens of turns, whoever asks, and plain ones beside them", function()
+    it("the queue of a lock in order has tokens of turns, too", function()
         for _, options in ipairs{ { order = "turns" }, { keep = 60 }, { token = "turns" } } do
             local own = rig.path()
             local lease = hold(session:mutex(own, options), 5)
@@ -57,14 +57,14 @@ describe("queue() #lock:queue", function()
         end
     end)
 
-    it("shows since when a contender is there, by the server's clock #server", function()
+    it("the queue shows since when a contender is there, by the server's clock #server", function()
         hold(lock, 5)
         local since = lock:queue()[1].since
         local stat = rig.foreign(server:host(), "stat '%s/%s'", path, lock:queue()[1].name)
         assert.equal(tonumber(stat:match("ctime=(%d+)")), math.floor(since * 1000 + 0.5))
     end)
 
-    it("shows since when a contender is there, in memory, too #real", function()
+    it("the queue shows since when a contender is there, in memory, too #real", function()
         hold(lock, 5)
         local made = os.time()
         local since = lock:queue()[1].since
@@ -73,7 +73,7 @@ describe("queue() #lock:queue", function()
         assert.is_true(math.abs(since - lock:queue()[1].since) < 0.05, tostring(since))
     end)
 
-    it("shows everybody in order of arrival, and who holds", function()
+    it("the queue shows all contenders in order of arrival, and the holder", function()
         local sessions, locks, queue = {}, {}, nil
         for n = 1, 4 do
             sessions[n] = rig.session(server.hosts, { identity = "s" .. n })
@@ -93,7 +93,7 @@ describe("queue() #lock:queue", function()
         end
     end)
 
-    it("gives host:pid for an identity that was not given, data as it was given #real", function()
+    it("the identity is host:pid by default, and data are shown unchanged #real", function()
         local data = "a\nb\n\nc\t\1\255 100%"
         local plain = rig.session(server.hosts):mutex(path, { data = data })
         hold(plain, 5)
@@ -103,14 +103,14 @@ describe("queue() #lock:queue", function()
         assert.is_false(entry.mine)
     end)
 
-    it("keeps empty identity, and shows empty data as none", function()
+    it("an empty identity is shown, and empty data are nil", function()
         local quiet = rig.session(server.hosts, { identity = "" }):mutex(path, { data = "" })
         hold(quiet, 5)
         assert.equal("", lock:queue()[1].identity)
         assert.is_nil(lock:queue()[1].data)
     end)
 
-    it("leaves out who went between the list and the look #server", function()
+    it("a contender that goes between the list and the look is left out #server", function()
         local other, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
         local far, lease = other:mutex(path), hold(lock)
         local gets, queue = far.session:stats().gets, nil
@@ -123,7 +123,7 @@ describe("queue() #lock:queue", function()
         assert.same({}, queue)
     end)
 
-    it("ends at its deadline when the server is silent #server #clock", function()
+    it("queue() ends at its deadline when the server is silent #server #clock", function()
         local other, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
         local far = other:mutex(path)
         proxy:command("blackhole")
@@ -133,7 +133,7 @@ describe("queue() #lock:queue", function()
         end
     end)
 
-    it("is answered for a long line, too", function()
+    it("queue() is answered for a long line, too", function()
         local waiting, owners = rig.session(server.hosts, { timeout = 20 }), 200
         hold(lock, 5)
         rig.run(owners, function(n)
@@ -167,7 +167,7 @@ describe("another client's node #lock:queue", function()
         ["lock--000000001"] = "mutex", -- the counter of a server before 3.6, past 2^31
         ["lock--2147483648"] = "mutex",
     } do
-        it("counts as a contender:  #server" .. name, function()
+        it("another client's node is a contender #server: " .. name, function()
             foreign("create %s/%s 'who\nwhat'", path, name)
             local queue = lock:queue()
             assert.equal(1, #queue)
@@ -187,7 +187,7 @@ describe("another client's node #lock:queue", function()
         end)
     end
 
-    it("does not count with any other name (CURATOR-43) #server", function()
+    it("a node with any other name is no contender (CURATOR-43) #server", function()
         local names = { "lock", "lock-", "lock-1", "lock-000000001", "lock-00000000001", "x",
                         "lock-000000000x", "lock_0000000001", "LOCK-0000000001", "0000000001",
                         "xlock-0000000001x", "lock-+000000001", "lock-00000001", "lock--00000001",
@@ -202,7 +202,7 @@ describe("another client's node #lock:queue", function()
         assert.equal(1, #lock:queue())
     end)
 
-    it("that is changed goes on to block, and wakes nobody (PIT-05)", function()
+    it("a changed node still blocks, and wakes nobody (PIT-05)", function()
         local session = lock.session
         foreign("create %s/lock-0000000000 ''", path)
         assert.is_truthy(rig.wait_while(lock, { timeout = 20 }, function()
@@ -219,14 +219,14 @@ describe("another client's node #lock:queue", function()
         end))
     end)
 
-    it("goes with its session when that client crashes (REQ-08) #server #slow", function()
+    it("the node of a crashed client goes with its session (REQ-08) #server #slow", function()
         local name = foreign("sequential %s/lock- x vanish", path)
         assert.is_truthy(lock:acquire(60))
         assert.is_truthy(name:find("^lock%-%d+$"))
     end)
 
-    -- A waiter behind the lease, in a session of its own; during(that session), which watches so
-    -- many nodes, and has no grant until the lease is released.
+    -- A waiter behind the lease, in a session of its own, with so many watches. during(that
+    -- session) runs before the release, and must not bring a grant.
     local function is_not_had(lease, watches, during)
         local own = rig.session(server.hosts)
         local got = rig.wait_while(own:mutex(path), { timeout = 20 }, function()
@@ -239,7 +239,7 @@ describe("another client's node #lock:queue", function()
         assert.is_true(got:check(20))
     end
 
-    it("in the middle that goes lets nobody overtake (BUG-12)", function()
+    it("the end of a node in the middle lets nobody overtake (BUG-12)", function()
         local lease, name = hold(lock, 5), "lock-0000000005" -- behind the holder
         foreign(("create %s/x '' delete %s/x "):rep(5):gsub("%%s", path) ..
                 "create %s/%s ''", path, name)
@@ -252,8 +252,7 @@ describe("another client's node #lock:queue", function()
         end)
     end)
 
-    it("is not needed to lose a place: a waiter whose node was deleted queues again (Menagerie)",
-       function()
+    it("a waiter whose node was deleted queues again (Menagerie)", function()
         is_not_had(hold(lock, 5), 2, function()
             local name = lock:queue()[2].name
             foreign("delete %s/%s", path, name)

@@ -1,6 +1,6 @@
---- [lua luajit asan tsan] A crash that does not cost a session timeout: connect with `recover`. The
--- server grants no session less than forty seconds here, and no test waits so long: what is granted
--- after a crash is so because the dead process's session was ended.
+--- [lua luajit asan tsan] connect with `recover`: a crash does not cost a session timeout. The
+-- server grants no session less than forty seconds here, and no test waits so long, so a grant
+-- after a crash shows that the dead process's session was ended.
 
 local database = require "zklock.seckill.database"
 local program = require "spec.fault.program"
@@ -41,7 +41,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.shell("rm -rf %s %s-copy", folder, folder)
     end)
 
-    -- A process that holds the lock; `more` is run when it does.
+    -- A process that holds the lock, and then runs `more`.
     local function start_holder(of, more, options)
         options = options or {}
         options.input = true
@@ -84,24 +84,24 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.counts(session, { recovered = count })
     end
 
-    -- The server has ended a session, whose id is in hexadecimal digits.
+    -- Waits until the server has ended a session with this id in hexadecimal digits.
     local function wait_for_expiry(of, id)
         rig.wait_for("its end", function() return not of:ask("dump"):find("0x" .. id, 1, true) end)
     end
 
-    -- The session was counted before its file goes.
+    -- A session is counted before its file goes.
     local function wait_for_files(count, of)
         rig.wait_for(count .. " files", function() return #list(of) == count end)
     end
 
-    -- The dead holder's node is there until a session timeout has passed.
+    -- Checks that the dead holder's node stays.
     local function is_left_alone(session, of)
         wait_for_files(1, of)
         assert.equal(0, session:stats().recovered)
         assert.equal(1, #server:nodes(path))
     end
 
-    it("is ended by the next process that connects with it", function()
+    it("a dead process's session is ended by the next connect with its folder", function()
         killed_holder()
         assert.equal(1, #list())
         local session = connect()
@@ -111,7 +111,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         assert.equal("held", lease:state())
     end)
 
-    it("is ended where the server enforces authentication", function()
+    it("the session is ended where the server enforces authentication", function()
         local strict = rig.server{ tick = 2000, environment = "JVMFLAGS='" ..
             "-Dzookeeper.enforce.auth.enabled=true -Dzookeeper.enforce.auth.schemes=digest'" }
         finally(function() strict:stop() end)
@@ -122,7 +122,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         wait_for_files(1)
     end)
 
-    it("is not counted when it had expired already", function()
+    it("a session that had expired already is not counted", function()
         local quick = rig.shared()
         killed_holder(nil, nil, { hosts = quick.hosts, environment = "SESSION=0.4" })
         wait_for_expiry(quick, list()[1]:match("^0*(%x+)-"))
@@ -131,7 +131,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         assert.equal(0, session:stats().recovered)
     end)
 
-    it("is in a file that only its user may read, and that is gone after close", function()
+    it("a session's file is readable only by its user, and is gone after close", function()
         local made = folder .. "/made"
         local session = connect{ recover = made }
         assert.equal("700\n600\n", rig.shell("stat -c %%a %s %s/*", made, made))
@@ -140,7 +140,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         assert.same({}, list(made))
     end)
 
-    it("lives on when its process is merely stopped", function()
+    it("the session of a stopped process lives on", function()
         local stopped, other = start_holder(), rig.path()
         stopped:signal("STOP")
         killed_holder(other)
@@ -151,7 +151,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         still_holds(stopped)
     end)
 
-    -- A holder whose `source` has `system`; no file of that stays.
+    -- A holder whose `source` has the module `system`, of which no file stays.
     local function start_forker(source)
         local library = program.library("system")
         local holder = start_holder(nil, ([[
@@ -161,7 +161,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         return holder
     end
 
-    it("is ended though a forked child, or a command, of its process lives", function()
+    it("the session is ended though a forked child, or a command, of its process lives", function()
         local holder = start_forker[[
             os.execute("sleep 60 >/dev/null 2>&1 &")
             if system.fork(60) == 0 then
@@ -174,7 +174,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.hold(connect():mutex(path))
     end)
 
-    it("lives on when a forked child of its process ends", function()
+    it("the session lives on when a forked child of its process ends", function()
         local holder = start_forker[[
             local child = system.fork(60)
             if child == 0 then system.exit(0) end
@@ -187,7 +187,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         still_holds(holder)
     end)
 
-    it("is left alone when the folder was copied", function()
+    it("the session of a copied folder is left alone", function()
         local holder = start_holder()
         rig.shell("cp -a %s %s-copy", folder, folder)
         is_left_alone(connect{ recover = folder .. "-copy" }, folder .. "-copy")
@@ -201,7 +201,8 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         ["is of another boot"] = "sed -i.old 's/^boot ./boot x/' %s/*; rm %s/*.old",
         ["says another inode"] = "perl -0pi -e 's/inode /inode 1/' %s/*",
     } do
-        it("is left to its timeout when its file " .. name .. ": that one is removed", function()
+        it("the session is left to its timeout, and its file removed, when the file " .. name .. "",
+           function()
             killed_holder()
             rig.shell(change:gsub("%%s", folder):gsub("%%", "%%%%"))
             assert.equal(1, #list())
@@ -209,7 +210,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         end)
     end
 
-    it("is left to its timeout when the hosts are others, or the chroot is", function()
+    it("the session is left to its timeout under other hosts, or another chroot", function()
         server:foreign("create /other x")
         for _, hosts in ipairs{ server.hosts .. "/other", server.hosts .. ",127.0.0.1:1" } do
             killed_holder()
@@ -220,7 +221,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         end
     end)
 
-    it("is as any other when its file cannot be written, and says so", function()
+    it("a session whose file cannot be written works, and tells that", function()
         local holder = start_holder(nil, [[
             assert(session:stats().recover_error == "No space left on device")]],
             { prefix = "prlimit --fsize=100" })
@@ -232,7 +233,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
     local small = "/tmp/zklock-small-" .. rig.pid
     if rig.shell("mkdir %s && mount -t tmpfs -o size=4k zklock %s 2>/dev/null && echo yes",
                  small, small) == "yes\n" then
-        it("is as any other when the disk is full, and kept when there is room again", function()
+        it("a session on a full disk works, and is kept when there is room again", function()
             local proxy = rig.proxy_for_test(server.hosts)
             rig.shell("head -c 4096 /dev/zero >%s/full", small)
             local session = connect{ hosts = proxy.hosts, recover = small }
@@ -247,7 +248,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
     end
     teardown(function() rig.shell("umount %s 2>&1; rmdir %s", small, small) end)
 
-    it("is ended once by several that connect at the same time, and none ends another's", function()
+    it("many connects at once end each dead session once, and no living session", function()
         local sessions = {}
         for _ = 1, 5 do
             killed_holder()
@@ -269,13 +270,13 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         end)
     end)
 
-    it("is ended not before `grace` has passed", function()
+    it("the session is ended only after `grace`", function()
         killed_holder()
         local seconds = rig.timed(function() rig.hold(connect{ grace = 0.5 }:mutex(path)) end)
         assert.is_true(seconds >= 0.5, seconds)
     end)
 
-    it("is ended when a server answers again after an outage", function()
+    it("the session is ended when a server answers again after an outage", function()
         local proxy = rig.proxy_for_test(server.hosts)
         killed_holder(nil, nil, { hosts = proxy.hosts })
         local session = connect{ hosts = proxy.hosts, grace = 1 }
@@ -287,7 +288,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         wait_for_files(1)
     end)
 
-    it("is left to others when the one that waits is closed", function()
+    it("a session whose heir is closed is left to the next connect", function()
         killed_holder()
         local patient = connect{ grace = 60 }
         assert.is_nil((patient:mutex(path):acquire(0.1)))
@@ -298,7 +299,8 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.hold(connect():mutex(path))
     end)
 
-    it("is left to the next process when it was closed without a connection #slow", function()
+    it("a session that was closed without a connection is left to the next process #slow",
+       function()
         local proxy = rig.proxy_for_test(server.hosts)
         local session = connect{ hosts = proxy.hosts }
         rig.hold(session:mutex(path))
@@ -309,7 +311,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.hold(connect{ hosts = proxy.hosts }:mutex(path))
     end)
 
-    it("is replaced by the next one after an expiry #slow", function()
+    it("a new session's file replaces the old after an expiry #slow", function()
         local quick = rig.shared()
         local proxy = rig.proxy_for_test(quick.hosts)
         local session = connect{ hosts = proxy.hosts, timeout = 0.4 }
@@ -347,7 +349,7 @@ describe("a holder that is killed between its statement and COMMIT on MariaDB #s
 
     local SELL = "UPDATE stock SET left_over = left_over - 1, token = %s WHERE token <= %s"
 
-    it("has sold nothing, and the next one sells at once", function()
+    it("the holder has sold nothing, and the next holder sells at once", function()
         local store, path = database.open(url), rig.path()
         store:execute_all{ "CREATE TABLE stock (left_over INT, token BIGINT) ENGINE = InnoDB",
                            "INSERT INTO stock VALUES (10, 0)" }
@@ -371,14 +373,15 @@ end)
 describe("connect with recover #a_crash_that_costs_no_session_timeout", function()
     after_each(rig.close_sessions)
 
-    it("refuses a folder whose locks are not known to be whole", function()
+    it("connect refuses a folder whose file locks are not known to work", function()
         for folder, why in pairs{ ["/proc/zklock"] = "/proc/zklock", ["/dev/null"] = "/dev/null",
                                   ["/proc"] = "not on tmpfs, ext4, xfs or btrfs" } do
             rig.is_refused("unsupported", why, zklock.connect("127.0.0.1:1", { recover = folder }))
         end
     end)
 
-    it("means nothing to a server in memory: its sessions end with the process", function()
+    it("recover means nothing to a server in memory, because its sessions end with the process",
+       function()
         local session = assert(zklock.connect("memory:recover", { recover = "/proc" }))
         assert.equal(0, session:stats().recovered)
         session:close()

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan] What a lock costs: the requests of each act, counted between client and
--- server. Requirements PIT-01, PIT-19, REQ-10, BUG-01, BUG-03.
+--- [lua luajit asan tsan] The requests of each act of a lock, counted between client and server.
+-- Requirements PIT-01, PIT-19, REQ-10, BUG-01, BUG-03.
 
 local core = require "zklock.core"
 local rig = require "spec.rig"
@@ -7,10 +7,10 @@ local zklock = require "zklock"
 
 local hold = rig.hold
 
-local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
+local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
 
--- Replies take that long: what a client sends meanwhile is one flight. Between two requests of a
--- flight a thread may have to wait for a processor.
+-- Delay of replies, so that all requests meanwhile are one flight. Between two requests of a flight
+-- a thread may have to wait for a processor.
 local DELAY = 60 -- milliseconds
 
 after_each(rig.close_sessions)
@@ -30,7 +30,7 @@ describe("the requests #lock:acquire", function()
         proxy:reset()
     end)
 
-    -- The counts without zeros, when they are as expected; else what they are in the end.
+    -- The counts without zeros, once they are as expected, else after a while.
     local function counted(expected)
         local seen
         rig.eventually(function()
@@ -43,7 +43,7 @@ describe("the requests #lock:acquire", function()
         return seen
     end
 
-    -- More requests than expected may be on their way: waits until none comes any more.
+    -- Waits until no more requests come.
     local function settle()
         local now = proxy:command("counts")
         local before
@@ -71,12 +71,12 @@ describe("the requests #lock:acquire", function()
         return rig.session(server.hosts, { timeout = LONG })
     end
 
-    -- Such a session holds the lock.
+    -- A stranger's lease of the lock.
     local function held_elsewhere()
         return hold(stranger():mutex(lock.path))
     end
 
-    -- Gives what `waiting` is granted by the release of `lease`; counts from that on.
+    -- Counts from the release of `lease` on. Returns the lease granted to `waiting`.
     local function hand_over(lease, waiting)
         return assert(rig.wait_while(waiting, { timeout = 20 }, function()
             start_counting()
@@ -92,49 +92,49 @@ describe("the requests #lock:acquire", function()
 
     local FREE = { create2 = 1, getChildren = 1, flights = 1 }
 
-    -- The requests of an act, which is given the result of `before`.
+    -- The requests of an act, which gets the result of `before`.
     for what, case in pairs{
-        ["a free acquire are one create and one list, in one flight"] = {
+        ["a free acquire costs one create and one list, in one flight"] = {
             FREE, act = function() hold(lock) end },
-        ["the first acquire of a session are no more"] = {
+        ["the first acquire of a session costs no more"] = {
             FREE, before = function() return rig.session(proxy.hosts, { timeout = LONG }) end,
             act = function(fresh) hold(fresh:mutex(lock.path)) end },
-        ["a free read are those of a mutex"] = { FREE, act = read },
-        ["a free write are those of a mutex"] = { FREE, act = held_to_write },
-        ["a read beside readers are one create and one list"] = {
+        ["a free read costs the same as a mutex"] = { FREE, act = read },
+        ["a free write costs the same as a mutex"] = { FREE, act = held_to_write },
+        ["a read beside readers costs one create and one list"] = {
             FREE, before = held_to_read, act = function() read() end },
-        ["a try to read beside readers are a list more"] = {
+        ["a try to read beside readers costs a list more"] = {
             { create2 = 1, getChildren = 2, flights = 2 },
             before = held_to_read, act = function() read{ timeout = 0 } end },
-        ["a release are one delete"] = {
+        ["a release costs one delete"] = {
             { delete = 1, flights = 1 },
             before = held, act = function(lease) assert(lease:release()) end },
-        ["re-entry are none (REQ-04)"] = { {}, before = held, act = function(lease)
+        ["re-entry costs no request (REQ-04)"] = { {}, before = held, act = function(lease)
             assert(assert(lock:acquire(20)):release())
             assert.equal("held", lease:state())
         end },
-        ["a failed try are one list, and no write (BUG-03, kazoo-732)"] = {
+        ["a failed try costs one list, and no write (BUG-03, kazoo-732)"] = {
             { getChildren = 1, flights = 1 }, before = held_elsewhere,
             act = function() assert.equal("busy", rig.code_of(lock, 0)) end },
-        ["guarded writes are one"] = { { multi = 1, flights = 1 }, before = held,
+        ["guarded writes cost one request"] = { { multi = 1, flights = 1 }, before = held,
             act = function(lease)
                 assert(lease:guard{ { "check", "/" }, { "check", lock.path } })
             end },
-        ["a get are one"] = {
+        ["a get costs one request"] = {
             { getData = 1, flights = 1 }, act = function() assert(session:get("/")) end },
-        ["a wish that the holder gives way are a list, and a get and a set for each"] = {
+        ["a revocation costs a list, and a get and a set for each holder"] = {
             { getChildren = 1, getData = 1, setData = 1, flights = 3 }, before = held,
             act = function() assert.equal(1, lock:revoke(5)) end },
-        ["a downgrade are one transaction"] = {
+        ["a downgrade costs one transaction"] = {
             { multi = 1, flights = 1 }, before = held_to_write,
             act = function(lease) assert.is_true(lease:downgrade()) end },
-        ["a signal that nobody waits for are one list"] = {
+        ["a signal without a waiter costs one list"] = {
             { getChildren = 1, flights = 1 }, before = held,
             act = function(lease) assert.equal(0, lock:condition("c"):signal(lease)) end },
-        ["a check are one sync and one get, in one flight"] = {
+        ["a check costs one sync and one get, in one flight"] = {
             { sync = 1, getData = 1, flights = 1 }, before = held,
             act = function(lease) assert.is_true(lease:check(20)) end },
-        ["asking for state, time left and token are none"] = { {}, before = held,
+        ["state, time left and token cost no request"] = { {}, before = held,
             act = function(lease)
                 assert.equal("held", lease:state())
                 assert.is_true(lease:held())
@@ -142,7 +142,7 @@ describe("the requests #lock:acquire", function()
                 assert.is_string(lease:token_string())
             end },
     } do
-        it("of " .. what, function()
+        it(what, function()
             local given = case.before and case.before()
             start_counting()
             case.act(given)
@@ -150,8 +150,8 @@ describe("the requests #lock:acquire", function()
         end)
     end
 
-    -- The first finds no path; the parents, the create and the list are the second.
-    it("of an acquire on a path that does not exist are two flights, whatever its depth", function()
+    -- The first flight finds no path; the second has the parents, the create and the list.
+    it("an acquire on a path that does not exist takes two flights, whatever its depth", function()
         local path = rig.path() .. "/of/some/depth"
         local deep = session:mutex(path)
         rig.released(hold(deep))
@@ -163,7 +163,7 @@ describe("the requests #lock:acquire", function()
         assert_counts(FREE)
     end)
 
-    -- Behind a holder, so many that come before the first has an answer: how many lists.
+    -- The number of lists for so many acquires behind a holder, all before the first answer.
     local function lists_of(count)
         local lease, queued, seen = held_elsewhere(), 0, nil
         start_counting()
@@ -181,16 +181,15 @@ describe("the requests #lock:acquire", function()
         return seen.getChildren
     end
 
-    it("of many that come at once are two lists for all of them, not one each #slow", function()
+    it("many acquires at once cost two lists in all, not one each #slow", function()
         assert.equal(2, lists_of(50))
     end)
 
-    it("of some that come at once are a list each: it is short, and spares a flight #slow",
-       function()
+    it("some acquires at once cost a short list each, which spares a flight #slow", function()
         assert.equal(10, lists_of(10))
     end)
 
-    it("of a release and the next acquire need one round trip, not two", function()
+    it("a release and the next acquire need one round trip, not two", function()
         local lease = held()
         start_counting()
         lease:release()
@@ -199,7 +198,7 @@ describe("the requests #lock:acquire", function()
         assert.same({ 1, 1, 1 }, { counts.delete, counts.create2, counts.getChildren })
     end)
 
-    it("of queueing are two gets more, in one flight more", function()
+    it("a waiter's place in line costs two more gets, in one more flight", function()
         local lease = held_elsewhere()
         rig.wait_while(lock, { timeout = 20 }, function()
             settle()
@@ -208,13 +207,13 @@ describe("the requests #lock:acquire", function()
         end)
     end)
 
-    it("of the second in line, when it is granted, are none: the event is enough", function()
+    it("a grant to the second in line costs no request, because the event is enough", function()
         hand_over(held_elsewhere(), lock)
         assert_counts{ events = 1 }
     end)
 
-    -- Sessions that queue one after the other and are served one after the other; behind them come
-    -- `behind` waiters of the session. Gives what it took until the first of those is granted.
+    -- Sessions queue and are served one after the other, with `behind` waiters of the session after
+    -- them. Returns the counts until the first of those is granted.
     local function hand_over_by_many(sessions, behind)
         local holder, wishes, counts = held_elsewhere(), {}, nil
         for n = 1, sessions + behind do
@@ -229,18 +228,18 @@ describe("the requests #lock:acquire", function()
         return counts
     end
 
-    it("of a waiter that had many ahead, until it is granted, are one list, not a walk", function()
+    it("a waiter that had many ahead costs one list until its grant, not a walk", function()
         assert.same({ events = 2, getChildren = 1, flights = 1 }, hand_over_by_many(6, 1))
     end)
 
     -- Another waiter of the session may ask as well, if it hears before the first has its answer.
-    it("of one that had few ahead in a long line are gets, in one flight #slow", function()
+    it("a waiter that had few ahead in a long line costs gets, in one flight #slow", function()
         local seen = hand_over_by_many(2, 10)
         assert.is_true(seen.getData == 1 or seen.getData == 2)
         assert.same({ events = 2, getData = seen.getData, flights = 1 }, seen)
     end)
 
-    it("of a waiter that looked ahead, when it is granted, are none, however long the line was",
+    it("the grant of a waiter that looked ahead costs no request, however long the line was",
        function()
         local leases, wishes, done = { [0] = held_elsewhere() }, {}, false
         for n = 1, 6 do wishes[n] = n < 6 and stranger():mutex(lock.path) or lock end
@@ -265,9 +264,9 @@ describe("the requests #lock:acquire", function()
         end)
     end)
 
-    -- The session of the claim behind the one that is granted hears, too, and looks ahead.
+    -- The session of the claim behind the granted claim hears, too, and looks ahead.
     for sessions, events in pairs{ 1, [5] = 2 } do
-        it(("of a release with waiters of %d sessions wake one of them, not all " ..
+        it(("a release with waiters of %d sessions wakes one waiter, not all " ..
             "(REQ-10, PIT-01, many clients)"):format(sessions), function()
             local holder, others, wishes = held_elsewhere(), {}, {}
             for n = 1, sessions do others[n] = rig.session(proxy.hosts, { timeout = LONG }) end
@@ -283,8 +282,8 @@ describe("the requests #lock:acquire", function()
         end)
     end
 
-    -- Somebody waits in a condition whose folder is there; then fn(). Gives the counts when he
-    -- is back.
+    -- Waits in a condition whose folder exists, and calls fn() meanwhile. Returns the counts after
+    -- the wait.
     local function with_waiter(waiter, fn)
         local condition = assert(waiter:condition("c"))
         rig.used(stranger():mutex(condition.folder))
@@ -303,8 +302,8 @@ describe("the requests #lock:acquire", function()
         return counts
     end
 
-    it("of a wait in a condition are a transaction and a get; of the return create, list, delete",
-       function()
+    it("a wait in a condition costs a transaction and a get, the return a create, a list and a " ..
+       "delete", function()
         local holder = stranger():mutex(lock.path)
         local counts = with_waiter(lock, function()
             assert.same({ multi = 1, getData = 1, flights = 2 }, proxy:seen())
@@ -318,7 +317,7 @@ describe("the requests #lock:acquire", function()
         assert.is_nil(counts.sync)
     end)
 
-    -- What a signal or a broadcast asks when one waits.
+    -- Checks the requests of a signal or a broadcast with one waiter.
     local function assert_wakes_by(method, expected)
         local holder = stranger():mutex(lock.path)
         with_waiter(holder, function()
@@ -330,15 +329,15 @@ describe("the requests #lock:acquire", function()
         end)
     end
 
-    it("of a signal are one list and one transaction, however many wait #slow", function()
+    it("a signal costs one list and one transaction, however many wait #slow", function()
         assert_wakes_by("signal", { getChildren = 1, multi = 1, flights = 2 })
     end)
 
-    it("of a broadcast are one list, a get for each, and one transaction #slow", function()
+    it("a broadcast costs one list, a get for each waiter, and one transaction #slow", function()
         assert_wakes_by("broadcast", { getChildren = 1, getData = 1, multi = 1, flights = 3 })
     end)
 
-    it("of turns are those of one acquire and one release, however many it serves #slow", function()
+    it("a turn costs an acquire and a release, however many it serves #slow", function()
         local turns = session:mutex(lock.path, { order = "turns", batch = 3 })
         local lease = assert(turns:acquire{ timeout = 20, owner = 1 })
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
@@ -351,7 +350,7 @@ describe("the requests #lock:acquire", function()
         assert_counts{ delete = 1, flights = 1 }
     end)
 
-    it("of three readers of a session behind a writer are one list, for all of them", function()
+    it("three readers of a session behind a writer cost one list in all", function()
         local holder = stranger():rwlock(lock.path):write()
         local lease, readers, queued = hold(holder), session:rwlock(lock.path):read(), 0
         rig.run(3, function()
@@ -364,13 +363,13 @@ describe("the requests #lock:acquire", function()
         assert_counts{ getChildren = 1, flights = 1, events = 1 }
     end)
 
-    it("of a path that was never used make nothing when a try finds it free", function()
+    it("a try that finds an unused path free makes it", function()
         local lease = hold(session:mutex(rig.path()), 0)
         assert.equal("held", lease:state())
         assert.equal(1, #server:nodes(lease.path))
     end)
 
-    it("of an idle session are none but pings #slow", function()
+    it("an idle session sends only pings #slow", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         start_counting()
         rig.wait_for("pings", function() return proxy:counts().ping >= 2 end)
@@ -380,7 +379,7 @@ describe("the requests #lock:acquire", function()
         assert.equal("connected", short:state())
     end)
 
-    it("of a holder are a heartbeat every sixth of the session timeout, and one watch #slow",
+    it("a holder sends a heartbeat every sixth of the session timeout, and one watch #slow",
        function()
         local beating = rig.session(proxy.hosts, { timeout = 3 })
         local lease = assert(beating:mutex(rig.path()):acquire(20))
@@ -396,7 +395,7 @@ describe("the requests #lock:acquire", function()
 end)
 
 
-describe("what was asked for in vain", function()
+describe("acquires in vain", function()
     local server, session, lock, lease, before
 
     before_each(function()
@@ -412,7 +411,7 @@ describe("what was asked for in vain", function()
         rig.wait_for("watches gone", function() return server:watches() <= before + 1 end)
     end
 
-    it("leaves no node and no watch after 300 failed tries (BUG-03, CURATOR-107)", function()
+    it("300 failed tries leave no node and no watch (BUG-03, CURATOR-107)", function()
         for _ = 1, 300 do assert.equal("busy", rig.code_of(lock, 0)) end
         assert.equal(1, #server:nodes(lock.path))
         assert.is_true(server:watches() <= before)
@@ -420,7 +419,7 @@ describe("what was asked for in vain", function()
         assert.equal(0, session:stats().creates)
     end)
 
-    it("leaves no node, and one watch on the holder, after 100 waits that timed out", function()
+    it("100 waits that timed out leave no node, and one watch on the holder", function()
         for _ = 1, 100 do assert.equal("timeout", rig.code_of(lock, 0.005)) end
         only_the_holder()
         rig.wait_for("claims gone", function() return session:stats().claims == 0 end)
@@ -430,7 +429,7 @@ describe("what was asked for in vain", function()
         rig.wait_for("no watch", function() return server:watches() < before + 1 end)
     end)
 
-    it("leaves nothing after a crowd of waiters that gave up all at once", function()
+    it("a crowd of waiters that give up at once leaves nothing", function()
         rig.run(100, function() assert.equal("timeout", rig.code_of(lock, 0.3)) end)
         only_the_holder()
     end)
@@ -438,7 +437,7 @@ end)
 
 
 describe("memory", function()
-    -- Bytes that this process has in use. A sanitizer's own malloc does not count: nil.
+    -- Bytes that this process has in use; nil with a sanitizer, which has its own malloc.
     local function in_use()
         if (os.getenv("ZKLOCK_LUA") or ""):find("san/") then return nil end
         collectgarbage()
@@ -454,7 +453,7 @@ describe("memory", function()
         taken_lease = hold(rig.session(server.hosts, { timeout = LONG }):mutex(taken))
     end)
 
-    -- Every way that a claim can go: held, re-entered, tried in vain, waited in vain.
+    -- A claim that is held and re-entered, and claims that try and wait in vain.
     local function cycle(session, path)
         local lock, other = session:mutex(path), session:mutex(taken)
         local lease = assert(lock:acquire(20))
@@ -466,7 +465,7 @@ describe("memory", function()
         assert.equal("held", taken_lease:state())
     end
 
-    -- At most so many bytes a cycle, after a fifth of the cycles for what is made only once.
+    -- Checks the bytes of a cycle, after a fifth of the cycles for one-time allocations.
     local function assert_growth(most, cycles, run)
         run(cycles / 5)
         local before = in_use()
@@ -477,7 +476,8 @@ describe("memory", function()
         assert.is_true(grown <= most, ("grew by %.1f bytes a cycle"):format(grown))
     end
 
-    it("does not grow over 1 500 locks taken and given up, or wanted in vain #slow", function()
+    it("memory does not grow over 1 500 locks taken and released, or wanted in vain #slow",
+       function()
         local session, path = rig.session(server.hosts, { timeout = LONG }), rig.path()
         assert_growth(60, 1500, function(count)
             for i = 1, count do
@@ -489,7 +489,7 @@ describe("memory", function()
         rig.counts(session, { watches = 0 })
     end)
 
-    it("does not grow over 100 sessions", function()
+    it("memory does not grow over 100 sessions", function()
         local path = rig.path()
         assert_growth(2000, 100, function(count)
             for _ = 1, count do

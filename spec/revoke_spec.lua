@@ -1,6 +1,5 @@
---- [lua luajit asan tsan memory worlds] Revocation: whoever wants the lock asks the holder to give
--- way, and the holder hears it. Curator's Revoker and makeRevocable do the same, with the same
--- word.
+--- [lua luajit asan tsan memory worlds] Revocation asks the holder to give way, and the holder
+-- hears it. Curator's Revoker and makeRevocable use the same word.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -31,7 +30,7 @@ after_each(rig.close_sessions)
 
 
 describe("lock:revoke #lock:revoke #lease:on_revoke", function()
-    it("is heard by the holder, which may give way", function()
+    it("the holder hears a revocation, and may give way", function()
         zklock.run(function()
             local lease = hold(lock)
             lease:on_revoke(function(of) of:release() end)
@@ -43,7 +42,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         end)
     end)
 
-    it("leaves it to the holder", function()
+    it("the holder may keep the lock", function()
         local lease = hold(lock)
         local heard = listen(lease)
         assert.equal(1, other:revoke())
@@ -54,7 +53,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert.same({ true, true }, { entry.revoked, entry.held })
     end)
 
-    it("is heard once, by every hold of the owner", function()
+    it("every hold of the owner hears a revocation once", function()
         local first, second = hold(lock), hold(lock)
         local heard = { listen(first), listen(second), listen(second) }
         assert.equal(1, other:revoke())
@@ -65,7 +64,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         for _, each in ipairs(heard) do assert.equal(1, each.count) end
     end)
 
-    it("is heard by who asks later, and not by a released lease", function()
+    it("a later callback hears the revocation, and a released lease does not", function()
         local first, second = hold(lock), hold(lock)
         local heard = listen(first)
         other:revoke()
@@ -77,13 +76,13 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert.equal(1, listen(third).count)
     end)
 
-    it("before the holder watches its node is seen when it does", function()
-        local lease = hold(lock) -- granted at once: it watches from its first beat
+    it("a revocation from before the holder's watch is heard", function()
+        local lease = hold(lock) -- watches from its first heartbeat
         assert.equal(1, other:revoke())
         hears(listen(lease))
     end)
 
-    it("of a waiter is seen when it holds", function()
+    it("a waiter's revocation is heard when it holds", function()
         local first = hold(lock)
         local lease = rig.wait_while(other, { timeout = 10 }, function()
             local nodes = server:nodes(path)
@@ -94,7 +93,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         hears(listen(lease))
     end)
 
-    it("of a lock that was taken anew is not heard again", function()
+    it("a lock that was taken anew has no revocation", function()
         local lease = hold(lock)
         other:revoke()
         hears(listen(lease))
@@ -102,7 +101,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert.equal(0, listen(hold(lock)).count)
     end)
 
-    it("asks all readers, and not who waits behind them", function()
+    it("all readers hear a revocation, and no waiter behind them", function()
         local rw, theirs = one:rwlock(path), two:rwlock(path)
         local leases = { hold(rw:read(), { owner = 1 }), hold(theirs:read()) }
         local heard = { listen(leases[1]), listen(leases[2]) }
@@ -116,13 +115,13 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert.equal(0, listen(writer).count)
     end)
 
-    it("finds nobody, and says how many", function()
+    it("a revocation of a free lock returns 0", function()
         assert.equal(0, lock:revoke())
         rig.used(lock)
         assert.equal(0, lock:revoke())
     end)
 
-    it("by other clients' means is heard, other words are not", function()
+    it("another client's word is heard, and no other words", function()
         local lease = hold(lock)
         local heard = listen(lease)
         local node = server:nodes(path)[1]
@@ -139,7 +138,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         hears(heard)
     end)
 
-    it("outlives an answer that is lost #server", function()
+    it("a revocation is repeated after a lost request or answer #server", function()
         local asks, proxy = rig.behind_proxy(server.hosts)
         local heard = listen(hold(lock))
         for _, fault in ipairs{ "drop-request", "drop-reply" } do
@@ -150,16 +149,17 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert.equal(2, asks:stats().reconnects)
     end)
 
-    it("says when the server refuses, and ends in time #server #clock", function()
+    it("a revocation that the server refuses returns auth, and ends in time #server #clock",
+       function()
         local owner = rig.session(server.hosts, { auth = "digest:one:pw", acl = "read" })
         hold(owner:mutex(path))
         rig.is_refused("auth", nil, other:revoke(5))
         local _, _, ends = rig.takes(0, 5, other.revoke, other, 0)
-        assert(ends == "timeout" or ends == "auth", ends) -- whichever is sooner
+        assert(ends == "timeout" or ends == "auth", ends) -- depends on which is sooner
     end)
 
-    it("of a writer that becomes a reader, which hears it: its node is replaced only as it " ..
-       "knows it #server", function()
+    it("a revocation during a downgrade is heard, because the node is replaced only as it is " ..
+       "known #server", function()
         local session, proxy = rig.behind_proxy(server.hosts)
         local writer = hold(session:rwlock(path):write())
         local heard = listen(writer)

@@ -6,11 +6,11 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local TIMEOUT = 10 -- of sessions, in virtual time
+local TIMEOUT = 10 -- for sessions, in virtual time
 
 
--- A schedule in which `fn(session)` runs in a process that is stopped for `stopped` seconds, runs
--- for `runs`, and so on, for a minute. Asserts that it goes well.
+-- Runs fn(session) in a process that is stopped for `stopped` seconds, runs for `runs`, and so on,
+-- for a minute. Checks that no schedule goes wrong.
 local function in_bursts(stopped, runs, fn)
     local result = assert(zklock.simulate(function(world)
         for at = 1, 60, stopped + runs do
@@ -18,7 +18,7 @@ local function in_bursts(stopped, runs, fn)
         end
         world:process("throttled", function()
             local session = assert(zklock.connect("memory:stops", { timeout = TIMEOUT }))
-            zklock.sleep(2) -- the first stop is over
+            zklock.sleep(2) -- until the first stop is over
             fn(session)
         end)
     end, { seeds = 20 }))
@@ -32,7 +32,7 @@ describe("a process that is stopped 1 s of every 3 s, with a session timeout of 
          " #after_a_pause", function()
     for kind, make in pairs(rig.kinds) do
         for _, timeout in ipairs{ 0, 5 } do
-            it(("gets %s by acquire(%d)"):format(kind, timeout), function()
+            it(("the process gets %s by acquire(%d)"):format(kind, timeout), function()
                 in_bursts(1, 2, function(session)
                     local lock = make(session, "/a")
                     for _ = 1, 5 do
@@ -50,7 +50,7 @@ describe("a process that is stopped 3 s of every 5 s, with a session timeout of 
          " #after_a_pause" ..
          " #after_a_pause" ..
          " #after_a_pause", function()
-    it("gets no lock, and the message of a try names the stops", function()
+    it("the process gets no lock, and the message of a try names the stops", function()
         in_bursts(3, 2, function(session)
             local lease, message, code = session:mutex("/a"):acquire(0)
             assert.is_nil(lease)
@@ -60,7 +60,7 @@ describe("a process that is stopped 3 s of every 5 s, with a session timeout of 
         end)
     end)
 
-    it("hears of the stops when a wait ends, too", function()
+    it("the message of a wait names the stops, too", function()
         in_bursts(3, 2, function(session)
             local _, message, code = session:mutex("/a"):acquire(9)
             assert.equal("timeout", code)
@@ -71,7 +71,7 @@ end)
 
 
 describe("a process that was stopped once #after_a_pause", function()
-    it("gets a free lock by a try as soon as proofs count again", function()
+    it("the process gets a free lock by a try as soon as proofs count again", function()
         in_bursts(5, 100, function(session)
             local lease = assert(session:mutex("/a"):acquire(0))
             assert.equal("held", lease:state())
@@ -81,7 +81,7 @@ end)
 
 
 describe("a process that starts soon after its machine #after_a_pause", function()
-    it("gets a free lock at once, however long its session timeout is #real", function()
+    it("the process gets a free lock at once, however long its session timeout is #real", function()
         local uptime = files.read("/proc/uptime"):match("%S+") -- seconds
         local timeout = math.min(uptime * 4.5, 2e6)
         local session = assert(zklock.connect("memory:booted", { timeout = timeout }))
@@ -90,7 +90,7 @@ describe("a process that starts soon after its machine #after_a_pause", function
         assert(session:mutex("/a"):acquire(5)):release()
     end)
 
-    it("gets it in a world as well", function()
+    it("the process gets a free lock at once in a world as well", function()
         assert.equal(0, zklock.simulate(function(world)
             world:process("booted", function()
                 local session = assert(zklock.connect("memory:booted", { timeout = 7200 }))
@@ -103,7 +103,7 @@ end)
 
 
 describe("a process that SIGSTOP and SIGCONT hit again and again #after_a_pause", function()
-    it("gets a free lock by a try #server #real #slow", function()
+    it("the process gets a free lock by a try #server #real #slow", function()
         local child = program.start(rig.shared().hosts, [[
             local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
             local lock, lease, message, code = session:mutex("/stops")

@@ -1,4 +1,4 @@
---- [lua luajit asan tsan] docs/throughput.md and docs/throughput: their examples run, and the rules
+--- [lua luajit asan tsan] The examples of docs/throughput.md and docs/throughput run, and the rules
 -- of two ensembles are kept.
 
 local locks = require "docs.throughput.locks"
@@ -37,7 +37,7 @@ describe("the recipe of two ensembles", function()
 
     after_each(function() close(opened) end)
 
-    it("has each path in one ensemble, the same for each client, and uses both", function()
+    it("each path is in one ensemble, the same for each client, and both are used", function()
         local here, there, count = connect(BOTH), connect(BOTH), { 0, 0 }
         for n = 1, PATHS do
             local path = "/locks/sku-" .. n
@@ -56,28 +56,28 @@ describe("the recipe of two ensembles", function()
 
     for what, ensembles in pairs{ ["another order"] = SWAPPED, ["fewer"] = { ONE },
                                   ["more"] = { ONE, TWO, ONE } } do
-        it("refuses a client whose set is another one: " .. what, function()
+        it("a client with another set is refused: " .. what, function()
             local all, problem = locks.connect(ensembles)
             assert.is_nil(all)
             assert.matches("not %d of " .. #ensembles, problem)
         end)
     end
 
-    it("refuses an ensemble that was not marked", function()
-        opened[2]:close() -- the server that comes has no mark
+    it("an ensemble that was not marked is refused", function()
+        opened[2]:close() -- the new server has no mark
         opened[2] = assert(zklock.connect(TWO))
         local all, problem = locks.connect(BOTH)
         assert.is_nil(all)
         assert.matches("no part, not 2 of 2", problem)
     end)
 
-    it("takes another set when that is marked, and the old one no more", function()
+    it("another set is accepted when it is marked, and the old set no more", function()
         locks.mark(SWAPPED)
         assert.is_nil((locks.connect(BOTH)))
         assert.truthy(connect(SWAPPED))
     end)
 
-    it("takes an ensemble that was retired in no list, also alone", function()
+    it("a retired ensemble is refused in each list, also alone", function()
         for _, list in ipairs{ { ONE }, { ONE, TWO } } do
             locks.mark(list)
             connect(list)
@@ -88,7 +88,7 @@ describe("the recipe of two ensembles", function()
         end
     end)
 
-    it("goes on with the paths of one ensemble while the other is away", function()
+    it("the paths of one ensemble go on while the other is away", function()
         local all = connect(BOTH)
         local paths = {}
         for n = 1, PATHS do
@@ -104,7 +104,7 @@ describe("the recipe of two ensembles", function()
 end)
 
 
-describe("the recipe of two ensembles, of which one does not answer, #server", function()
+describe("the recipe of two ensembles without an answer from the second #server", function()
     local PATIENCE = { connect_timeout = 2 }
     local server = rig.shared()
     local opened, proxy, both, paths
@@ -134,7 +134,8 @@ describe("the recipe of two ensembles, of which one does not answer, #server", f
 
     after_each(function() close(opened) end)
 
-    it("starts with the other, and has no lock of that one until it answers #slow", function()
+    it("a client starts with one ensemble, and has no lock of the other until that answers #slow",
+       function()
         local all = assert(locks.connect(both, PATIENCE))
         opened[2] = all
         assert(all:mutex(paths[1]):acquire(5)):release()
@@ -145,7 +146,7 @@ describe("the recipe of two ensembles, of which one does not answer, #server", f
         assert.equal(all:session(paths[2]), all:session(paths[2]))
     end)
 
-    it("refuses another set also then, and an ensemble that comes late #slow", function()
+    it("another set, and a late ensemble that was retired, are refused #slow", function()
         assert.is_nil((locks.connect({ both[2], both[1] }, PATIENCE)))
         local all = assert(locks.connect(both, PATIENCE))
         opened[2] = all
@@ -154,13 +155,13 @@ describe("the recipe of two ensembles, of which one does not answer, #server", f
         rig.is_refused("conflict", "retired, not 2 of 2", all:mutex(paths[2]))
     end)
 
-    it("does not start if no ensemble answers #slow", function()
+    it("a client does not start if no ensemble answers #slow", function()
         local all, problem = locks.connect({ both[2] }, PATIENCE)
         assert.is_nil(all)
         assert.matches("no ZooKeeper server answered", problem)
     end)
 
-    it("has one session with an ensemble that two coroutines find at once #slow", function()
+    it("two coroutines that find a late ensemble at once share its session #slow", function()
         local all = assert(locks.connect(both, PATIENCE))
         opened[2] = all
         proxy:command("accept")
@@ -182,7 +183,7 @@ describe("docs/throughput.md", function()
         end
     end
 
-    it("has an example of two ensembles that runs, but for the addresses", function()
+    it("the example of two ensembles runs, but for the addresses", function()
         local opened = open_servers()
         local hosts, said = { ONE, TWO }, nil
         local source = example("two ensembles"):gsub('"zk[^"]*"', function()
@@ -194,7 +195,7 @@ describe("docs/throughput.md", function()
         close(opened)
     end)
 
-    describe("has a cache that", function()
+    describe("the cache of docs/throughput.md", function()
         local opened, store, sell
 
         before_each(function()
@@ -215,13 +216,13 @@ describe("docs/throughput.md", function()
 
         after_each(function() close(opened) end)
 
-        it("reads once while the process keeps the lock", function()
+        it("the cache reads once while the process keeps the lock", function()
             for _ = 1, 3 do assert(sell()) end
             assert.equal(7, store.stock)
             assert.equal(1, store.reads)
         end)
 
-        it("reads again when another process has had the lock", function()
+        it("the cache reads again when another process has held the lock", function()
             assert(sell())
             assert(opened[2]:mutex("/locks/sku-42"):with(5, function() store.stock = 3 end))
             assert(sell())
@@ -229,7 +230,7 @@ describe("docs/throughput.md", function()
             assert.equal(2, store.reads)
         end)
 
-        it("reads again after a write that failed", function()
+        it("the cache reads again after a write that failed", function()
             assert(sell())
             store.broken = true
             assert.has_error(sell, "refused")

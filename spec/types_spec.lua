@@ -1,5 +1,5 @@
---- [lua luajit] The types that rig/types.lua writes have what the module has, and nothing else:
--- each function, method and option.
+--- [lua luajit] The types written by rig/types.lua have each function, method and option of the
+-- module, and nothing else.
 local reference = require "spec.reference"
 local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"
@@ -9,8 +9,8 @@ local server = rig.shared()
 local types = rig.shell("%s rig/types.lua", os.getenv "ZKLOCK_LUA" or "lua5.4")
 
 
--- What the file declares: class -> a set of its fields and methods, and its parent; alias -> a set
--- of texts.
+-- The file's declarations. A class has its parent and a set of its fields and methods, and an alias
+-- has a set of texts.
 local function declared()
     local classes, aliases, class, alias = {}, {}, nil, nil
     for line in types:gmatch "([^\n]*)\n" do
@@ -49,7 +49,7 @@ local function members(name)
 end
 
 
--- A sorted list, of which a test shows what is not in both.
+-- A sorted list, for a clear message of a failure.
 local function names(set)
     local list = {}
     for name in pairs(set) do list[#list + 1] = name end
@@ -65,7 +65,7 @@ local function set_of(list)
 end
 
 
--- What the reference has in headings, and in tables of methods: word -> a set of methods.
+-- The set of methods of each object in headings and tables of the reference.
 local function documented()
     local found = { memory = {}, world = {}, request = set_of{ "done", "on_done" } }
     for _, call in ipairs(reference.calls()) do
@@ -84,7 +84,7 @@ local function documented()
 end
 
 
--- What a message about an unknown option says that there is.
+-- The known names in a message about an unknown option.
 local function known_options(call)
     local ok, message = pcall(call, { ["no such option"] = true })
     assert.is_false(ok)
@@ -113,7 +113,7 @@ describe("the types", function()
     end)
     after_each(rig.close_sessions)
 
-    it("have no function that the storm of finalizers does not call", function()
+    it("the storm of finalizers calls each function of the types", function()
         local calls, missing = require "spec.finalizers.calls", {}
         for line in types:gmatch "[^\n]+" do
             local name = line:match "^function ([%w_]+[.:][%w_]+)%("
@@ -122,14 +122,14 @@ describe("the types", function()
         assert.same({}, missing)
     end)
 
-    it("have each function of the module, and no other", function()
+    it("the types have each function of the module, and no other", function()
         local found = {}
         for name in pairs(zklock) do found[name] = true end
         assert.same(names(found), names(members "zklock"))
     end)
 
     for word, methods in pairs(documented()) do
-        it("have each method of the reference, and no other: " .. word, function()
+        it("the types have each method of the reference, and no other: " .. word, function()
             for _, name in ipairs{ "_NAME", "_VERSION" } do
                 methods[name] = members(word)[name]
             end
@@ -159,7 +159,7 @@ describe("the types", function()
         ReleaseOptions = function(options) return objects.lease:release(options) end,
         RestyLockOptions = function(options) return resty_lock:new("a", options) end,
     } do
-        it("have each option, and no other: " .. class, function()
+        it("the types have each option, and no other: " .. class, function()
             assert.same(known_options(call), names(members("zklock." .. class)))
         end)
     end
@@ -180,13 +180,13 @@ describe("the types", function()
         SimulateOptions = "zklock.simulate",
         WorldOptions = "zklock.world",
     } do
-        it("have each option of the reference's table, and no other: " .. class, function()
+        it("the types have each option of the reference, and no other: " .. class, function()
             local options = reference.names(reference.call(beginning), "option")
             assert.same(names(options), names(members("zklock." .. class)))
         end)
     end
 
-    it("have each field of the reference's tables, and no other", function()
+    it("the types have each field of the reference's tables, and no other", function()
         local metrics = reference.page "metrics"
         for class, fields in pairs{
             Stats = reference.names(reference.call "session:stats", "field"),
@@ -199,26 +199,26 @@ describe("the types", function()
         end
     end)
 
-    it("have each counter, and no other", function()
+    it("the types have each counter, and no other", function()
         local counted = session:stats()
         counted.callback_error, counted.recover_error = "of the last", "of the last"
         assert.same(names(counted), names(members "zklock.Stats"))
     end)
 
-    it("have each field of a contender", function()
+    it("the types have each field of a contender", function()
         session:semaphore(rig.path(), 1):acquire(20)
         local line = session:mutex(lock.path):queue()
         for name in pairs(line[1]) do assert.is_true(members "zklock.Contender"[name], name) end
     end)
 
-    it("have each field of a member of a folder", function()
+    it("the types have each field of a member of a folder", function()
         local list
         assert(session:members(objects.member.path:match "^(.*)/", function(told) list = told end))
         rig.wait_for("the list", function() return list and list[1] end)
         assert.same(names(list[1]), names(members "zklock.Listed"))
     end)
 
-    it("have each code and state of the reference, and no other", function()
+    it("the types have each code and state of the reference, and no other", function()
         local codes, states = reference.names(reference.page "codes", "code"), {}
         for state in reference.call "session:state":gmatch '\n| `"(%l+)"` |' do
             states[state] = true
@@ -227,7 +227,7 @@ describe("the types", function()
         assert.same(names(states), names(aliases["zklock.SessionState"]))
     end)
 
-    it("are one Lua file, which names no class that it does not have", function()
+    it("the types are one Lua file without unknown classes", function()
         assert((loadstring or load)(types))
         for name in types:gmatch "zklock%.(%u[%w]*)" do
             local there = classes["zklock." .. name] or

@@ -1,13 +1,13 @@
---- [lua luajit asan tsan worlds] What a session watches: it is limited, a holder's own node always
--- has room, and a watch that no claim needs any more is taken back.
+--- [lua luajit asan tsan worlds] The watches of a session are limited, a holder's own node always
+-- has room, and a watch without a claim is taken back.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
+local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
 local FILL = ("x"):rep(2000)
-local LONGER = FILL:rep(3) -- does not fit into what is left when another wait does not
-local LIMIT = 256 * 1024 -- of the watched nodes of others
+local LONGER = FILL:rep(3) -- does not fit into the room that is left after a refused wait
+local LIMIT = 256 * 1024 -- for watched nodes of other sessions
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
@@ -16,7 +16,7 @@ local server
 setup(function() server = rig.shared() end)
 after_each(rig.close_sessions)
 
--- Leases of `session` on `count` long paths, which it keeps; the paths.
+-- `session` acquires `count` locks on long paths, and keeps them. Returns the paths.
 local function take(session, count, fill)
     local folder, paths = rig.path(), {}
     for i = 1, count do
@@ -27,13 +27,12 @@ local function take(session, count, fill)
 end
 
 
-describe("a holder, when the session may watch nothing more of others, #a_lock_that_is_kept",
-         function()
+describe("a holder whose session may watch no more nodes of others #a_lock_that_is_kept", function()
     local session, other
 
     before_each(function() session, other = unpack(rig.sessions(2, server.hosts)) end)
 
-    -- So many waits are in line that another one is refused; then fn().
+    -- Waits in line until another wait is refused, and calls fn() then.
     local function when_full(fn)
         local ends, paths = {}, take(other, 200, FILL)
         local function wait_in_vain(path)
@@ -45,7 +44,7 @@ describe("a holder, when the session may watch nothing more of others, #a_lock_t
             while not ends.too_many do
                 begun = begun + 1
                 coroutine.wrap(wait_in_vain)(assert(paths[begun], "no limit was met"))
-                -- One that was refused had a place, too: it counts as a wait, not as a claim.
+                -- A refused wait had a place, too; it counts as a wait, not as a claim.
                 rig.wait_for("the place in line, or none", function()
                     local stats = session:stats()
                     return stats.in_flight == 0 and (stats.claims == begun or ends.too_many)
@@ -58,7 +57,7 @@ describe("a holder, when the session may watch nothing more of others, #a_lock_t
         assert.equal(0, session:stats().watch_bytes)
     end
 
-    it("hears that it is to give way, and hears that its node was deleted #slow", function()
+    it("the holder hears of a revocation, and of the deletion of its node #slow", function()
         when_full(function()
             local stats = session:stats()
             assert.equal(LIMIT, stats.watch_bytes_limit)
@@ -78,13 +77,14 @@ end)
 
 
 describe("claims of a session behind one another #lock:acquire", function()
-    local COUNT = 90 -- of each session; two thirds of their predecessors are what it may watch
+    local COUNT = 90 -- of each session; two thirds of their predecessors fill the limit
 
-    it("are served in order, though not all may watch their predecessors #slow", function()
+    it("many claims are served in order, though not all may watch their predecessors #slow",
+       function()
         local both = rig.sessions(2, server.hosts)
         local path, wishes, numbers = rig.path() .. "/" .. FILL:rep(2), {}, {}
         local holder = rig.held_by_another(server, path)
-        for i = 1, 2 * COUNT do -- each is behind one of the other session
+        for i = 1, 2 * COUNT do -- each is behind a claim of the other session
             wishes[i], numbers[i] = { both[i % 2 + 1]:mutex(path), timeout = 300 }, i
         end
         assert.same(numbers, rig.line_up(wishes, function()
@@ -100,7 +100,7 @@ describe("claims of a session behind one another #lock:acquire", function()
 end)
 
 
-describe("a watch that no claim needs any more #server #lock:acquire", function()
+describe("a watch without a claim #server #lock:acquire", function()
     local session, proxy, holder, path, before
 
     before_each(function()
@@ -114,7 +114,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         return proxy:counts().removeWatches
     end
 
-    -- That many owners wait for the lock, until the session has so many watches; then they give up.
+    -- So many owners wait for the lock, until the session has so many watches, and give up.
     local function give_up(lock, owners, watches)
         rig.run(owners, function(owner)
             assert.equal("interrupted", rig.code_of(lock, { timeout = 30, owner = owner }))
@@ -124,8 +124,8 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         end)
     end
 
-    -- Of the server's watches only those of before are left, and what the holders have on their own
-    -- nodes since their first heartbeats.
+    -- Waits until the server has only the watches from before, and the holders' watches on their
+    -- own nodes.
     local function watches_nothing(of, ...)
         local holders = { holder, ... }
         rig.counts(of, { watches = 0 })
@@ -136,7 +136,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         end)
     end
 
-    it("does not count: after 600 waits in vain on long paths the next one waits #slow", function()
+    it("600 waits in vain on long paths leave room for the next wait #slow", function()
         local second = rig.session(server.hosts, { timeout = LONG })
         for _, other in ipairs{ holder, second } do
             local paths = take(other, 300, FILL:sub(1, 900))
@@ -153,7 +153,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         assert.equal(0, session:stats().watch_bytes)
     end)
 
-    it("is taken back with one request, and not set again at a reconnect", function()
+    it("a watch is taken back with one request, and not set again at a reconnect", function()
         local lease = rig.hold(holder:mutex(path))
         give_up(session:mutex(path), 1, 2)
         rig.at_rest(session)
@@ -166,7 +166,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         assert.equal(0, proxy:counts().setWatches)
     end)
 
-    it("stays while another claim of the session waits for the same node", function()
+    it("a watch stays while another claim of the session waits for the same node", function()
         local writer, reader = rig.hold(holder:rwlock(path):write()), session:rwlock(path):read()
         local granted = rig.wait_while(reader, { timeout = 30 }, function()
             give_up(reader, 2, 4) -- the writer's, and their own
@@ -178,7 +178,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         assert.equal(0, removals())
     end)
 
-    it("passes to the claim behind it in the session without a removal", function()
+    it("a watch passes to the claim behind it in the session without a removal", function()
         local lease, granted = rig.hold(holder:mutex(path)), nil
         local lock = session:mutex(path)
         zklock.run(function()
@@ -196,7 +196,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         assert.equal(0, removals())
     end)
 
-    it("goes with the last of those that waited for the same node", function()
+    it("a watch goes with the last claim that waited for its node", function()
         rig.hold(holder:rwlock(path):write())
         give_up(session:rwlock(path):read(), 3, 4)
         watches_nothing(session)
@@ -204,7 +204,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         assert.equal(1, removals())
     end)
 
-    it("is not missed by the claim that begins to wait for the node meanwhile #slow", function()
+    it("a claim that begins to wait for the node during the removal is granted #slow", function()
         local lock = session:mutex(path)
         proxy:command("delay 20")
         for _ = 1, 5 do
@@ -223,7 +223,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
     end)
 
     for _, fault in ipairs{ "drop-reply", "drop-request" } do
-        it("goes when the connection is lost with its removal: " .. fault, function()
+        it("a watch goes when the connection is lost with its removal: " .. fault, function()
             rig.hold(holder:mutex(path))
             proxy:command("%s removeWatches 1", fault)
             give_up(session:mutex(path), 1, 2)
@@ -232,7 +232,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         end)
     end
 
-    it("goes when the claim ends without a connection #slow", function()
+    it("a watch goes when the claim ends without a connection #slow", function()
         rig.hold(holder:mutex(path))
         local wish = { timeout = 30, owner = "one" }
         local _, _, code = rig.wait_while(session:mutex(path), wish, function()
@@ -246,7 +246,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
     end)
 
     for _, reopen in ipairs{ true, false } do
-        it("goes with its session, reopened: " .. tostring(reopen) .. " #slow", function()
+        it("a watch goes with its session, reopen = " .. tostring(reopen) .. " #slow", function()
             local short = rig.session(proxy.hosts, { timeout = 3, reopen = reopen })
             rig.hold(holder:mutex(path))
             local _, _, code = rig.wait_while(short:mutex(path), { timeout = 20 }, function()
@@ -262,21 +262,21 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         end)
     end
 
-    it("goes when it was for a lock without an order", function()
+    it("a watch of a lock without an order goes with its claim", function()
         rig.hold(holder:mutex(path, { order = "none" }))
         give_up(session:mutex(path, { order = "none" }), 1, 1)
         watches_nothing(session)
     end)
 
-    it("goes when it was for a part of several locks", function()
+    it("a watch of a multi-lock's part goes with its claim", function()
         local paths, locks = { rig.path(), rig.path(), rig.path() }, {}
         for i = 1, 2 do rig.hold(holder:mutex(paths[i])) end
         for i = 1, 3 do locks[i] = session:mutex(paths[i]) end
-        give_up(session:multi(locks), 1, 5) -- two of others
+        give_up(session:multi(locks), 1, 5) -- two of other sessions
         watches_nothing(session)
     end)
 
-    it("costs no request when what it waits for comes", function()
+    it("a watch that fired costs no removal", function()
         local lease = rig.hold(holder:mutex(path))
         local granted = rig.wait_while(session:mutex(path), { timeout = 20 }, function()
             rig.counts(session, { watches = 2 })
@@ -290,7 +290,7 @@ describe("a watch that no claim needs any more #server #lock:acquire", function(
         assert.equal(0, removals())
     end)
 
-    it("goes at a heartbeat, of permits that were granted behind other holders #slow", function()
+    it("watches of permits granted behind other holders go at a heartbeat #slow", function()
         local quick, leases = rig.session(proxy.hosts, { timeout = 6 }), {}
         for i = 1, 3 do
             leases[i] = rig.hold(holder:semaphore(path, 3), { timeout = 5, owner = i })

@@ -461,7 +461,7 @@ return {
       at = "zkl_claim_count",
       find = "if (claim->reuse == ZKL_ONE_GRANT) claim->reuse = ZKL_MANY_GRANTS;",
       catch = { spec = "spec/queue_spec.lua",
-                tests = { "has the tokens of turns, whoever asks, and plain ones beside them" } } },
+                tests = { "the queue of a lock in order has tokens of turns, too" } } },
     { "revoke-with-word", "a wish beside the word that a lock is held is not heard",
       at = "zkl_data_asks", find = "cut_off(data, &size, ZKL_HELD_WORD);", replace = "" },
     { "kept-said-in-turns", "a successor does not know that its node says that it is held",

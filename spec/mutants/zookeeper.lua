@@ -15,11 +15,11 @@ return {
       at = "list", find = "if (shared && stake->path->lists > 0) return;",
       replace = "(void)shared;",
       catch = by("requests",
-                 "of three readers of a session behind a writer are one list, for all of them") },
+                 "three readers of a session behind a writer cost one list in all") },
     { "list-one", "a list is for the claim that asked alone",
       at = "answer_list", find = "|| claim->state == ZKL_LIST",
       catch = by("requests",
-                 "of three readers of a session behind a writer are one list, for all of them") },
+                 "three readers of a session behind a writer cost one list in all") },
 
     { "look-asks-again", "a claim asks for the watch of a node that its session watches",
       at = "watch_lookahead", find = "node && zkl_watches_follow(stake, node)", replace = "false",
@@ -79,7 +79,7 @@ return {
     { "exists-watch",
       "exists instead of get: a node that is gone is watched for ever (Curator, PIT-08)",
       at = "zkl_call_watch", find = "ZKL_RPC_GET", replace = "ZKL_RPC_EXISTS",
-      catch = by("requests", "of queueing are two gets more") },
+      catch = by("requests", "a waiter's place in line costs two more gets, in one more flight") },
 
     -- --- proof of life ----------------------------------------------------------------
 
@@ -121,7 +121,7 @@ return {
       catch = by("lease", "is not suspect between two heartbeats") },
     { "expired-watches", "the watches of an expired session count on in the next",
       at = "forget_all", find = "zkl_watches_clear(&session->watches);",
-      catch = by("watches", "goes with its session, reopened") },
+      catch = by("watches", "a watch goes with its session, reopen =") },
 
     -- --- requests and replies ---------------------------------------------------------
 
@@ -129,7 +129,7 @@ return {
       "the actions of a flight go out in the wrong order: the list before its create",
       at = "in_order", find = "ZKL_DO_CREATE, ZKL_DO_SYNC, ZKL_DO_LIST,",
       replace = "ZKL_DO_SYNC, ZKL_DO_LIST, ZKL_DO_CREATE,",
-      catch = by("requests", "of a free acquire are one create and one list, in one flight") },
+      catch = by("requests", "a free acquire costs one create and one list, in one flight") },
     { "loss-as-refusal", "a lost connection counts as a refusal: the create is not looked for",
       at = "reply_of", find = "case ZKL_ERROR_CONNECTION_LOSS:",
       catch = by("fault/replies", "a create without a reply makes one node") },
@@ -174,7 +174,7 @@ return {
       catch = by("watches", "goes when the connection is lost with its removal") },
     { "fired-watches-counted", "a watch that fired is counted as one that is set",
       at = "zkl_session_event", find = "zkl_watches_fired(&session->watches, node);",
-      catch = by("watches", "costs no request when what it waits for comes") },
+      catch = by("watches", "a watch that fired costs no removal") },
     { "roster-reads-the-dead", "a member that goes is asked for before the folder is listed",
       at = "hear", find = "seen && event == ZKL_NODE_DELETED ? PAUSE : 0", replace = "0",
       catch = by("members", "costs a list and a get of each") },
@@ -229,7 +229,7 @@ return {
       catch = by("lock", "makes missing parents") },
     { "open-acl", "acl = creator makes nodes that anybody may change",
       at = "acl_of", find = "return &ZOO_CREATOR_ALL_ACL;", replace = "break;",
-      catch = by("connect", "that a lock refuses give") },
+      catch = by("connect", 'credentials that a lock refuses return "auth" from every call') },
 
     -- --- deadlines, handles, close ----------------------------------------------------
 
@@ -282,7 +282,7 @@ return {
 
     { "revoke-overwritten", "a wish that comes while a writer becomes a reader goes with its node",
       at = "zkl_stake_downgrade", find = "stake->version", replace = "-1",
-      catch = by("revoke", "hears it: its node is replaced only as it knows it") },
+      catch = by("revoke", "a revocation during a downgrade is heard, because the node") },
     { "unfair-revoked-early",
       "a wish that is seen with the node whose create was lost is not heard",
       at = "see_own", find = "if (fixed) zkl_stake_take_data(stake, answer);",
@@ -294,7 +294,7 @@ return {
       catch = by("guard", "follows a writer that becomes a reader") },
     { "guard-after-the-end", "a guard that waits for a connection outlives its lease",
       at = "zkl_stake_tell_loss", find = "end_questions(stake);",
-      catch = by("guard", "gives lost when the session expires before it is sent") },
+      catch = by("guard", "a guard that was not sent before the expiry returns lost") },
 
     -- --- the multi-lock ---------------------------------------------------------------
 
@@ -330,7 +330,7 @@ return {
       "when the answer to the credentials is lost, connect() waits for it in vain",
       at = "on_credentials", find = "if (rc != ZOK && rc != ZAUTHFAILED) atomic_store",
       replace = "if (false) atomic_store",
-      catch = by("connect", "are given again when the connection is lost meanwhile") },
+      catch = by("connect", "credentials are given again after a lost connection") },
     { "hasty-question",
       "once the answer to the credentials was lost, connect() asks right behind them, " ..
       "and a refusal is not heard",
@@ -340,7 +340,7 @@ return {
       "connect() does not say auth when the credentials were refused before it asked",
       at = "zkl_session_refused", find = "session->after_expiry = ZKL_AUTH",
       replace = "session->after_expiry = ZKL_EXPIRED",
-      catch = by("connect", "although the server has refused before it is asked") },
+      catch = by("connect", 'connect returns "auth" although the server has refused before') },
     { "pipe-by-number", "a pipe is taken for an old one whose number it has",
       at = "pipe_of", find = "strtoul(target + 6, NULL, 10)", replace = "(unsigned long)fd",
       catch = by("fault/process", "do not leak while a handle is being made by a slow thread") },
@@ -428,7 +428,7 @@ return {
     { "turns-late", "who was handed the lock is told at the next heartbeat",
       at = "is_follower", find = "(state == ZKL_NEW || inherited)",
       replace = "state == ZKL_NEW",
-      catch = by("requests", "of turns are those of one acquire") },
+      catch = by("requests", "a turn costs an acquire and a release, however many it serves") },
     { "turns-condition",
       "one of several that have a node between them waits in a condition, and it goes",
       at = "waits", find = "|| (lease->kind == ZKL_MUTEX && !stake->claim.batch);",
@@ -503,16 +503,16 @@ return {
       catch = by("recover", "is ended though a forked child, or a command, of its process lives") },
     { "recover-takes-copies", "a copy of a file is used",
       at = "is_fit", find = "strncmp(text, head, size) == 0 &&",
-      catch = by("recover", "is left alone when the folder was copied") },
+      catch = by("recover", "the session of a copied folder is left alone") },
     { "recover-believes-all", "a file that was cut short is used",
       at = "parse_key", find = "strcmp(text, again) == 0", replace = "true",
-      catch = by("recover", "file was cut short: that one is removed") },
+      catch = by("recover", "its file removed, when the file was cut short") },
     { "recover-not-locked", "a file is not locked",
       at = "zkl_session_file_write", find = "flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&",
-      catch = by("recover", "lives on when its process is merely stopped") },
+      catch = by("recover", "the session of a stopped process lives on") },
     { "recover-no-grace", "a dead session is ended at once",
       at = "recover", find = "file && rest(link, link->grace)", replace = "file != NULL",
-      catch = by("recover", "is ended not before `grace` has passed") },
+      catch = by("recover", "the session is ended only after `grace`") },
 
     { "recover-no-credentials", "a dead session is closed without credentials",
       at = "visit", find = "leaver->auth_scheme", replace = "NULL",
@@ -534,7 +534,7 @@ return {
       catch = by("fault/operations", "an operation at which two connections ended is not") },
     { "recover-counts-expired", "a session that had expired is counted as ended",
       at = "end_session", find = "if (closed) ",
-      catch = by("recover", "is not counted when it had expired already") },
+      catch = by("recover", "a session that had expired already is not counted") },
 
     -- --- the bell ------------------------------------------------------------------------
 
