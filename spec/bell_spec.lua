@@ -1,6 +1,6 @@
---- [lua luajit asan tsan memory] What wakes a host that waits for sockets which it connected itself
--- (nginx): a unix socket. This process plays the host; spec/nginx has the real one. And the
--- descriptor for other hosts.
+--- [lua luajit asan tsan memory] A host that waits for sockets which it connected itself (nginx) is
+-- woken by a unix socket, the bell. This process plays the host; spec/nginx has the real one.
+-- Other hosts use the descriptor.
 
 local core = require "zklock.core"
 local files = require "spec.files"
@@ -11,7 +11,7 @@ local server = rig.shared()
 local dial = program.system()
 
 
--- Something for the inbox of a session: a request that is done.
+-- An answered request in the inbox of a session.
 local function news_of(session)
     local request = session.handle:get("/", 5)
     rig.wait_apart("an answer", function() return request:done() end)
@@ -44,7 +44,7 @@ describe("a session's bell #session:dispatch", function()
 
     local function news() return news_of(session) end
 
-    it("lies in a folder that is the user's own, and nothing of it stays", function()
+    it("the bell lies in a folder of the user alone, and leaves nothing", function()
         local path = assert(handle:listen())
         assert.equal(folder, path:sub(1, #folder))
         local parent = path:match("^(.*)/")
@@ -56,7 +56,7 @@ describe("a session's bell #session:dispatch", function()
         dial.close(fd)
     end)
 
-    it("lies in /tmp when $TMPDIR is too long, or is none", function()
+    it("the bell lies in /tmp when $TMPDIR is too long, or does not exist", function()
         for _, name in ipairs{ ("/long"):rep(22), "/there/is/none" } do
             dial.setenv("TMPDIR", name)
             local path = assert(handle:listen())
@@ -66,7 +66,7 @@ describe("a session's bell #session:dispatch", function()
         end
     end)
 
-    it("rings once until it was heard, however much happens", function()
+    it("the bell rings once until it was heard, however much happens", function()
         local fd, kept = connect(), {}
         assert.equal(-1, dial.read(fd))
         for i = 1, 5 do kept[i] = news() end
@@ -83,7 +83,7 @@ describe("a session's bell #session:dispatch", function()
         dial.close(fd)
     end)
 
-    it("is not for another process, even if that was quicker", function()
+    it("the bell hangs up on another process, even if that was quicker", function()
         local path = assert(handle:listen())
         local stranger = rig.servant(([[perl -MIO::Socket::UNIX -e '
             $s = IO::Socket::UNIX->new(Peer => "%s") or exit 1; $| = 1; print "here\n";
@@ -100,10 +100,10 @@ describe("a session's bell #session:dispatch", function()
         assert.is_true(kept:done())
     end)
 
-    it("may lose its listener, after a ring or before, and is connected anew", function()
+    it("the bell may lose its listener, after a ring or before, and is connected anew", function()
         local kept, first = {}, connect()
         kept[1] = news()
-        dial.close(first) -- it was rung, and never heard
+        dial.close(first) -- after a ring that was not heard
         local second = connect()
         kept[2] = news()
         assert.equal(1, dial.read(second))
@@ -117,7 +117,7 @@ describe("a session's bell #session:dispatch", function()
         assert.equal(4, #kept)
     end)
 
-    it("hangs up, and takes its names along, when the session is collected", function()
+    it("the bell hangs up, and removes its names, when the session is collected", function()
         local own = require("zklock").connect(server.hosts)
         local fd = dial.connect(assert(own.handle:listen()))
         assert.is_true(own.handle:accept())
@@ -141,13 +141,13 @@ describe("a session's descriptor #session:fd", function()
     end)
     after_each(rig.close_sessions)
 
-    it("tells of what happened before it was asked for", function()
+    it("the descriptor shows news from before fd()", function()
         local kept = news_of(session)
         assert.equal(1, dial.read(session:fd()))
         assert.is_true(kept:done())
     end)
 
-    it("tells of what happens when it was asked for, also beside a poll", function()
+    it("the descriptor shows news after fd(), also beside a poll", function()
         local fd = session:fd()
         assert.equal(-1, dial.read(fd))
         core.poll({ session.handle }, 0)
@@ -156,7 +156,7 @@ describe("a session's descriptor #session:fd", function()
         assert.is_true(kept:done())
     end)
 
-    it("is not written to while nobody looks: a hand-over is no call of the system", function()
+    it("hand-overs do not write to a descriptor that nobody reads", function()
         local lock = session:mutex(rig.path(), { order = "turns" })
         local function writes()
             local text = files.read("/proc/self/io")

@@ -1,9 +1,9 @@
---- [lua luajit asan tsan] Small programs run both ways, and have to say the same: by processes on a
--- real server behind a proxy, and in a world of virtual time. Whatever ends, is cut off or waits in
--- a world does as it does in reality.
+--- [lua luajit asan tsan] Small programs run both ways, by processes on a real server behind a
+-- proxy, and in a world of virtual time, and must print the same. Ends, cuts and waits are in a
+-- world as in reality.
 --
 -- A program is the source of a process, or of two. It has zklock, HOSTS, say(...), which prints a
--- line, and inflict(fault), which does that to itself: "kill", "cut" or "heal".
+-- line, and inflict(fault), which strikes the process itself: "kill", "cut" or "heal".
 
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
@@ -14,7 +14,7 @@ local load_text = loadstring or load -- luacheck: globals loadstring
 
 -- --- in reality --------------------------------------------------------------------------
 
--- It asks for a cut, and waits until that is done.
+-- Asks for a cut, and waits until it is done.
 local OWN_WORDS = [[
 io.stdout:setvbuf "line"
 local function inflict(fault)
@@ -55,7 +55,7 @@ local function start(sources)
 end
 
 
--- Each line that its processes say.
+-- The lines of its processes.
 local function in_reality(started)
     local said = {}
     for i, each in ipairs(started) do said[i] = listen(each.process, each.proxy) end
@@ -196,10 +196,10 @@ local PROGRAMS = {
 }
 
 
-describe("both ways", function()
+describe("a program both ways", function()
     local started = {}
 
-    -- Most of their time they wait, so those that ask for nothing run at once.
+    -- Programs without faults run at once, because they mostly wait.
     setup(function()
         for i, each in ipairs(PROGRAMS) do
             if not each[2]:find "inflict" then started[i] = start{ each[2], each[3] } end

@@ -1,5 +1,4 @@
---- [lua luajit asan tsan] zklock.waiting.caller: the calls of one function of the user's, one at a
--- time.
+--- [lua luajit asan tsan] zklock.waiting.caller calls a user's function, one call at a time.
 local Caller = require "zklock.waiting.caller"
 
 local session = {
@@ -8,7 +7,7 @@ local session = {
 }
 
 describe("a caller #callbacks", function()
-    it("calls once more after a call in which there was news, and not inside of it", function()
+    it("news during a call make one more call after it", function()
         local caller, story = Caller.new(), {}
         local function tell()
             story[#story + 1] = "begin"
@@ -22,7 +21,7 @@ describe("a caller #callbacks", function()
         assert.same({ "begin", "end", "begin", "end", "begin", "end" }, story)
     end)
 
-    it("passes an error on, and calls again after it", function()
+    it("an error passes on, and later calls run", function()
         local caller, calls = Caller.new(), 0
         local function tell()
             calls = calls + 1
@@ -35,7 +34,7 @@ describe("a caller #callbacks", function()
         assert.equal(2, calls)
     end)
 
-    it("waits for the coroutine that calls, until nothing can resume that any more", function()
+    it("calls wait for a coroutine in a call until nothing can resume it any more", function()
         local caller, calls = Caller.new(), 0
         local function tell()
             calls = calls + 1
@@ -52,7 +51,7 @@ describe("a caller #callbacks", function()
         assert.equal(2, calls)
     end)
 
-    it("tells a row of news in order, each once, whatever comes in a call", function()
+    it("a row of news is told in order, each once, also news during a call", function()
         local caller, told = Caller.new(), {}
         local function fn(item)
             told[#told + 1] = item
@@ -65,7 +64,7 @@ describe("a caller #callbacks", function()
         assert.same({ 1, 2, 3, 4 }, told)
     end)
 
-    it("lets the oldest of a row go when too many wait", function()
+    it("the oldest news of a row go when too many wait", function()
         local caller, told, kept = Caller.new(), {}, {}
         local function fn(item)
             told[#told + 1] = item

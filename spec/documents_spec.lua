@@ -1,5 +1,5 @@
---- [lua] The documents agree with the tree: links lead somewhere, commands name what there is, and
--- the table of a claim's states has the core's own words.
+--- [lua] The documents agree with the tree. Links lead to files, commands exist, and the table of a
+-- claim's states has the core's words.
 
 local catalogue = require "zklock.seckill.catalogue"
 local command_line = require "zklock.seckill.command_line"
@@ -10,7 +10,7 @@ local table_of_states = require "spec.sim.states"
 
 local WIDTH = 100
 
--- Tags that say where a test runs.
+-- Tags for where a test runs.
 local PLACES = {
     clock = true, nginx = true, promtool = true, real = true, server = true, slow = true,
 }
@@ -35,7 +35,7 @@ end
 -- "·", and "？" and "…", but not "锁".
 local PUNCTUATION = { "\194[\128-\191]", "[\226\227\239][\128-\191][\128-\191]" }
 
--- As GitHub makes anchors of headings.
+-- GitHub's anchors of headings.
 local function anchor_of(heading)
     heading = heading:lower():gsub("%]%b()", "")
     for _, mark in ipairs(PUNCTUATION) do heading = heading:gsub(mark, "") end
@@ -67,7 +67,7 @@ end
 
 
 describe("the documents", function()
-    it("have links that lead to a file, and to a heading of it", function()
+    it("links lead to a file, and to a heading of it", function()
         local wrong = {}
         for from, text in pairs(documents) do
             for link in prose(text):gmatch "%]%(([^)%s]+)%)" do
@@ -83,7 +83,7 @@ describe("the documents", function()
         assert.same({}, wrong)
     end)
 
-    it("have no line of more than a hundred columns but in tables and in code", function()
+    it("no line has more than a hundred columns but in tables and in code", function()
         local wrong = {}
         for path, text in pairs(documents) do
             for line in prose(text):gmatch "[^\n]+" do
@@ -97,7 +97,7 @@ describe("the documents", function()
     end)
 
     -- Below a blank line the rows of a table are shown as raw text.
-    it("have no table that a blank line splits: each has a head, and a line below it", function()
+    it("each table has a head with a line below it, and no blank line", function()
         local wrong, count = {}, 0
         for path, text in pairs(documents) do
             local rows = 0
@@ -114,7 +114,7 @@ describe("the documents", function()
     end)
 
     -- spec/install/run runs all other blocks of three pages.
-    it("exempt a block of commands from being run only with a reason", function()
+    it("a block of commands is exempt from being run only with a reason", function()
         local count, wrong = 0, {}
         for path, text in pairs(documents) do
             for line, below in text:gmatch "\n(<!%-%- not run[^\n]*)\n([^\n]*)" do
@@ -127,7 +127,7 @@ describe("the documents", function()
         assert.is_true(count > 3)
     end)
 
-    it("have for each decision its date, and the answer", function()
+    it("each decision has its date, and the answer", function()
         local wrong, count = {}, 0
         local page = documents["docs/decisions.md"]:gsub("\n## ", "\1")
         for title, text in page:gmatch "\1([^\n]+)\n\n([^\1]+)" do
@@ -144,7 +144,7 @@ end)
 describe("the reference", function()
     local calls = reference.calls()
 
-    it("has each call in its index, once", function()
+    it("the index has each call once", function()
         local there, listed = {}, {}
         for i, call in ipairs(calls) do
             there[i] = call.page .. ".md#" .. anchor_of(call.heading)
@@ -159,8 +159,7 @@ describe("the reference", function()
         assert.same(there, listed)
     end)
 
-    it("has what a call returns, its codes, where it may be called, and its cost in that order",
-       function()
+    it("a call has its results, codes, context and cost in that order", function()
         local order, wrong = { Returns = 1, Codes = 2, Context = 3, Cost = 4 }, {}
         for _, call in ipairs(calls) do
             local last = 0
@@ -173,7 +172,7 @@ describe("the reference", function()
         assert.same({}, wrong)
     end)
 
-    it("has a test for each promise, and no test has the tag of another one", function()
+    it("each promise has a test, and each test's tag is a promise", function()
         local paths, promised, unknown = {}, {}, {}
         for path in rig.shell("ls spec/*_spec.lua spec/*/*_spec.lua"):gmatch "%S+" do
             paths[#paths + 1] = path
@@ -186,8 +185,8 @@ describe("the reference", function()
         assert.same({ {}, {} }, { missing, unknown })
     end)
 
-    -- A wait has a deadline, or says that it has none.
-    it("says of each call that has a timeout how it waits", function()
+    -- A wait has a deadline, or is told to have none.
+    it("each call with a timeout tells how it waits", function()
         for _, call in ipairs(calls) do
             if call.heading:find "timeout" and not call.heading:find "session:timeout" then
                 assert.matches("\n%* %*%*Context%*%* [^\n]*waits", call.text, nil, call.heading)
@@ -197,7 +196,7 @@ describe("the reference", function()
 end)
 
 
-describe("in Chinese", function()
+describe("the pages in Chinese", function()
     local function blocks(text)
         local found = {}
         for code in text:gmatch "\n```%l*\n(.-)\n```" do
@@ -207,7 +206,7 @@ describe("in Chinese", function()
         return found
     end
 
-    -- What is found, sorted.
+    -- The sorted matches.
     local function all(text, pattern)
         local found = {}
         for each in text:gmatch(pattern) do found[#found + 1] = each end
@@ -215,8 +214,8 @@ describe("in Chinese", function()
         return found
     end
 
-    -- Without the names of anchors in pages that have both languages, and in the page itself:
-    -- headings differ.
+    -- Without the names of anchors in pages that have both languages, and in the page itself,
+    -- because headings differ.
     local function plain(text)
         text = text:gsub("%.zh%-CN%.md", ".md"):gsub("%]%(#[^)]+", "](#")
         for _, page in ipairs{ "README", "which%-lock", "start", "nginx", "seckill" } do
@@ -245,7 +244,7 @@ describe("in Chinese", function()
         local english, chinese = documents["docs/seckill.md"], documents["docs/seckill.zh-CN.md"]
         local NUMBER = "%d[%d.]*%f[^%d.]"
 
-        -- What the first text has, and the other has not.
+        -- Matches of the first text that the other lacks.
         local function lacking(text, other, pattern)
             local there, missing = {}, {}
             for _, each in ipairs(all(plain(other), pattern)) do there[each] = true end
@@ -255,7 +254,8 @@ describe("in Chinese", function()
             return missing
         end
 
-        it("has no line of code, number or link that the English page lacks", function()
+        it("docs/seckill has no line of code, number or link that the English page lacks",
+           function()
             local function code(text) return table.concat(blocks(text), "\n") end
             assert.same({}, lacking(code(chinese), code(english), "[^\n]+"))
             assert.is_true(#blocks(chinese) >= 8)
@@ -263,7 +263,7 @@ describe("in Chinese", function()
             assert.same({}, lacking(chinese, english .. "](seckill.md)", "%]%((%a%S-)%)"))
         end)
 
-        it("has commands that the laboratory takes", function()
+        it("the laboratory takes the commands of docs/seckill", function()
             local count = 0
             for text in chinese:gmatch "make demo DEMO=([^`\n]+)" do
                 local words = {}
@@ -283,12 +283,12 @@ end)
 describe("the commands of docs/track-record.md", function()
     local text = documents["docs/track-record.md"]
 
-    -- Comments apart: they name what other specs have.
+    -- Without comments, which name other specs' tests.
     local function has(path, filter)
         return ("\n" .. read(path)):gsub("\n%s*%-%-[^\n]*", ""):find(filter)
     end
 
-    it("name specs that there are, and tests in them", function()
+    it("the commands name existing specs and tests", function()
         local wrong, count = {}, 0
         for path, rest in text:gmatch "SPEC=\"?(spec/[%w_/]+%.lua)([^`]*)`" do
             local filter = rest:match "^ %-%-filter='(.-)'\"$"
@@ -301,7 +301,7 @@ describe("the commands of docs/track-record.md", function()
         assert.is_true(count > 60)
     end)
 
-    it("name mutants that there are", function()
+    it("the commands name existing mutants", function()
         local rows = require("spec.mutants.mutant").rows()
         local wrong, count = {}, 0
         for names in text:gmatch "make mutants MUTANTS=([^`]+)`" do
@@ -330,7 +330,7 @@ describe("the table of docs/design/states.md", function()
 
     local page = table_of_states.read(documents["docs/design/states.md"])
 
-    -- What one outcome has that is neither a state or step, nor an action.
+    -- The state, step or action of an outcome that does not exist.
     local function unknown(outcome)
         local what = outcome.what
         if not states[what:match "^([%u_]+)%*?$"] and not page.steps[what] then return what end
@@ -351,7 +351,7 @@ describe("the table of docs/design/states.md", function()
         end
     end
 
-    it("has the states, the actions and the steps that there are, and each state", function()
+    it("the table has the existing states, actions and steps, and each state", function()
         local wrong, met = {}, { GONE = true }
         for _, row in ipairs(page.rows) do met[row.state] = true end
         each_cell(function(outcomes)
@@ -361,7 +361,7 @@ describe("the table of docs/design/states.md", function()
         assert.same(states, met)
     end)
 
-    it("has a state for each that docs/design.md describes", function()
+    it("each state of docs/design.md is in the table", function()
         local described = {}
         for name in documents["docs/design.md"]:gmatch "\n| ([%u_]+) |" do
             described[name] = true
@@ -380,10 +380,10 @@ describe("the table of docs/design/states.md", function()
         return letters, order
     end
 
-    it("has an event only in the states in which the simulator knows that it can come", function()
+    it("an event is only in the states in which the simulator knows that it can come", function()
         local wrong, letters, order = {}, possible()
         for _, row in ipairs(page.rows) do
-            local state = row.event == "await" and "HELD" or row.state -- it is the lock's claim's
+            local state = row.event == "await" and "HELD" or row.state -- for the lock's claim
             local letter, there = order[state], letters[row.event] or ""
             if letter == "" or not there:find(letter, 1, true) then
                 wrong[#wrong + 1] = table.concat({ row.form, row.state, row.event }, " ")
@@ -392,7 +392,7 @@ describe("the table of docs/design/states.md", function()
         assert.same({}, wrong)
     end)
 
-    it("has each event of a claim once", function()
+    it("each event of a claim is there once", function()
         local seen = {}
         for _, row in ipairs(page.rows) do
             local key = table.concat({ row.form, row.state, row.event }, " ")

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan worlds] session:close{ drain = … }: a session ends without sending anybody
--- away who holds or waits.
+--- [lua luajit asan tsan worlds] session:close{ drain = … } ends a session after its holders and
+-- waiters.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -26,7 +26,7 @@ end
 
 describe("a session that drains #session:close", function()
     for kind in pairs(rig.kinds) do
-        it("has its waiters granted, and takes no more: " .. kind, function()
+        it("a drain grants its waiters, and takes no more, for " .. kind, function()
             local held, lock = rig.excluding(kind, session, session, path)
             local lease = rig.hold(held)
             local order = rig.line_up({ lock, lock }, function()
@@ -45,7 +45,7 @@ describe("a session that drains #session:close", function()
         end)
     end
 
-    it("lets an owner enter again, check and write", function()
+    it("an owner may enter again, check and write during the drain", function()
         zklock.run(function()
             local lock = session:mutex(path)
             local lease = rig.hold(lock)
@@ -60,7 +60,7 @@ describe("a session that drains #session:close", function()
         end)
     end)
 
-    it("ends holders and waiters when its time is over", function()
+    it("holders and waiters end when the drain's time is over", function()
         local lock = session:mutex(path)
         local lease = rig.hold(lock)
         assert.same({ "closed" }, rig.line_up({ lock }, function()
@@ -70,7 +70,7 @@ describe("a session that drains #session:close", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("sends waiters away with drain_waiters = false; holders have their time", function()
+    it("drain_waiters = false ends waits, and leaves holders their time", function()
         local lock, gate = session:mutex(path), session:mutex(path .. "-t", { order = "turns" })
         local lease, turn = rig.hold(lock), rig.hold(gate)
         local order = rig.line_up({ lock, gate, gate }, function(order)
@@ -85,7 +85,7 @@ describe("a session that drains #session:close", function()
         assert.same({ "closed", "closed", "closed" }, order)
     end)
 
-    it("closes at once if nobody holds or waits, also what is kept", function()
+    it("a drain without holders and waiters closes at once, also with a kept lock", function()
         rig.released(rig.hold(session:mutex(path, { keep = 60 })))
         assert.is_true(session:close{ drain = 60 })
         assert.is_true(session:close{ drain = 60 }) -- and once more

@@ -1,6 +1,6 @@
---- [lua luajit worlds older lua5.1] What differs between Luas: coroutines, integers, and C
--- functions that not all of them have. The other specs run on Lua 5.4 and LuaJIT; this one on each
--- that Debian has.
+--- [lua luajit worlds older lua5.1] Differences between Luas: coroutines, integers, and C functions
+-- that not all of them have. The other specs run on Lua 5.4 and LuaJIT; this spec runs on each Lua
+-- of Debian.
 local rig = require "spec.rig"
 local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"
@@ -29,7 +29,7 @@ end
 
 
 describe("each Lua #context", function()
-    it("takes and releases every kind of lock", function()
+    it("every kind of lock is taken and released", function()
         local rw = session:rwlock(path .. "-rw")
         local locks = {
             lock, rw:read(), rw:write(), session:semaphore(path .. "-permits", 2),
@@ -46,7 +46,7 @@ describe("each Lua #context", function()
         end
     end)
 
-    it("has tokens that grow, and are the same as text", function()
+    it("tokens grow, and are the same as text", function()
         local last = 0
         for _ = 1, 3 do
             lock:with(20, function(lease)
@@ -57,7 +57,7 @@ describe("each Lua #context", function()
         end
     end)
 
-    it("sees the line, and waits to a deadline", function()
+    it("queue shows the line, and a wait ends at its deadline", function()
         local lease = assert(lock:acquire(20))
         local begun = runtime.now()
         local other, _, code = lock:acquire{ owner = "another", timeout = 0.1 }
@@ -68,7 +68,8 @@ describe("each Lua #context", function()
         assert.equal(lease.token, lock:queue()[1].token)
     end)
 
-    it("gives `with` its options: Lua 5.1 has an `arg` of its own in such functions", function()
+    it("`with` takes its options, though Lua 5.1 has an `arg` of its own in such functions",
+       function()
         local lease = assert(lock:acquire(20))
         local options = { owner = "another", timeout = 0 }
         assert.equal("busy", select(3, lock:with(options, function() end)))
@@ -76,7 +77,7 @@ describe("each Lua #context", function()
         assert.is_true(lock:with(function() end))
     end)
 
-    it("passes an error through unchanged, and releases", function()
+    it("`with` passes an error through unchanged, and releases", function()
         local problem = {}
         local ok, raised = pcall(lock.with, lock, 20, function() error(problem) end)
         assert.is_false(ok)
@@ -84,7 +85,7 @@ describe("each Lua #context", function()
         assert.same({}, lock:queue())
     end)
 
-    it("hears what changes, in a wait", function()
+    it("a watch hears a change during a wait", function()
         local seen = {}
         local stop = session:watch(path .. "-node", function(data)
             seen[#seen + 1] = data or "none"
@@ -96,7 +97,7 @@ describe("each Lua #context", function()
         stop()
     end)
 
-    it("combines, and waits in a condition", function()
+    it("combine works, and a wait in a condition", function()
         local submit = lock:combine(function(_, items) return items end)
         assert.equal("item", submit("item", 20))
         local lease = assert(lock:acquire(20))
@@ -104,13 +105,13 @@ describe("each Lua #context", function()
         assert.equal("timeout", code)
     end)
 
-    it("blames the line of a misuse", function()
+    it("misuse blames the line of the call", function()
         local _, message = pcall(function() session:mutex("no path") end)
         assert.is_truthy(message:find("each_lua_spec.lua:%d+: the lock path"), message)
         assert.is_false(pcall(lock.condition, lock, "no\0name"))
     end)
 
-    it("waits in a coroutine that nobody drives, as in the main program #real", function()
+    it("a coroutine that nobody drives waits, as in the main program #real", function()
         local thread = coroutine.create(function()
             return lock:with(20, function(lease) return lease:state() end)
         end)
@@ -125,11 +126,11 @@ describe("zklock.run #zklock.run", function()
     local function nothing() end
 
     if is_plain_51 then
-        it("is refused by plain Lua 5.1, and says why", function()
+        it("run is refused by plain Lua 5.1, with the reason", function()
             unsupported(zklock.run(nothing))
         end)
     else
-        it("lets coroutines wait for one another #real", function()
+        it("coroutines of run wait for one another #real", function()
             local order = {}
             local function take(n)
                 lock:with(20, function()
@@ -146,7 +147,7 @@ end)
 
 describe("an event loop #session:dispatch", function()
     if is_plain_51 then
-        it("is refused by plain Lua 5.1, and says why", function()
+        it("a driver is refused by plain Lua 5.1, with the reason", function()
             for _, name in ipairs{ "cqueues", "luv", "copas" } do
                 unsupported(zklock.driver(name))
             end
@@ -154,7 +155,7 @@ describe("an event loop #session:dispatch", function()
         end)
     end
 
-    it("suspends a wait, or says why it cannot #real", function()
+    it("a wait in an event loop is suspended, or refused with the reason #real", function()
         local held = assert(lock:acquire(20))
         local loop = require("cqueues").new()
         local result, code
@@ -169,7 +170,7 @@ end)
 
 
 describe("the prompt", function()
-    it("reads Lua, shows what it gives, and goes on after an error #real", function()
+    it("the prompt reads Lua, shows results, and goes on after an error #real", function()
         local text = rig.shell([[printf '%%s\n' 'x = 6 * 7' x 'for i = 1, 2 do' 'print(i)' end \
             'y = = 1' 'session:mutx("/a")' 'error "mine"' |
             %s bin/zklock repl --hosts memory:repl 2>&1]], os.getenv "ZKLOCK_LUA" or "lua5.4")

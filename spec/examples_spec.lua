@@ -1,5 +1,5 @@
---- [lua luajit] The programs of examples/ do what their comments say, as they stand. (The shop in
--- nginx is started by spec/nginx/wait_spec.lua.)
+--- [lua luajit] The programs of examples/ keep the promises of their comments, unchanged. (The shop
+-- in nginx is started by spec/nginx/wait_spec.lua.)
 local dkjson = require "dkjson"
 local files = require "spec.files"
 local rig = require "spec.rig"
@@ -9,7 +9,7 @@ local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local server = rig.shared()
 
 
--- What a program prints; the pipe.
+-- The output of a program, or its pipe.
 local function begin(name, ...)
     local words = { ("ZK_HOSTS=%s %s examples/%s.lua"):format(server.hosts, LUA, name), ... }
     return assert(io.popen(table.concat(words, " ") .. " 2>&1"))
@@ -24,17 +24,17 @@ local function run(name)
 end
 
 
-describe("the example of", function()
+describe("the programs of examples/", function()
     after_each(rig.close_sessions)
 
-    it("a pool never has more than three permits in use", function()
+    it("the pool never has more than three permits in use", function()
         local printed = run "pool"
         local _, count = printed:gsub("exported ", "")
         assert.equal(6, count, printed)
         assert.is_truthy(printed:find("at most [123] of 3 permits were in use\n"), printed)
     end)
 
-    it("a transfer loses nothing, and refuses what is not there", function()
+    it("the transfer loses nothing, and refuses unknown accounts", function()
         assert.equal("both have\t100\na thousand\tnot enough\n", run "transfer")
     end)
 
@@ -60,11 +60,11 @@ describe("the example of", function()
         }, spans)
     end)
 
-    it("a cache computes once for all its readers", function()
+    it("the cache computes once for all its readers", function()
         assert.equal("five readers, computed 1 times\n", run "cache")
     end)
 
-    it("a leader has a standby, which knows of it and follows #slow", function()
+    it("the leader has a standby, which follows it #slow", function()
         local first = begin("leader", "host-a:80")
         assert.is_truthy(first:read("*l"):find("^host%-a:80 leads, by token %d+$"))
         local second = begin("leader", "host-b:80")
@@ -76,7 +76,7 @@ describe("the example of", function()
         second:close()
     end)
 
-    describe("a cron job", function()
+    describe("the nightly job", function()
         local folder
 
         before_each(function()
@@ -86,7 +86,7 @@ describe("the example of", function()
         end)
         after_each(function() rig.shell("rm -rf %s", folder) end)
 
-        -- A line of a shell's that starts it; `keep` is in seconds.
+        -- A shell's line that starts the job; `keep` is in seconds.
         local function job(keep)
             return ("PATH=%s:$PATH ZK_HOSTS=%s NIGHTLY_KEEP=%d exec examples/nightly.sh %s/reports")
                 :format(folder, server.hosts, keep, folder)
@@ -98,7 +98,7 @@ describe("the example of", function()
             return tonumber(rig.shell("cat %s/reports/reports 2>/dev/null | wc -l", folder))
         end
 
-        it("leaves its work to the machine that is at it #slow", function()
+        it("the job leaves its work to the machine that is at it #slow", function()
             local lease = rig.hold(rig.session(server.hosts):mutex "/examples/nightly")
             assert.equal("0\n", night())
             assert.equal(0, reports())
@@ -107,7 +107,8 @@ describe("the example of", function()
             assert.equal(1, reports())
         end)
 
-        it("keeps the lock when it is done, for a machine whose clock is late #slow", function()
+        it("the job keeps the lock after its work, for a machine whose clock is late #slow",
+           function()
             local first = assert(io.popen("echo $$; " .. job(600)))
             local pid = first:read("*l")
             rig.wait_for("the report", function() return reports() == 1 end)
@@ -117,7 +118,7 @@ describe("the example of", function()
             first:close()
         end)
 
-        it("throws its report away if a later run was quicker #slow", function()
+        it("the job throws its report away if a later run was quicker #slow", function()
             rig.shell("mkdir %s/reports; echo 9000000000000000 >%s/reports/token", folder, folder)
             local printed = night()
             assert.is_truthy(printed:find("this one is thrown away\n1\n$"), printed)

@@ -1,5 +1,4 @@
---- [lua luajit asan tsan worlds tls] An expiry ends what was held and what was waiting, and the
--- session.
+--- [lua luajit asan tsan worlds tls] An expiry ends leases, waits and the session.
 local rig = require "spec.rig"
 
 local server = rig.shared()
@@ -13,7 +12,7 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         return ("%s/%s/%d/%s"):format(base, folder or "own", n, kind)
     end
 
-    -- Has the session hold a lock of that kind; and tasks that wait for one that another holds.
+    -- The session holds a lock of that kind, and tasks wait for another session's lock.
     local function contend(session, kind, n, waiters)
         lost[n][kind], codes[n][kind] = rig.hold(rig.kinds[kind](session, path_of(kind, n))), {}
         told[n][kind] = rig.told(lost[n][kind])
@@ -26,7 +25,7 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         end
     end
 
-    -- The expiry of all tests: two sessions, each holds a lock of each kind and waits for others.
+    -- The expiry for all tests, of two sessions, each with a lock of each kind, and waits.
     setup(function()
         another = rig.session(server.hosts)
         local fragile, waiters = {}, {}
@@ -53,13 +52,13 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         rig.close_sessions()
     end)
 
-    it('ends what was waiting with "expired"', function()
+    it('all waits return "expired"', function()
         for kind in pairs(rig.kinds) do
             for n = 1, 2 do assert.same({ "expired", "expired" }, codes[n][kind], kind) end
         end
     end)
 
-    it("loses what was held, and tells so once: suspect, then lost", function()
+    it("each lease is suspect, then lost, and tells that once", function()
         for kind in pairs(rig.kinds) do
             for n = 1, 2 do
                 assert.same({ "suspect", "lost" }, told[n][kind], kind)
@@ -68,8 +67,8 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         end
     end)
 
-    it("leaves nothing of what held or waited, and others have the locks", function()
-        server:wait_for_nodes(base .. "/busy", #holders + 2) -- a multi-lock's is one of two
+    it("no node of leases and waits is left, and another session gets the locks", function()
+        server:wait_for_nodes(base .. "/busy", #holders + 2) -- a multi-lock has two nodes
         for kind, make in pairs(rig.kinds) do
             for n = 1, 2 do
                 local lease = rig.hold(make(another, path_of(kind, n)), 0)
@@ -79,12 +78,12 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         end
     end)
 
-    it("tells its states in order", function()
+    it("on_state hears the states in order", function()
         assert.same({ "connected", "suspended", "expired", "connecting", "connected" }, states[1])
         assert.same({ "connected", "suspended", "expired" }, states[2])
     end)
 
-    it("is opened anew by itself, for later calls", function()
+    it("the session opens anew by itself, for later calls", function()
         assert.equal("connected", reopened:state())
         assert.not_equal(first_id, reopened:id())
         assert.equal(1, reopened:stats().expiries)
@@ -97,7 +96,7 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         end
     end)
 
-    it("with reopen = false stays expired, and says so at once", function()
+    it("a session with reopen = false stays expired, and returns that at once", function()
         local lock = final:mutex(rig.path())
         assert.equal("expired", final:state())
         assert.is_nil(final:id())
@@ -105,7 +104,8 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         assert.equal("expired", (rig.takes(0, 10, rig.code_of, lock, 0)))
     end)
 
-    it("gives up a lost lease without harm to the new holder (PIT-07, BUG-16, Curator)", function()
+    it("the release of a lost lease does not harm the new holder (PIT-07, BUG-16, Curator)",
+       function()
         for kind, make in pairs(rig.kinds) do
             local again = assert(make(reopened, path_of(kind, 1)):acquire(20))
             assert.equal("lost", select(3, lost[1][kind]:release()))

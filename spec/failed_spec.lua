@@ -1,4 +1,4 @@
---- [lua] What a test that failed says about running it alone.
+--- [lua] The commands with which a failed test tells how to run it alone.
 
 local files = require "spec.files"
 local rig = require "spec.rig"
@@ -11,7 +11,7 @@ before_each(function() folder = rig.shell("mktemp -d"):match "%S+" end)
 after_each(function() rig.shell("rm -rf %s", folder) end)
 
 
--- What the command prints, with a make that only runs the specs, without a server.
+-- The output of the command, with a make that only runs the specs, without a server.
 local function output_of(command)
     files.write(folder .. "/make", ([[
 for word; do case $word in SPEC=*) specs=${word#SPEC=} ;; esac; done
@@ -23,13 +23,13 @@ eval "exec %s $(command -v busted) --helper=spec/failed.lua -o plainTerminal $sp
 end
 
 
--- What is printed of a spec of this text.
+-- The output of a spec of this text.
 local function failures(text)
     return output_of("make SPEC=" .. files.write(folder .. "/it_spec.lua", text))
 end
 
 
--- The names of the tests that fail when the n-th of the commands is carried out.
+-- The names of the tests that fail under the n-th command.
 local function run_alone(output, n)
     local commands, names = {}, {}
     for command in output:gmatch "\nagain: ([^\n]*)" do commands[#commands + 1] = command end
@@ -40,8 +40,8 @@ local function run_alone(output, n)
 end
 
 
-describe("a test that failed says how it is run alone:", function()
-    it("that one, of those with the same name, whatever is in it", function()
+describe("the commands after a failed run", function()
+    it("a failed test's command runs only that test, whatever its name", function()
         local output = failures [==[
             describe("here", function()
                 it([[isn't "so": $HOME `id` 100% (x) ü]], function() error "" end)
@@ -54,7 +54,7 @@ describe("a test that failed says how it is run alone:", function()
         assert.same({ "and there raises" }, run_alone(output, 3))
     end)
 
-    it("what fails beside its tests with all of its file", function()
+    it("a failure beside the tests has a command for all of its file", function()
         local command = "\nagain: make test-lua SPEC=\"" .. folder .. "/it_spec.lua\"\n"
         for _, text in ipairs{
             'before_each(function() error "" end) it("is", function() end)',
@@ -66,7 +66,7 @@ describe("a test that failed says how it is run alone:", function()
         end
     end)
 
-    it("nothing where all is well", function()
+    it("a run without a failure has no command", function()
         assert.falsy(failures('it("is", function() end)'):find("again:", 1, true))
     end)
 end)

@@ -5,12 +5,12 @@ local rig = require "spec.rig"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
--- Requests of a waiter, from its arrival to its delete: create, list, two gets in line, what tells
--- it that it is first, delete. Permits also need a mark, the get that watches the own node again
--- after it, and, since holders come and go while it looks, now and then a list and gets more.
+-- Requests of a waiter, from its arrival to its delete (create, list, two gets in line, news that
+-- it is first, delete). Permits also need a mark, the get that watches the own node again after it,
+-- and now and then a list and gets more, because holders come and go meanwhile.
 local MOST, MOST_OF_PERMITS = 7, 12
 
-local TIMEOUT = 60 -- seconds, of sessions: no heartbeat looks at a node meanwhile
+local TIMEOUT = 60 -- seconds, so that no heartbeat looks at a node meanwhile
 local PATIENCE = 60
 
 -- All but syncs, which are sent by the clock.
@@ -20,8 +20,8 @@ local function count_requests(session)
 end
 
 
--- A session of its own for each waiter. They arrive one by one while another session holds the
--- lock, and wait until the line is at rest; then each is served once. Gives the requests of each.
+-- A session for each waiter. They arrive one by one while another session holds the lock, and wait
+-- until the line is at rest; then each is served once. Returns the requests of each.
 local function serve_line(hosts, lock_of, count)
     local path = rig.path()
     local lease = rig.hold(lock_of(rig.session(hosts, { timeout = TIMEOUT }), path))
@@ -40,7 +40,7 @@ local function serve_line(hosts, lock_of, count)
 end
 
 
--- Several waiters of one session, each served several times. Gives the requests of a grant.
+-- Several waiters of one session, each served several times. Returns the requests of a grant.
 local function serve_crowd(hosts, count, grants)
     local session = rig.session(hosts, { timeout = TIMEOUT })
     local lock = session:mutex(rig.path())
@@ -61,7 +61,8 @@ describe("a hand-off #lock:acquire", function()
     for kind, most in pairs{ ["a mutex"] = MOST, ["a write lock"] = MOST,
                              ["a semaphore"] = MOST_OF_PERMITS } do
         for _, count in ipairs{ 4, 8, 16 } do
-            it(("of %s between %d sessions takes at most %d requests"):format(kind, count, most),
+            it(("a hand-off of %s between %d sessions takes at most %d " ..
+                "requests"):format(kind, count, most),
                function()
                 local requests = serve_line(server.hosts, rig.kinds[kind], count)
                 local seen = "requests of each: " .. table.concat(requests, " ")
@@ -71,7 +72,7 @@ describe("a hand-off #lock:acquire", function()
     end
 
     -- Create, list, two gets, delete. The nodes ahead are the session's own, and watched already.
-    it("within a session takes five requests, for what it looks ahead to is watched already",
+    it("a hand-off within a session takes five requests, because its lookahead is watched already",
        function()
         local requests = serve_crowd(server.hosts, 8, 20)
         assert.is_true(requests < 5.5, requests .. " requests a grant")

@@ -1,4 +1,4 @@
---- [lua] The rules of the house hold, and each of them is noticed when it is broken.
+--- [lua] The rules of the house hold, and a break of each rule is noticed.
 
 local files = require "spec.files"
 local house = require "spec.house"
@@ -16,7 +16,7 @@ local function tree()
 end
 
 
--- Sources that call each other round in a circle.
+-- Sources that call each other in a circle.
 local function circle(count)
     local found = {}
     for i = 1, count do
@@ -28,16 +28,16 @@ end
 
 
 describe("the house", function()
-    it("keeps its rules", function()
+    it("the tree keeps its rules", function()
         assert.same({}, house.faults(tree()))
     end)
 
-    it("has specs that say at their top what they are about (make specs)", function()
+    it("each spec tells its subject at its top (make specs)", function()
         assert.equal("", rig.shell("head -qn1 $(find spec docs -name '*_spec.lua') | "
                                    .. "grep -v '^--'; true"))
     end)
 
-    it("warns of rooms that are too large", function()
+    it("rooms that are too large make a warning", function()
         for _, warning in ipairs(weights.excess(weights.count())) do
             print("warning: " .. warning)
         end
@@ -47,12 +47,12 @@ describe("the house", function()
 end)
 
 
-describe("a house", function()
+describe("a break of a rule", function()
     local function says(planted, ...)
         assert.same({ ... }, house.faults(planted))
     end
 
-    it("has no include that points up", function()
+    it("an include that points up is named", function()
         says({ ["src/core/name.c"] = '#include "../session/session.h"\n' },
              "src/core/name.c includes session/session.h: src/core may include no other room")
         says({ ["src/shell/bell.c"] = '#include <time.h>\n\n#include "../zookeeper/internal.h"\n' },
@@ -60,32 +60,32 @@ describe("a house", function()
              .. "session/session.h, core")
     end)
 
-    it("has includes of what a room shows to others, and of no more", function()
+    it("an include of another room's inner header is named", function()
         says{ ["src/shell/timer.c"] = '#include "../session/session.h"\n#include "runtime.h"\n' }
         says({ ["src/shell/timer.c"] = '#include "../session/stake.h"\n' },
              "src/shell/timer.c includes session/stake.h: src/shell may include only "
              .. "session/session.h, core")
     end)
 
-    it("has no room of C without a rule", function()
+    it("a room of C without a rule is named", function()
         says({ ["src/util/list.h"] = "" }, "src/util/list.h: the room util has no rule")
     end)
 
-    it("has what only Linux has in one file", function()
+    it("a second file with functions of Linux alone is named", function()
         says{ ["src/shell/linux.c"] = "#include <sys/prctl.h>\n" }
         says({ ["src/child/minder.c"] = "#include <sys/prctl.h>\n" },
              "src/child/minder.c includes <sys/prctl.h>: what only Linux has is in "
              .. "src/shell/linux.c")
     end)
 
-    it("has no thread, clock or socket in its pure rooms", function()
+    it("a thread, clock or socket in a pure room is named", function()
         says({ ["src/core/clock.c"] = "#include <time.h>\n" },
              "src/core/clock.c includes <time.h>: src/core is pure")
         says({ ["src/session/rpc.h"] = "#include <stdbool.h>\n#include <pthread.h>\n" },
              "src/session/rpc.h includes <pthread.h>: src/session is pure")
     end)
 
-    it("has no require that points up", function()
+    it("a require that points up is named", function()
         says({ ["lua/zklock/value/path.lua"] = 'local wait = require "zklock.waiting.wait"\n' },
              "lua/zklock/value/path.lua names zklock.waiting.wait: the room value may require "
              .. "only core")
@@ -95,11 +95,11 @@ describe("a house", function()
         says{ ["lua/zklock/object/lock.lua"] = 'Lock.__name = "zklock.lock"\n' }
     end)
 
-    it("has no module beside its rooms", function()
+    it("a module beside its rooms is named", function()
         says({ ["lua/zklock/lock.lua"] = "return {}\n" }, "lua/zklock/lock.lua is in no room")
     end)
 
-    it("has no module that is named to be required later, where it may not be", function()
+    it("a module that is named to be required later, where it may not be, is named", function()
         says({ ["lua/zklock/command/ls.lua"] = 'local verbs = { "zklock.seckill.verb" }\n' },
              "lua/zklock/command/ls.lua names zklock.seckill.verb: the room command may require "
              .. "only zklock, object, waiting, value, core, system, throwaway, child")
@@ -107,20 +107,20 @@ describe("a house", function()
               ["lua/zklock/waiting/driver/luv.lua"] = '-- not as "zklock.engine" does it\n' }
     end)
 
-    it("has no starter of commands but for the command line", function()
+    it("a starter of commands outside the command line is named", function()
         says({ ["lua/zklock/waiting/driver/ngx.lua"] = 'local child = require "zklock.child"\n' },
              "lua/zklock/waiting/driver/ngx.lua names zklock.child: the room waiting may require "
              .. "only value, core")
         says{ ["lua/zklock/command/run.lua"] = 'local child = require "zklock.child"\n' }
     end)
 
-    it("has no file that is too long", function()
+    it("a file that is too long is named", function()
         says{ ["lua/zklock/seckill/plan.lua"] = ("\n"):rep(500) }
         says({ ["lua/zklock/seckill/plan.lua"] = ("\n"):rep(501) },
              "lua/zklock/seckill/plan.lua has 501 lines: a file has at most 500")
     end)
 
-    it("has few flags in the structs of its pure rooms", function()
+    it("too many flags in the structs of pure rooms are named", function()
         local function planted(flags)
             local text = "struct a {\n    bool one, two; /* bool three; */\n    union {\n"
                 .. "        struct { bool four; };\n    };\n%s};\nbool shared;\n"
@@ -133,7 +133,7 @@ describe("a house", function()
              "the structs of src/core and src/session have 51 flags: at most 50 may be")
     end)
 
-    it("has no large circle of sources", function()
+    it("a large circle of sources is named", function()
         says(circle(6))
         says(circle(7), "src/zookeeper has a circle of 7 files, which call each other: at most 6 "
             .. "may: src/zookeeper/file1.c src/zookeeper/file2.c src/zookeeper/file3.c "
@@ -141,7 +141,7 @@ describe("a house", function()
             .. "src/zookeeper/file7.c")
     end)
 
-    it("has no circle that an inline function of a header hides", function()
+    it("a circle that an inline function of a header hides is found", function()
         local planted = circle(7)
         planted["src/zookeeper/file3.c"] = "void zkl_fn3(void) {\n    pass();\n}\n"
         planted["src/zookeeper/internal.h"] =

@@ -1,6 +1,6 @@
---- [lua luajit asan tsan worlds older lua5.1] Misuse raises, blames the line of the call, and says
--- what is allowed. Nothing here waits for a server. What only semaphores, guards and the like have
--- is in their own specs; timeout_spec.lua has what each call refuses for a timeout.
+--- [lua luajit asan tsan worlds older lua5.1] Misuse raises, blames the line of the call, and names
+-- the allowed values. Nothing here waits for a server. Semaphores, guards and other calls with their
+-- own rules have their own specs; timeout_spec.lua has the refused timeouts of each call.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -8,7 +8,7 @@ local nan = 0 / 0
 local huge = math.huge
 
 
---- A test: fn() raises; the message blames its line, and has every one of the texts.
+--- A test that fn() raises, that the message blames its line, and that it has each of the texts.
 local function test(name, fn, first, ...)
     local others = { ... }
     it(name, function()
@@ -106,7 +106,7 @@ describe("a bad option of connect #zklock.connect", function()
 end)
 
 
-describe("with a session, #failures", function()
+describe("the calls of a session #failures", function()
     local session, lock, lease
     setup(function()
         session = rig.session(rig.shared().hosts)
@@ -157,7 +157,7 @@ describe("with a session, #failures", function()
     test("mutex refuses a batch that is no number",
          function() session:mutex("/a", { order = "turns", batch = "x" }) end,
          "batch must be a number")
-    it("mutex refuses batch 0, which is no time", function()
+    it("mutex refuses batch 0 without a word of seconds", function()
         local message = rig.blames("batch must be a whole number, 1 to 1024",
             function() session:mutex("/a", { order = "turns", batch = 0 }) end)
         assert.is_nil(message:find("seconds", 1, true), message)

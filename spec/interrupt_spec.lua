@@ -1,17 +1,17 @@
---- [lua luajit] An error between two instructions, as Ctrl-C raises one: of each operation, at
--- every n-th instruction, or with ZKLOCK_INTERRUPTS=all (make interrupts) at each.
+--- [lua luajit] An error between two instructions, as by Ctrl-C, in each operation, at every n-th
+-- instruction, or with ZKLOCK_INTERRUPTS=all (make interrupts) at each.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
-local jit = rawget(_G, "jit") -- its hooks are for all threads, and not for what is compiled
+local jit = rawget(_G, "jit") -- its hooks are for all threads, and not for compiled code
 
 local ALL = os.getenv("ZKLOCK_INTERRUPTS") == "all"
-local POINTS = 60 -- interrupts of an operation, about, unless at each instruction
-local BOUND = 20 -- seconds that an operation may take that was interrupted
+local POINTS = 60 -- interrupts of an operation, unless at each instruction
+local BOUND = 20 -- seconds for an interrupted operation
 
-local TASK = {} -- where to raise: in each task
+local TASK = {} -- raises in each task
 local hook = { fired = true }
 
 
@@ -34,8 +34,8 @@ local function fire()
 end
 
 
---- Runs fn(...); raises at the n-th instruction of this thread, or of each that enters, or in
--- a function of a name. Gives what pcall does.
+--- Runs fn(...), and raises at the n-th instruction of this thread, of each task that enters, or in
+-- a function of a name. Returns as pcall.
 local function interrupted(n, where, fn, ...)
     hook = { n = n, in_task = where == TASK, inside = where ~= TASK and where, trouble = {},
              deadline = core.now() + BOUND }
@@ -52,7 +52,7 @@ local function interrupted(n, where, fn, ...)
 end
 
 
---- A task begins: in Lua 5.4 each coroutine has a hook of its own, and inherits one.
+--- Begins a task. In Lua 5.4 each coroutine has a hook of its own, and inherits one.
 local function enter()
     if jit then return end
     if hook.in_task and not hook.fired then debug.sethook(fire, "", hook.n)
@@ -61,7 +61,7 @@ end
 
 
 describe("an interrupt #session:interrupt", function()
-    local session, other -- of many operations: what one leaves behind the next would meet
+    local session, other -- of many operations, so that leftovers would meet the next
 
     setup(function()
         if jit then jit.off() end
@@ -74,7 +74,7 @@ describe("an interrupt #session:interrupt", function()
     end)
     after_each(rig.close_sessions)
 
-    --- Nothing is held or wanted any more; what nobody refers to is collected.
+    --- Waits until nothing is held or wanted any more, and collects unreferenced objects.
     local function at_rest(of)
         local deadline, looks = core.now() + 10, 0
         while of:stats().claims > 0 do
@@ -99,7 +99,7 @@ describe("an interrupt #session:interrupt", function()
         at_rest(other)
     end
 
-    --- One interrupt, in a fresh setting. False: the operation ended before it.
+    --- One interrupt, in a fresh setting. False if the operation ended before it.
     local function try(operation, n, where)
         local path = rig.path()
         local setting = { session = session, other = other, path = path,
@@ -113,7 +113,7 @@ describe("an interrupt #session:interrupt", function()
             error(("at %d it was swallowed"):format(n))
         end
         if operation.after and setting.submit then
-            collectgarbage() -- what the interrupted call had
+            collectgarbage() -- the interrupted call's objects
             collectgarbage()
             operation.after(setting)
         end
@@ -130,7 +130,7 @@ describe("an interrupt #session:interrupt", function()
         return hook.fired
     end
 
-    --- How many instructions it takes.
+    --- The number of instructions, up to the next power of 2.
     local function length(operation)
         local n = 1
         while try(operation, n) do n = n * 2 end
@@ -177,7 +177,7 @@ describe("an interrupt #session:interrupt", function()
     end)
 
     operation("acquire, queued", function(setting)
-        local function give_way() setting.holder:release() end -- its own error, if it fails
+        local function give_way() setting.holder:release() end -- raises its own error, if it fails
         local lease, _, code = setting.lock:acquire{ timeout = 0.2, on_queued = give_way }
         assert(lease or hook.fired or code == "timeout") -- 0.2 s is little on a busy machine
         if lease then assert(lease:release()) end
@@ -313,19 +313,20 @@ describe("an interrupt #session:interrupt", function()
     end, nil, { tasks = true })
 
     for _, each in ipairs(operations) do
-        local what, tag = "of `" .. each.name .. "`", each.slow and " #slow" or ""
-        it(what .. " comes out; nothing hangs, nothing is left" .. tag, function()
+        local where, tag = "of `" .. each.name .. "`", each.slow and " #slow" or ""
+        it("an interrupt " .. where .. " comes out, and leaves nothing" .. tag, function()
             interrupt(each)
         end)
         if each.tasks and not jit then
-            it(what .. ", in a task, comes out, too" .. tag, function()
+            it("an interrupt " .. where .. " comes out of a task, too" .. tag, function()
                 interrupt(each, TASK)
             end)
         end
     end
 
     for _, name in ipairs{ "wake", "dispatch", "resume" } do
-        it(("comes out at each instruction of %s(), which a waiter needs"):format(name), function()
+        it(("an interrupt comes out at each instruction of %s() below a wait"):format(name),
+           function()
             local n = 1
             while try({ before = hold, run = function(setting)
                 zklock.run(function()
@@ -341,7 +342,7 @@ describe("an interrupt #session:interrupt", function()
         end)
     end
 
-    it("of dispatch() loses no wake-up: the next dispatch() delivers it", function()
+    it("an interrupt of dispatch() loses no wake-up, which the next dispatch() delivers", function()
         local n = 0
         repeat
             local path, told, asked = rig.path(), 0, nil
@@ -367,7 +368,7 @@ describe("an interrupt #session:interrupt", function()
         at_rest(other)
     end)
 
-    it("of dispatch() loses nothing that a watch has to tell: the next dispatch() tells it",
+    it("an interrupt of dispatch() loses no news of a watch, which the next dispatch() tells",
        function()
         local n = 0
         repeat
@@ -384,8 +385,7 @@ describe("an interrupt #session:interrupt", function()
         until not hook.fired
     end)
 
-    it("by session:interrupt(), as a finalizer may call it, comes between any two instructions",
-       function()
+    it("session:interrupt() in a finalizer may come between any two instructions", function()
         local n, came = 0, true
         while came do
             local lock, ok, problem = session:mutex(rig.path()), true, nil
@@ -404,7 +404,7 @@ describe("an interrupt #session:interrupt", function()
         at_rest(session)
     end)
 
-    it("leaves no session behind #server", function()
+    it("interrupts leave no session behind #server", function()
         assert.is_truthy(session:id())
         rig.wait_for("two connections", function()
             collectgarbage()
@@ -412,7 +412,7 @@ describe("an interrupt #session:interrupt", function()
         end)
     end)
 
-    it("leaves no node behind", function()
+    it("interrupts leave no node behind", function()
         assert.same({}, server:nodes("/spec"))
     end)
 end)

@@ -1,6 +1,6 @@
---- [lua luajit asan tsan memory worlds older] session:locked(): the annotation of the seeds
--- (@CacheLock, @LockedObject, @LockedComplexObject) as a function: the value of an argument is the
--- key, and several may be (BUG-17, BUG-20).
+--- [lua luajit asan tsan memory worlds older] session:locked() is the annotation of the seeds
+-- (@CacheLock, @LockedObject, @LockedComplexObject) as a function. The key is the value of an
+-- argument, or of several (BUG-17, BUG-20).
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -36,14 +36,14 @@ local function path_of(key, ...)
     return path
 end
 
--- Its part behind the prefix.
+-- The path's part behind the prefix.
 local function key_of(key, ...)
     local path = path_of(key, ...)
     assert.equal(prefix, path:sub(1, #prefix))
     return path:sub(#prefix + 1)
 end
 
--- Whether a call with `b` is kept out, in another session, during one with `a`.
+-- Whether a call with `a` keeps out a call with `b` in another session.
 local function excludes(key, a, b)
     local code
     local inner = other:locked(prefix, key, function() return "ran" end, 0)
@@ -57,7 +57,7 @@ end
 
 
 describe("a locked function #session:locked", function()
-    it("runs under the lock of its key, with its arguments; its results come back", function()
+    it("a call runs under the lock of its key, with its arguments and results", function()
         local function given(...) return { n = select("#", ...), ... } end
         local function buy(...)
             assert.is_true(is_taken(prefix .. "42"))
@@ -69,20 +69,20 @@ describe("a locked function #session:locked", function()
         assert.is_false(is_taken(prefix .. "42"))
     end)
 
-    it("keeps out a call with the same key in another session, and no other", function()
+    it("a call keeps out calls with the same key in another session, and no other calls", function()
         assert.is_true(excludes(1, { 42 }, { 42 }))
         assert.is_true(excludes(2, { "ann", 42 }, { "bob", 42 }))
         assert.is_false(excludes(1, { 42 }, { 43 }))
     end)
 
-    it("depends on the value that is in an object, not on the field (BUG-17)", function()
+    it("the key is the value that is in an object, not the field (BUG-17)", function()
         local function id(order) return order.item.id end
         assert.is_false(excludes(id, { { item = { id = 1 } } }, { { item = { id = 2 } } }))
         assert.is_true(excludes(id, { { item = { id = 1 } } }, { { item = { id = 1 } } }))
         assert.equal("7", key_of(id, { item = { id = 7 } }))
     end)
 
-    it("takes every argument that is named for the key (BUG-20)", function()
+    it("the key has every argument that is named for it (BUG-20)", function()
         local both = { 1, 3 }
         assert.is_true(excludes(both, { "a", 0, 1 }, { "a", 9, 1 }))
         assert.is_false(excludes(both, { "a", 0, 1 }, { "a", 0, 2 }))
@@ -91,7 +91,7 @@ describe("a locked function #session:locked", function()
         assert.equal("1:a", key_of({ 3, 1 }, "a", 0, 1))
     end)
 
-    it("takes the list that a function makes, of all arguments", function()
+    it("a key's function gets all arguments, and may return a list", function()
         local function pair(...)
             assert.equal(3, select("#", ...))
             local user, order = ...
@@ -100,14 +100,14 @@ describe("a locked function #session:locked", function()
         assert.equal("ann:5", key_of(pair, "ann", { id = 5 }, nil))
     end)
 
-    it("reads its list of places once", function()
+    it("the list of places is read once", function()
         local places = { 1, 2 }
         local call = session:locked(prefix, places, function() return is_taken(prefix .. "a:b") end)
         places[2] = nil
         assert.is_true(call("a", "b"))
     end)
 
-    it("differs for values that would look alike when joined", function()
+    it("keys differ for values that would look alike when joined", function()
         local both = { 1, 2 }
         assert.is_false(excludes(both, { "a:b", "c" }, { "a", "b:c" }))
         assert.is_false(excludes(1, { "a/b" }, { "a%2Fb" }))
@@ -115,14 +115,14 @@ describe("a locked function #session:locked", function()
         assert.equal("a%3Ab:c", key_of(both, "a:b", "c"))
     end)
 
-    it("has one key for a whole number, however it is written", function()
+    it("a whole number is one key in any form", function()
         for _, three in ipairs{ 3, 3.0, "3" } do assert.equal("3", key_of(1, three)) end
         assert.equal("0", key_of(1, -0.0))
         assert.equal("-7", key_of(1, -7))
         assert.equal("9007199254740992", key_of(1, 2 ^ 53))
     end)
 
-    it("has exact keys of 64 bits where Lua has such integers", function()
+    it("integers of 64 bits have exact keys where Lua has them", function()
         if not max then return end
         assert.equal("9223372036854775807", key_of(1, max))
         assert.equal("-9223372036854775808", key_of(1, min))
@@ -147,12 +147,12 @@ describe("a locked function #session:locked", function()
         ["caf\233"] = "caf%E9", -- Latin-1
         ["\192\128"] = "%C0%80", -- too long for its value
     } do
-        it(("takes any text: %q"):format(text), function()
+        it(("the key may be any text: %q"):format(text), function()
             assert.equal(escaped, key_of(1, text))
         end)
     end
 
-    it("gives nil, message, code without the lock, and runs nothing", function()
+    it("a call without the lock returns nil, message, code, and runs nothing", function()
         local holder = rig.hold(other:mutex(prefix .. "a"))
         for _, opts in ipairs{ 0, 0.1, { timeout = 0.1 } } do
             rig.is_refused(opts == 0 and "busy" or "timeout", prefix .. "a",
@@ -161,7 +161,7 @@ describe("a locked function #session:locked", function()
         assert.equal("held", holder:state())
     end)
 
-    it("raises an error of its own again unchanged, with the lock given up", function()
+    it("a call releases, and raises its function's error unchanged", function()
         local problem = {}
         local call = session:locked(prefix, 1, function() error(problem) end)
         assert.equal(problem, rig.raised(call, "a"))
@@ -169,7 +169,7 @@ describe("a locked function #session:locked", function()
         assert.is_false(is_taken(prefix .. "a"))
     end)
 
-    it("may call itself with the same key", function()
+    it("a locked function may call itself with the same key", function()
         local countdown
         countdown = session:locked(prefix, 1, function(key, n)
             return n == 0 and "done" or countdown(key, n - 1)
@@ -177,7 +177,7 @@ describe("a locked function #session:locked", function()
         assert.equal("done", countdown("a", 3))
     end)
 
-    it("gives what it has when its lease was lost meanwhile, as with() does", function()
+    it("a call whose lease was lost returns its results, as with() does", function()
         local quick = rig.session(server.hosts, { timeout = 3 })
         local function lose()
             rig.delete_node(server, prefix .. "a")
@@ -188,7 +188,7 @@ describe("a locked function #session:locked", function()
         rig.at_rest(quick)
     end)
 
-    it("waits in its turn, and tells its place", function()
+    it("a call waits in its turn, and on_queued tells its place", function()
         local order, place = {}, nil
         local opts = { timeout = 20, on_queued = function(position) place = position end }
         local call = session:locked(prefix, 1, function(_, who) order[#order + 1] = who end, opts)
@@ -201,7 +201,7 @@ describe("a locked function #session:locked", function()
         assert.same({ "holder", "waiter" }, order)
     end)
 
-    it("gives \"closed\" after its session is", function()
+    it('a call after the close of its session returns "closed"', function()
         local call = session:locked(prefix, 1, error)
         session:close()
         assert.equal("closed", select(3, call("a")))
@@ -214,19 +214,19 @@ describe("misuse of locked #session:locked", function()
 
     local prefixes = { relative = "locks/", double = "/a//", dot = "/../a", nul = "/\0", type = 5 }
     for name, given in pairs(prefixes) do
-        it("of the prefix says what is wrong: " .. name, function()
+        it("a bad prefix is named: " .. name, function()
             blames("the prefix ", function() session:locked(given, 1, print) end)
         end)
     end
 
     local keys = { 0, 1.5, -1, 256, "1", true, { "1" }, { 0 }, {}, { 1, nil, 3 }, { a = 1 } }
     for _, key in ipairs(keys) do
-        it("of the key says what it may be: " .. tostring(key), function()
+        it("a bad key raises with the allowed ones: " .. tostring(key), function()
             blames("the key must", function() session:locked(prefix, key, print) end)
         end)
     end
 
-    it("of the rest is told when the function is made, not at a call", function()
+    it("bad options raise when the function is made, not at a call", function()
         blames("the key must be an argument's place",
                function() session:locked(prefix, nil, print) end)
         blames("fn of locked must be a function",
@@ -236,7 +236,7 @@ describe("misuse of locked #session:locked", function()
         blames("timeout must be seconds", function() session:locked(prefix, 1, print, -1) end)
     end)
 
-    it("in a call blames the caller, says what a key may be, and asks nobody", function()
+    it("a bad argument blames the caller, with the allowed keys, and sends no request", function()
         local call = session:locked(prefix, 2, error)
         local bad = { "", true, 0.5, 2 ^ 54, 0 / 0, 1 / 0, {}, print, session }
         if jit then bad[#bad + 1] = require "ffi".new("int64_t", 3) end
@@ -251,13 +251,13 @@ describe("misuse of locked #session:locked", function()
 
     local lists = { empty = {}, hole = { 1, nil, 3 }, named = { id = 1 }, nested = { {} } }
     for name, given in pairs(lists) do
-        it("of the list that the key's function gives is told: " .. name, function()
+        it("a bad list of the key's function raises: " .. name, function()
             local call = session:locked(prefix, function() return given end, error)
             blames("the result of the key's function must", function() call() end)
         end)
     end
 
-    it("of the key's function: nothing, or its own error", function()
+    it("a key's function without a result raises, and its own error passes", function()
         local call = session:locked(prefix, function() end, error)
         blames("the result of the key's function must be text", function() call() end)
         local problem = {}
@@ -265,7 +265,7 @@ describe("misuse of locked #session:locked", function()
         assert.equal(problem, rig.raised(raises))
     end)
 
-    it("of a path that gets too long names the limit", function()
+    it("a path that gets too long raises with the limit", function()
         local call = session:locked(prefix, 1, error)
         blames("at most 262144 bytes", function() call(("x"):rep(262144)) end)
     end)

@@ -1,7 +1,7 @@
---- [lua luajit asan tsan] Each packet of each operation is lost, in worlds: the process that
--- carries the operation out is cut off, stopped or killed while one of its packets is on its way,
--- each packet in turn. The operation comes to its outcome, two never hold, and nothing is left.
--- (spec/fault has one loss of each kind on a real server.)
+--- [lua luajit asan tsan] Each packet of each operation is lost, in worlds. The process of the
+-- operation is cut off, stopped or killed while one of its packets is on its way, each packet in
+-- turn. The operation comes to its outcome, two never hold, and nothing is left. (spec/fault has
+-- one loss of each kind on a real server.)
 
 local zklock = require "zklock"
 
@@ -18,7 +18,7 @@ local faults = {
     { "killed", function(world) world:kill("actor") end, kills = true },
 }
 
--- What a call may come to when its session may have ended meanwhile, besides its outcome.
+-- Results of a call whose session may have ended, besides its outcome.
 local ENDS = { lost = true, expired = true, timeout = true, unknown = true, no_node = true }
 
 
@@ -46,7 +46,7 @@ end
 local function mutex(session) return session:mutex(PATH) end
 
 
--- The other process lets the actor begin, and comes a second after that.
+-- The other process lets the actor begin, and comes a second later.
 local function come_after(it)
     it.ready = true
     until_true(it, function() return it.began end)
@@ -56,8 +56,8 @@ end
 
 -- --- the operations ---------------------------------------------------------------------------
 
--- Each has act(it), which the actor does, and what that comes to; lock(session), which both want;
--- begin(it), what the actor does before; others(it), what the other process does meanwhile.
+-- Each operation has act(it), which the actor runs, and the outcome; lock(session), which both
+-- want; begin(it), which the actor runs before; others(it), which the other process runs meanwhile.
 -- `or_else` is the outcome if an answer was lost, too.
 local operations = {
     ["taking a free lock"] = {
@@ -236,7 +236,7 @@ local operations = {
 
 -- --- a schedule -------------------------------------------------------------------------------
 
--- The nodes in the folders of all locks and members, but those of the other process.
+-- The nodes in the folders of all locks and members, without the other process's.
 local function nodes_left()
     local count = 0
     for _, folder in ipairs{ PATH, OTHER, "/new/path", PATH .. "-condition-full", "/members" } do
@@ -315,7 +315,8 @@ local function moments(operation)
 end
 
 
-describe("in a world #lock:acquire #session:join #session:members #session:watch", function()
+describe("an operation in a world #lock:acquire #session:join #session:members #session:watch",
+         function()
     for name, operation in pairs(operations) do
         local list
         for _, fault in ipairs(faults) do

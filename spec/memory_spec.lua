@@ -1,5 +1,5 @@
---- [lua luajit asan tsan] zklock.connect("memory:name"): a server inside the process, and faults as
--- a tester wants them.
+--- [lua luajit asan tsan] zklock.connect("memory:name"): a server inside the process, and faults
+-- for testers.
 local core = require "zklock.core"
 local files = require "spec.files"
 local rig = require "spec.rig"
@@ -10,7 +10,7 @@ local HOSTS = "memory:" .. NAME
 local BUN = "/sale/bun" -- a lock's path
 
 local memory, one, two
-local heard -- states that session one told of
+local heard -- states told by session one
 
 before_each(function()
     local told = {}
@@ -28,7 +28,7 @@ local function wait_for_line(count)
     end)
 end
 
--- The states heard of so far.
+-- The states until now.
 local function states()
     one:dispatch()
     return table.concat(heard, " ")
@@ -36,7 +36,7 @@ end
 
 
 describe("a server in memory #zklock.memory", function()
-    it("is shared by the sessions of one name", function()
+    it("sessions of one name share a server", function()
         assert.equal(4, one:timeout())
         local lease = rig.hold(one:mutex(BUN))
         assert.equal("busy", rig.code_of(two:mutex(BUN), 0))
@@ -45,13 +45,13 @@ describe("a server in memory #zklock.memory", function()
         rig.hold(two:mutex(BUN))
     end)
 
-    it("has nothing in common with one of another name", function()
+    it("servers of two names share nothing", function()
         rig.hold(one:mutex(BUN))
         rig.hold(rig.session("memory:other"):mutex(BUN))
         assert.same({}, zklock.memory("neither"):children("/"))
     end)
 
-    it("goes with its last session, and comes with the first", function()
+    it("a server goes with its last session, and comes with the first", function()
         rig.hold(one:mutex(BUN))
         one:close()
         assert.same({ "sale" }, memory:children("/"))
@@ -62,12 +62,12 @@ describe("a server in memory #zklock.memory", function()
         assert.same({}, memory:children("/"))
     end)
 
-    it("shows a session a part of the tree, if the part is there", function()
+    it("a session with a chroot sees a part of the tree, if the part is there", function()
         local _, message, code = zklock.connect(HOSTS .. "/shop/a")
         assert.equal("no_node", code, message)
         local lease = rig.hold(one:mutex("/x"))
         assert(lease:guard{ { "create", "/shop", "" }, { "create", "/shop/a", "" } })
-        -- Without an event it looks by itself once a timeout.
+        -- Without an event it would look once a timeout.
         local inside = rig.session(HOSTS .. "/shop/a", { timeout = 60 })
         local calls = 0
         local stop = assert(inside:watch("/stock", function() calls = calls + 1 end))
@@ -83,7 +83,7 @@ describe("a server in memory #zklock.memory", function()
         stop()
     end)
 
-    it("refuses names that are none, and keeps a host that is called memory", function()
+    it("invalid names are refused, and a host may be called memory", function()
         for _, hosts in ipairs{ "memory:", "memory:-x", "memory:a,b", "memory:a b" } do
             assert.error(function() zklock.connect(hosts) end)
         end
@@ -96,7 +96,7 @@ end)
 
 
 describe("a session that expires #zklock.memory", function()
-    it("loses its lease, and opens another session", function()
+    it("expire() ends the lease, and the session opens another", function()
         local lease, id = rig.hold(one:mutex(BUN)), one:id()
         assert.is_true(memory:expire(one))
         assert.equal("lost", lease:state())
@@ -106,7 +106,7 @@ describe("a session that expires #zklock.memory", function()
         assert.equal("connected expired connecting connected", states())
     end)
 
-    it("stays so where it was not to open another", function()
+    it("a session with reopen = false stays expired", function()
         local three = rig.session(HOSTS, { reopen = false })
         assert.is_true(memory:expire(three))
         assert.equal("expired", three:state())
@@ -116,7 +116,8 @@ end)
 
 
 describe("a session that is cut off #zklock.memory", function()
-    it("is suspended at once, and is itself again when that is healed", function()
+    it("a session that is cut off is suspended at once, and connected again after heal()",
+       function()
         local lease = rig.hold(one:mutex(BUN))
         assert.is_true(memory:cut(one))
         assert.equal("suspended", one:state())
@@ -129,7 +130,8 @@ describe("a session that is cut off #zklock.memory", function()
         assert.equal("connected suspended connected", states())
     end)
 
-    it("expires after its timeout, hears so when healed, and opens another #slow", function()
+    it("a session that is cut off expires after its timeout, and hears that after heal() #slow",
+       function()
         local lease = rig.hold(one:mutex(BUN))
         memory:cut(one)
         local seconds = rig.timed(function() rig.hold(two:mutex(BUN), 30) end)
@@ -141,7 +143,7 @@ describe("a session that is cut off #zklock.memory", function()
         assert.equal("connected suspended expired connecting connected", states())
     end)
 
-    it("does not expire when it was healed in time #slow", function()
+    it("a session that is healed in time does not expire #slow", function()
         local id = one:id()
         memory:cut(one)
         memory:heal(one)
@@ -150,8 +152,8 @@ describe("a session that is cut off #zklock.memory", function()
         assert.equal(id, one:id())
     end)
 
-    it("does not know of an answer that was lost, and finds its node", function()
-        rig.released(rig.hold(one:mutex(BUN))) -- the parents are there
+    it("a session that is cut off misses an answer, and finds its node", function()
+        rig.released(rig.hold(one:mutex(BUN))) -- makes the parents
         memory:delay(60)
         zklock.run(function()
             rig.hold(one:mutex(BUN), 20)
@@ -164,7 +166,7 @@ describe("a session that is cut off #zklock.memory", function()
         assert.equal(1, #memory:children(BUN))
     end)
 
-    it("does not know whether a write was carried out whose answer was lost", function()
+    it("a write whose answer was missed is unknown", function()
         local lease, answer = rig.hold(one:mutex(BUN)), nil
         memory:delay(60)
         zklock.run(function()
@@ -181,7 +183,7 @@ describe("a session that is cut off #zklock.memory", function()
         assert.equal("1", (one:get("/stock")))
     end)
 
-    it("hears of a change that came meanwhile", function()
+    it("a watch hears of a change during the cut after heal()", function()
         local lease, value = rig.hold(two:mutex(BUN)), nil
         assert(lease:guard{ { "create", "/stock", "1" } })
         local stop = assert(one:watch("/stock", function(data) value = data end))
@@ -193,7 +195,7 @@ describe("a session that is cut off #zklock.memory", function()
         stop()
     end)
 
-    it("leaves its nodes for its timeout when it is closed meanwhile #slow", function()
+    it("a session that is closed during the cut leaves its nodes for its timeout #slow", function()
         local three = rig.session(HOSTS, { timeout = 60 })
         rig.hold(three:mutex(BUN))
         memory:cut(three)
@@ -208,14 +210,14 @@ end)
 
 
 describe("delay #zklock.memory", function()
-    it("is what each answer takes", function()
+    it("delay is the time of each answer", function()
         memory:delay(0.2)
         local seconds = rig.timed(function() rig.hold(one:mutex(BUN)) end)
         assert.is_true(seconds >= 0.2)
         memory:delay(0)
     end)
 
-    it("may be set before the first session, and ends with the last", function()
+    it("a delay may be set before the first session, and ends with the last", function()
         local name = "slow"
         zklock.memory(name):delay(0.3)
         local seconds, session = rig.timed(rig.session, "memory:" .. name)
@@ -226,7 +228,7 @@ describe("delay #zklock.memory", function()
         assert.equal("connected", session:state())
     end)
 
-    it("keeps answers in order when it becomes shorter", function()
+    it("a shorter delay keeps answers in order", function()
         local order = {}
         local function get(name, delay)
             return function()
@@ -239,7 +241,7 @@ describe("delay #zklock.memory", function()
         assert.same({ "a", "b" }, order)
     end)
 
-    it("is a number of seconds", function()
+    it("a delay that is no number of seconds raises", function()
         for _, wrong in ipairs{ -1, "1", 1 / 0, {} } do
             assert.error(function() memory:delay(wrong) end)
         end
@@ -258,8 +260,7 @@ end
 describe("a session full of nodes", function()
     before_each(be_patient)
 
-    it("lets a claim that waits for its turn wait on, until there is room for its node #slow",
-       function()
+    it("a claim that waits for its turn waits on until there is room for its node #slow", function()
         local LIMIT, path = 512 * 1024, "/" .. ("x"):rep(150 * 1024)
         local lock = one:mutex(path, { order = "turns" })
         local filler = rig.used(one:mutex("/" .. ("f"):rep(150 * 1024)))
@@ -270,7 +271,7 @@ describe("a session full of nodes", function()
             codes.second = rig.code_of(lock, { timeout = 60, owner = "second" })
         end, function()
             rig.waiting(one, 1)
-            assert(two:mutex(path):revoke()) -- ends the turn: the second makes a node
+            assert(two:mutex(path):revoke()) -- ends the turn, so that the second makes a node
             rig.counts(one, { creates = creates + 1 })
             third = rig.keep(lock:acquire{ timeout = 60, owner = "third" })
         end, function()
@@ -297,7 +298,8 @@ end)
 describe("a session full of watches", function()
     before_each(be_patient)
 
-    it("hears no more of others in a turn, rather than not waiting for another lock", function()
+    it("a session in a turn hears no more of other contenders, but still waits for another lock",
+       function()
         local function path(letter) return "/" .. letter:rep(150 * 1024) end
         local taken, lease, code = rig.hold(two:mutex(path "b")), nil, nil
         local lock = one:mutex(path "a", { order = "turns", batch = 1 })
@@ -326,7 +328,7 @@ end)
 
 
 describe("reset #zklock.memory", function()
-    it("ends every session and empties the tree, also while one waits", function()
+    it("reset ends every session and empties the tree, also during a wait", function()
         local lease = rig.hold(one:mutex(BUN))
         zklock.run(function()
             assert.equal("expired", rig.code_of(two:mutex(BUN), 30))
@@ -341,14 +343,14 @@ describe("reset #zklock.memory", function()
         rig.hold(one:mutex(BUN))
     end)
 
-    it("of what is not there is nothing", function()
+    it("reset of an unknown server does nothing", function()
         zklock.memory("nobody"):reset()
     end)
 end)
 
 
 describe("a fault #zklock.memory", function()
-    it("is for sessions of that server alone", function()
+    it("a fault for a session of another server raises", function()
         local other = rig.session("memory:other")
         assert.error(function() memory:cut(other) end)
         assert.error(function() memory:cut("shop") end)
@@ -356,14 +358,14 @@ describe("a fault #zklock.memory", function()
         assert.equal("connected", other:state())
     end)
 
-    it("does nothing to a session that is closed", function()
+    it("a fault of a closed session does nothing", function()
         one:close()
         assert.is_false(memory:expire(one))
         assert.is_false(memory:cut(one))
         assert.is_false(memory:heal(one))
     end)
 
-    it("may come at any moment while others work", function()
+    it("faults may come at any moment while sessions work", function()
         local sold, deadline = 0, core.now() + 0.5
         local function sell(session)
             return function()
@@ -396,12 +398,12 @@ end)
 
 
 describe("docs/testing-your-code.md", function()
-    it("shows the example as it runs", function()
+    it("the page shows the example as it runs", function()
         local function read(path) return assert(files.read("docs/" .. path)) end
         local page = read("testing-your-code.md")
         local source = read("testing-your-code/simulated_spec.lua")
         assert.truthy(page:find("```lua\n" .. source .. "```", 1, true))
-        -- Without its tests: what print() says of the shop that trusts its lock.
+        -- The page without its tests, with the output of the shop that trusts its lock.
         local load_text = loadstring or load -- luacheck: globals loadstring
         local function simulate(options)
             local shown = source:gsub("\ndescribe%(.*", "\nreturn zklock.simulate("

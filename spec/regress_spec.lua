@@ -1,4 +1,4 @@
---- [lua luajit asan tsan worlds tls] Defects that a review found; each fails without its fix.
+--- [lua luajit asan tsan worlds tls] Defects found by a review; each test fails without the fix.
 
 local core = require "zklock.core"
 local rig = require "spec.rig"
@@ -7,7 +7,8 @@ local zklock = require "zklock"
 describe("a session #session:state", function()
     after_each(rig.close_sessions)
 
-    it("counts by the timeout that the server gives it at a reconnect #server #slow", function()
+    it("a session counts by the timeout that the server gives at a reconnect #server #slow",
+       function()
         local server = rig.server()
         finally(function() server:stop() end)
         local session = rig.session(server.hosts, { timeout = 10 })
@@ -23,7 +24,7 @@ describe("a session #session:state", function()
         assert.is_true(lease:remaining() <= 1)
     end)
 
-    it("counts the chroot in the size of its paths: the server does", function()
+    it("a session counts the chroot in the size of its paths, as the server does", function()
         local server = rig.shared()
         local chroot = rig.path()
         assert(rig.session(server.hosts):mutex(chroot .. "/a"):acquire(20))
@@ -33,7 +34,7 @@ describe("a session #session:state", function()
         assert.is_true(one:release() and other:release())
     end)
 
-    it("counts the chroot in what it watches, too", function()
+    it("a session counts the chroot in the size of its watches, too", function()
         local server, COUNT, LIMIT = rig.shared(), 100, 256 * 1024
         local chroot = "/" .. ("x"):rep(4000)
         local holder, codes = rig.session(server.hosts), {}
@@ -56,14 +57,15 @@ describe("a session #session:state", function()
         assert.equal(COUNT, codes.closed + codes.too_many)
     end)
 
-    it("refuses a path that does not fit into a packet", function()
+    it("a session refuses a path that does not fit into a packet", function()
         local session = rig.session(rig.shared().hosts)
         local ok, message = pcall(session.mutex, session, "/" .. ("x"):rep(2 ^ 21))
         assert.is_false(ok)
         assert.is_truthy(message:find("at most 262144 bytes", 1, true))
     end)
 
-    it("does not ask at the speed of the network when its margin is too small #slow", function()
+    it("a session with too small a margin does not ask at the speed of the network #slow",
+       function()
         local session = rig.session(rig.shared().hosts, { margin = 1e-6 })
         assert.is_nil((session:mutex(rig.path()):acquire(1)))
         assert.is_true(session:stats().syncs < 20, session:stats().syncs)
@@ -74,7 +76,8 @@ end)
 describe("a lease #lease:state", function()
     after_each(rig.close_sessions)
 
-    it("tells every handle the state as it is, also when a callback waits #server #slow", function()
+    it("every handle's on_lost hears the state as it is, also when a callback waits #server #slow",
+       function()
         local session, proxy = rig.behind_proxy(rig.shared().hosts, { timeout = 2 })
         local lock, told = session:mutex(rig.path()), { {}, {} }
         local leases = { assert(lock:acquire(20)), assert(lock:acquire(20)) }
@@ -97,7 +100,7 @@ describe("a lease #lease:state", function()
         proxy:command("flow")
     end)
 
-    it("that was released while a check waited is released, not lost #server", function()
+    it("a lease that is released during its check is released, not lost #server", function()
         local proxy = rig.proxy_for_test(rig.shared().hosts)
         local lock = rig.session(proxy.hosts, { timeout = 10 }):mutex(rig.path())
         local lease, code = assert(lock:acquire(20)), nil
@@ -116,7 +119,7 @@ end)
 describe("zklock.run #zklock.run", function()
     after_each(rig.close_sessions)
 
-    it("lets a task that yields by itself go on later", function()
+    it("a task that yields by itself goes on later", function()
         local count = 0
         zklock.run(
             function() for _ = 1, 3 do coroutine.yield() count = count + 1 end end,
@@ -124,7 +127,7 @@ describe("zklock.run #zklock.run", function()
         assert.equal(3, count)
     end)
 
-    it("keeps nothing of waits whose coroutine is closed", function()
+    it("waits whose coroutine is closed leave no memory", function()
         if not coroutine.close then return end
         local session = rig.session(rig.shared().hosts)
         local path = rig.path()
@@ -146,7 +149,7 @@ describe("zklock.run #zklock.run", function()
         assert.is_true(held:release())
     end)
 
-    it("wakes a sleeper no sooner than it asked for, however others yield #real", function()
+    it("a sleeper wakes no sooner than it asked for, however other tasks yield #real", function()
         local begin, woke = core.now(), nil
         zklock.run(
             function() zklock.sleep(0.1) woke = core.now() end,

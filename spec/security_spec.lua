@@ -1,4 +1,4 @@
---- [lua luajit asan tsan] What SECURITY.md says about ZooKeeper, tried out.
+--- [lua luajit asan tsan] The statements of SECURITY.md about ZooKeeper.
 
 local files = require "spec.files"
 local rig = require "spec.rig"
@@ -11,14 +11,14 @@ describe("a session's password #server", function()
 
     after_each(rig.close_sessions)
 
-    it("follows from its id: who reads the names of lock nodes can end the holder's session, " ..
-       "and the token holds", function()
+    it("a reader of lock nodes' names can end the holder's session by its id, and the token holds",
+       function()
         local path = rig.path()
         local lease = rig.hold(rig.session(server.hosts, { auth = "digest:shop:secret" })
             :mutex(path))
         local a, b, c = rig.foreign(server:host(), "children %s", path)
             :match("^ok _c_(%x+)%-(%x+)%-(%x+)")
-        rig.wait_for("the lease lost", function() -- its client may come between, and take it back
+        rig.wait_for("the lease lost", function() -- its client may take the session back in between
             rig.foreign(("%s@%s"):format(server:host(), a .. b .. c), "")
             return lease:state() == "lost"
         end)
@@ -26,7 +26,7 @@ describe("a session's password #server", function()
         assert.is_true(rig.hold(rig.session(server.hosts):mutex(path)).token > stale)
     end)
 
-    it("is out of reach for whoever may not read those names", function()
+    it("a client that may not read those names cannot know the id", function()
         local path = rig.path()
         rig.hold(rig.session(server.hosts, { auth = "digest:shop:secret", acl = "creator" })
             :mutex(path))
@@ -39,8 +39,7 @@ describe("the paths that SECURITY.md makes in zkCli #server", function()
     local server = rig.shared()
     after_each(rig.close_sessions)
 
-    it("are for clients with the credentials, and no stranger can use or delete them #slow",
-       function()
+    it("only clients with the credentials can use or delete the paths #slow", function()
         local root = rig.path()
         server:foreign("create %s ''", root)
         local recipe = files.read "SECURITY.md":match "\n    (addauth .-)\n\n" .. "\n"

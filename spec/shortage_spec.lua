@@ -1,5 +1,4 @@
---- [lua luajit] No descriptor is free: what waits says so by a code, and goes on when there is one
--- again.
+--- [lua luajit] Waits without a free descriptor return a code, and go on when there is one again.
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 
@@ -20,7 +19,7 @@ local PRELUDE = [[
     local PATH = %q
 ]]
 
---- Runs Lua in a process that may have few descriptors; gives what it says.
+--- Runs Lua in a process with few descriptors. Returns its output.
 local function run(source)
     local child = program.start(server.hosts, PRELUDE:format(rig.path()) .. source,
                                 { prefix = "prlimit --nofile=64" })
@@ -31,7 +30,7 @@ end
 
 
 describe("without a free descriptor #zklock.connect", function()
-    it('connect, the first wait of all, fails: "connection"; then it works #slow', function()
+    it('connect, the first wait of all, returns "connection", and works later #slow', function()
         assert.equal("connection\nconnected\nheld\n", run[[
             take_all()
             local _, _, code = zklock.connect(HOSTS, { connect_timeout = 1 })
@@ -68,7 +67,7 @@ describe("without a free descriptor #zklock.connect", function()
         ]])
     end)
 
-    it('session:fd() fails: "too_many", and says why; then it works', function()
+    it('session:fd() returns "too_many" with the reason, and works later', function()
         local said = run[[
             local session = assert(zklock.connect(HOSTS))
             take_all()
@@ -94,7 +93,7 @@ describe("without a free descriptor #zklock.connect", function()
             end]] },
     } do
         for driver, code in pairs{ loaded = "too_many", ["not loaded"] = "unsupported" } do
-            it(("a wait in %s, whose driver is %s, is refused: %q; then it works")
+            it(("a wait in %s with its driver %s returns %q, and works later")
                :format(each.name, driver, code), function()
                 local said = run(([[
                     local loop = require %q

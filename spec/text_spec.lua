@@ -1,6 +1,6 @@
---- [lua luajit asan tsan] Texts that users give go out as Prometheus' text, JSON, CSV, HTML, names
--- and data of nodes, and lines of logs and terminals. A text that a format cannot have is refused
--- at its entry, and the message says the rule. Bytes of other programs are shown.
+--- [lua luajit asan tsan] Texts of users go out as Prometheus' text, JSON, CSV, HTML, names and
+-- data of nodes, and lines of logs and terminals. A text that a format cannot have is refused at
+-- its entry, with the rule. Bytes of other programs are shown.
 
 local dkjson = require "dkjson"
 local encode = require "zklock.command.json"
@@ -18,7 +18,7 @@ local ALLOWED = "a \"quoted\" \\ {x=\"y\"} <b>& %s \226\128\168 \240\159\142\129
 
 local session, lock
 
--- Where users give texts that others are shown.
+-- The entries of texts that are shown elsewhere.
 local places = {
     ["the name in the metrics"] = function(text) session:mutex("/a", { metrics = text }) end,
     ["the name of a read-write lock"] = function(text) session:rwlock("/a", { metrics = text }) end,
@@ -43,7 +43,7 @@ local places = {
 }
 
 
-describe("a text that others are shown #failures", function()
+describe("a text of the user #failures", function()
     setup(function()
         session = rig.session "memory:texts"
         lock = session:mutex "/locks/a"
@@ -60,24 +60,24 @@ describe("a text that others are shown #failures", function()
 
     for name, place in pairs(places) do
         for what, text in pairs(FOREIGN) do
-            it(("is refused as %s if it is no UTF-8: %s"):format(name, what), function()
+            it(("a text without UTF-8 is refused as %s: %s"):format(name, what), function()
                 is_refused(place, text, "must be UTF%-8")
             end)
         end
         for what, text in pairs(CONTROL) do
-            it(("is refused as %s with %s"):format(name, what), function()
+            it(("a text is refused as %s with %s"):format(name, what), function()
                 is_refused(place, text, "must not contain .*control characters")
             end)
         end
     end
 
-    it("is refused as a host if it is no UTF-8", function()
+    it("a host without UTF-8 is refused", function()
         for _, text in pairs(FOREIGN) do
             is_refused(zklock.connect, text .. ":2181", "is not UTF%-8")
         end
     end)
 
-    it("has any other character", function()
+    it("all other characters are allowed", function()
         for name, place in pairs(places) do
             local in_path = name:find "path" or name:find "folder" or name:find "member"
                 or name:find "condition"
@@ -89,8 +89,8 @@ describe("a text that others are shown #failures", function()
 end)
 
 
-describe("metrics with any name and label that are allowed #zklock.metrics", function()
-    it("are what promtool takes #promtool", function()
+describe("metrics with all allowed names and labels #zklock.metrics", function()
+    it("promtool takes the metrics #promtool", function()
         local own = rig.session "memory:texts"
         rig.used(own:mutex("/named", { metrics = ALLOWED }))
         local file = os.tmpname()
@@ -103,7 +103,7 @@ end)
 
 
 describe("bytes of other programs", function()
-    it("are shown as JSON that is UTF-8 in one line, each text with a length of its own", function()
+    it("JSON shows the bytes as UTF-8 in one line, each text with a length of its own", function()
         local texts = { ALLOWED }
         for _, list in ipairs{ FOREIGN, CONTROL } do
             for _, text in pairs(list) do texts[#texts + 1] = "<" .. text .. ">" end
@@ -115,7 +115,7 @@ describe("bytes of other programs", function()
         for i, each in ipairs(texts) do assert.equal(utf8.clean(each), read.list[i]) end
     end)
 
-    it("are shown in a message of misuse as Lua would have them, in one line", function()
+    it("a message of misuse shows the bytes as Lua would, in one line", function()
         local read = loadstring or load -- luacheck: ignore
         for _, text in ipairs{ "a\nb\0\27\255", "\228\184", "\228\184\150" } do
             local shown = misuse.show(text)

@@ -1,6 +1,6 @@
---- [lua luajit asan tsan memory worlds] A timeout is given as seconds or as { timeout = seconds },
--- wherever one may be given. Nothing here waits: each wait is seen by its deadline, and ended. In a
--- world of virtual time, where a driver does not count, all wait.
+--- [lua luajit asan tsan memory worlds] A timeout is seconds or { timeout = seconds } in each call.
+-- Nothing here waits, because each wait is ended once its deadline is known. In a world of virtual
+-- time, where a driver does not count, all wait.
 local current = require "zklock.world.current"
 local rig = require "spec.rig"
 local runtime = require "zklock.waiting.runtime"
@@ -8,7 +8,7 @@ local zklock = require "zklock"
 
 local PATH = "/locks/a"
 
--- What takes a timeout: it is given all that it is called with, and the timeout.
+-- Calls with a timeout. Each gets the locks and objects, and the timeout.
 local calls = {
     acquire = function(it, timeout) return it.lock:acquire(timeout) end,
     with = function(it, timeout) return it.lock:with(timeout, error) end,
@@ -32,7 +32,7 @@ for name, call in pairs(calls) do
         local memory = zklock.memory("timeouts")
         local it_has, deadline
 
-        -- When it would give up, and with which code it is given up.
+        -- The time at which the call would give up, and its code.
         local function wait_of(timeout)
             local _, _, code = call(it_has, timeout)
             return current.world() and runtime.now() or deadline, code
@@ -61,7 +61,7 @@ for name, call in pairs(calls) do
         end)
 
         for form, timeout in pairs{ ["a number"] = 7, ["in a table"] = { timeout = 7 } } do
-            it("is " .. form, function()
+            it("a timeout may be " .. form, function()
                 local before = runtime.now()
                 local due, code = wait_of(timeout)
                 local latest = current.world() and before or runtime.now()
@@ -71,14 +71,14 @@ for name, call in pairs(calls) do
             end)
         end
 
-        it("is the same in an empty table as left out #real", function()
+        it("an empty table is the same as no timeout #real", function()
             call(it_has, nil)
             local left_out = deadline
             call(it_has, {})
             assert.equal(left_out == nil, deadline == nil)
         end)
 
-        for what, case in pairs{
+        for wrong, case in pairs{
             ["a negative number"] = { -1, "timeout must be seconds, 0 or more, not -1" },
             ["a negative number in a table"] = { { timeout = -1 },
                                                  "timeout must be seconds, 0 or more, not -1" },
@@ -86,7 +86,7 @@ for name, call in pairs(calls) do
             ["another option"] = { { wait = 1 }, 'unknown option "wait"', "timeout" },
             ["text"] = { "1", "seconds", "table" },
         } do
-            it("is not " .. what, function()
+            it("a timeout is refused as " .. wrong, function()
                 local message = rig.blames(nil, function() call(it_has, case[1]) local _ = 1 end)
                 for i = 2, #case do
                     assert.is_truthy(message:find(case[i], 1, true), message)

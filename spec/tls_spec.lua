@@ -1,4 +1,4 @@
---- [lua] ZooKeeper over TLS by stunnel, with the files of examples/tls: what a mistake looks like.
+--- [lua] ZooKeeper over TLS by stunnel, with the files of examples/tls, and the signs of mistakes.
 -- `make test-tls` runs other specs over it.
 
 local files = require "spec.files"
@@ -18,7 +18,7 @@ describe("a session over TLS #server #zklock.connect", function()
     local server = rig.shared()
     local folder, far, near, stunnels
 
-    -- The part of an example that stands before its services.
+    -- The part of an example before its services.
     local function general(name)
         return (files.read("examples/tls/" .. name):gsub("\n%[.*", "\n"))
     end
@@ -61,7 +61,7 @@ describe("a session over TLS #server #zklock.connect", function()
         rig.shell("rm -rf %s", folder)
     end)
 
-    it("has locks", function()
+    it("a session over TLS has locks", function()
         certificates("localhost")
         start_server()
         start_client()
@@ -76,7 +76,7 @@ describe("a session over TLS #server #zklock.connect", function()
         assert.is_true(seconds < 10, seconds)
     end
 
-    -- By what the certificate is of; `more` happens before the client starts.
+    -- By the flaw of the certificate; `more` happens before the client starts.
     for of, row in pairs{
         ["another authority"] = { "certificate verify failed", "localhost", more = function()
             rig.shell("rm %s/ca.*", folder)
@@ -85,7 +85,7 @@ describe("a session over TLS #server #zklock.connect", function()
         ["the past"] = { "certificate has expired", "localhost", -1 },
         ["another host"] = { "Subject checks failed", "zk1.example.com" },
     } do
-        it(("is refused for a certificate of %s #slow"):format(of), function()
+        it(("a certificate of %s is refused #slow"):format(of), function()
             certificates(row[2], row[3])
             start_server()
             if row.more then row.more() end
@@ -96,13 +96,13 @@ describe("a session over TLS #server #zklock.connect", function()
         end)
     end
 
-    it("is refused where TLS is spoken and the client does not #slow", function()
+    it("a client without TLS is refused #slow", function()
         certificates("localhost")
         start_server()
         is_refused(far)
     end)
 
-    it("is not zklock's own: connect names the recipe", function()
+    it("connect with an option for TLS names the recipe", function()
         rig.is_refused("unsupported", "docs/tls.md", zklock.connect(server.hosts, { tls = true }))
     end)
 end)

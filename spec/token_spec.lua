@@ -1,6 +1,5 @@
---- [lua luajit asan tsan] The recipe of tokens that README.md and docs/which-lock.md teach, as it
--- stands there, on MariaDB: a transaction reads what was committed there, and locks no row by that
--- (Q-01, Q-03).
+--- [lua luajit asan tsan] The recipe of tokens of README.md and docs/which-lock.md, unchanged, on
+-- MariaDB. A transaction reads committed rows, and locks no row by that (Q-01, Q-03).
 
 local database = require "zklock.seckill.database"
 local files = require "spec.files"
@@ -21,7 +20,7 @@ local function block_of(path, language, word)
 end
 
 
--- The statements of the page, without the first and the last, which begin and commit.
+-- The statements of the page without the first and the last, which begin and commit.
 local function statements()
     local found = {}
     for statement in block_of("docs/which-lock.md", "sql", "## When a token is needed")
@@ -42,7 +41,7 @@ describe("the recipe of tokens #server", function()
     end)
     teardown(function() reaper:close() end)
 
-    -- A connection of a holder; `meanwhile` is called between reading and writing.
+    -- A holder's connection; `meanwhile` is called between reading and writing.
     local function open(meanwhile)
         local db = database.open(place)
         db:execute "SET innodb_lock_wait_timeout = 1"
@@ -93,7 +92,7 @@ describe("the recipe of tokens #server", function()
         rig.close_sessions()
     end)
 
-    -- README's function, with a session of this test's, and that session.
+    -- README's function with a session of this test, and that session.
     local function purchase_of_readme()
         local source, count = block_of("README.md", "lua", "")
             :gsub('zklock%.connect%b()', 'require("spec.rig").session(...)')
@@ -101,7 +100,7 @@ describe("the recipe of tokens #server", function()
         return assert(load_text(source .. "\nreturn purchase, session"))(server.hosts)
     end
 
-    it("sells, and says when it is sold out", function()
+    it("the recipe sells, and tells when it is sold out", function()
         local purchase, db = purchase_of_readme(), open()
         assert.same({ true, "bought" }, { purchase(db, SKU, 3) })
         assert.same({ true, "bought" }, { purchase(db, SKU, 7) })
@@ -109,8 +108,8 @@ describe("the recipe of tokens #server", function()
         assert.equal(0, left())
     end)
 
-    -- The first has its transaction open; the next one's first statement waits for the row.
-    it("loses nothing when the lock is taken from a holder that has read #slow", function()
+    -- The first transaction is open, and the next holder's first statement waits for the row.
+    it("no update is lost when the lock is taken from a holder that has read #slow", function()
         local second = open()
         local first = open(function()
             rig.wait_for("the next holder", function() return second.shows end)
@@ -129,7 +128,7 @@ describe("the recipe of tokens #server", function()
         assert.same({ 2, STOCK - 2 }, { first.sold + second.sold, left() })
     end)
 
-    it("refuses a late holder that shows its token and writes in two transactions", function()
+    it("a late holder that shows its token and writes in two transactions is refused", function()
         local first, second = open(), open()
         assert.equal(1, first:show_token(SKU, "5"))
         local stock = first:stock(SKU)
@@ -141,8 +140,8 @@ describe("the recipe of tokens #server", function()
         assert.same({ 1, STOCK - 1 }, { first.sold + second.sold, left() })
     end)
 
-    -- Why it is so: the check at the write alone.
-    it("is needed: a token that is shown with the write alone loses an update", function()
+    -- The reason for the recipe, by a check at the write alone.
+    it("a token that is shown with the write alone loses an update", function()
         local first, second = open(), open()
         local function write(holder, stock, token)
             assert.equal(1, holder:set_stock(SKU, stock - 1, " AND token <= " .. token))

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds older] lock:with(): the lock is held inside, and given up
--- however it ends.
+--- [lua luajit asan tsan memory worlds older] lock:with() holds the lock while its function runs,
+-- and releases it however that ends.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -35,7 +35,7 @@ describe("with #lock:with", function()
         ["(options, fn, ...)"] = { n = 1, { timeout = 5, owner = "me" } },
         ["({}, fn, ...)"] = { n = 1, {} },
     } do
-        it(name .. " holds inside, hands arguments in and results out, nils too", function()
+        it("with" .. name .. " holds inside, and passes arguments and results, nils too", function()
             local args = { n = before.n + 5, before[1] }
             args[before.n + 1] = function(lease, ...)
                 assert(lease:state() == "held" and lease.path == path)
@@ -53,7 +53,7 @@ describe("with #lock:with", function()
         end)
     end
 
-    it("that has not had the lock gives nil, message, code, and runs nothing", function()
+    it("with without the lock returns nil, message, code, and runs nothing", function()
         local holder = rig.held_by_another(server, path)
         for _, arg in ipairs{ 0, 0.1, { timeout = 0.1 } } do
             local results = given(lock:with(arg, error))
@@ -63,7 +63,7 @@ describe("with #lock:with", function()
         assert.equal("held", holder:state())
     end)
 
-    it("raises an error again unchanged, with the lock given up (PIT-13)", function()
+    it("with releases, and raises its function's error unchanged (PIT-13)", function()
         for _, value in ipairs{ {}, "text", 42, false, print } do
             assert.equal(value, rig.raised(lock.with, lock, function() error(value, 0) end))
             free()
@@ -73,7 +73,7 @@ describe("with #lock:with", function()
         free()
     end)
 
-    it("nests on the same lock: inside is a re-entry, the outer still holds after", function()
+    it("an inner with on the same lock is a re-entry, and the outer holds after it", function()
         lock:with(function(outer)
             lock:with(0, function(inner)
                 assert(inner ~= outer and inner.token == outer.token)
@@ -85,21 +85,22 @@ describe("with #lock:with", function()
         free()
     end)
 
-    it("does not mind that fn released the lease itself", function()
+    it("with's function may release the lease itself", function()
         local ok, result = lock:with(function(lease) return lease:release() end)
         assert.is_true(ok)
         assert.is_true(result)
         free()
     end)
 
-    --- Somebody deletes the lock's node, or the first part's.
+    --- Deletes the lock's node, or the first part's.
     local function lose(lease)
         rig.delete_node(server, path)
         rig.wait_for("lost", function() return select(3, lease:check(20)) == "lost" end)
     end
 
     for kind, make in pairs(rig.kinds) do
-        it("says that " .. kind .. " was lost; what fn gave stands behind the code", function()
+        it("with on " .. kind .. " returns lost, and the function's results behind the code",
+           function()
             local results = given(make(session, path):with(5, function(lease, ...)
                 lose(lease)
                 return ..., nil, "sold", nil
@@ -111,7 +112,7 @@ describe("with #lock:with", function()
         end)
     end
 
-    it("says so of every hold of the grant", function()
+    it("each with of a lost grant returns lost", function()
         local inner, outer
         outer = given(lock:with(function()
             inner = given(lock:with(function(lease) lose(lease) return 1 end))
@@ -121,7 +122,7 @@ describe("with #lock:with", function()
         assert.same({ 4, "lost", 2 }, { outer.n, outer[3], outer[4] })
     end)
 
-    it("of a lock that was lost passes an error of fn unchanged", function()
+    it("with on a lost lock raises its function's error unchanged", function()
         local problem = {}
         assert.equal(problem, rig.raised(lock.with, lock, function(lease)
             lose(lease)
@@ -129,7 +130,7 @@ describe("with #lock:with", function()
         end))
     end)
 
-    it("says so also if fn then gave the lease up itself", function()
+    it("with returns lost also if its function released after the loss", function()
         local code
         local results = given(lock:with(function(lease)
             lose(lease)
@@ -140,7 +141,7 @@ describe("with #lock:with", function()
         assert.same({ 4, "lost", "sold" }, { results.n, results[3], results[4] })
     end)
 
-    it("is true when the lease is suspect at the end", function()
+    it("with returns true when the lease is suspect at the end", function()
         local memory = zklock.memory("with")
         memory:reset()
         local own = rig.session("memory:with", { timeout = 60 })
@@ -152,7 +153,7 @@ describe("with #lock:with", function()
         memory:heal(own)
     end)
 
-    it("lets fn yield and go on, and holds meanwhile #real", function()
+    it("with holds while its function yields #real", function()
         local thread = coroutine.wrap(function()
             return lock:with(function(_, a)
                 local b = coroutine.yield(a + 1)
@@ -165,7 +166,7 @@ describe("with #lock:with", function()
         free()
     end)
 
-    it("releases when the session closes inside", function()
+    it("with ends when the session closes inside", function()
         local ok, state = lock:with(function(lease)
             session:close()
             return lease:state()
@@ -175,7 +176,7 @@ describe("with #lock:with", function()
         assert.same({}, server:nodes(path))
     end)
 
-    --- Runs a coroutine until it stops in fn, or in its wait.
+    --- Runs a coroutine until it stops in the function, or in its wait.
     local function stop_in_fn()
         local thread = coroutine.create(function()
             lock:with(5, function() coroutine.yield("inside") end)
@@ -208,12 +209,12 @@ describe("with #lock:with", function()
         ends.closed = function(thread) assert.is_true(close(thread)) end
     end
     for how, stop in pairs(ends) do
-        it(("releases when its coroutine is %s in the middle of fn #real"):format(how), function()
+        it(("with releases when its coroutine is %s in its function #real"):format(how), function()
             stop(stop_in_fn())
             free()
         end)
 
-        it(("leaves nothing when its coroutine is %s in the middle of the wait #real"):format(how),
+        it(("with leaves nothing when its coroutine is %s in its wait #real"):format(how),
            function()
             local holder = rig.held_by_another(server, path)
             stop(stop_in_wait())
@@ -224,7 +225,7 @@ describe("with #lock:with", function()
     end
 
     if close then
-        it("releases when its coroutine is closed in a nested with", function()
+        it("a nested with releases when its coroutine is closed", function()
             local thread = coroutine.create(function()
                 lock:with(function()
                     lock:with(function() coroutine.yield() end)
@@ -237,7 +238,7 @@ describe("with #lock:with", function()
     end
 
     if _VERSION >= "Lua 5.4" then
-        it("is not needed: a lease is released at the end of a scope, as <close>", function()
+        it("a lease without with is released at the end of its scope, as <close>", function()
             local scope = load([[
                 local lock, fail = ...
                 local lease <close> = assert(lock:acquire(20))

@@ -23,7 +23,7 @@ return {
 
     { "look-asks-again", "a claim asks for the watch of a node that its session watches",
       at = "watch_lookahead", find = "node && zkl_watches_follow(stake, node)", replace = "false",
-      catch = by("handoff", "takes five requests, for what it looks ahead to is watched already") },
+      catch = by("handoff", "a hand-off within a session takes five requests, because") },
 
     -- --- one node of a fixed name --------------------------------------------------------
 
@@ -392,11 +392,11 @@ return {
       catch = by("turns", "any number of waiters of a session count as two nodes") },
     { "turns-crowded", "a claim whose turn it is makes a node for which there is no room",
       at = "zkl_stake_lacks_room", find = "return waits &&", replace = "return waits && 0 &&",
-      catch = by("memory", "lets a claim that waits for its turn wait on, until there is room") },
+      catch = by("memory", "a claim that waits for its turn waits on until there is room") },
     { "turns-crowd-out", "a turn that is told of others leaves no room for what has to be watched",
       at = "end_watches_of_children", find = "!zkl_room_fits_watches(session, bytes) && (path",
       replace = "0 && (path",
-      catch = by("memory", "hears no more of others in a turn") },
+      catch = by("memory", "a session in a turn hears no more of other contenders, but still") },
     { "turns-places", "of those that wait for their turn each is told the same place",
       at = "position_in_turns", find = "position + path->stakes - seen - 1",
       replace = "position",
@@ -488,13 +488,13 @@ return {
     { "fd-always", "each event is written to a descriptor, whether anybody looks or not",
       at = "fill_pipe", find = "!(self->watched || self->polls > 0)",
       replace = "self->pipe[1] < 0",
-      catch = by("bell", "is not written to while nobody looks") },
+      catch = by("bell", "hand-overs do not write to a descriptor that nobody reads") },
     { "fd-forgotten", "a descriptor that was given away tells only during a poll",
       at = "zkl_client_fd", find = "if (fd >= 0) self->watched = true;",
-      catch = by("bell", "tells of what happens when it was asked for") },
+      catch = by("bell", "the descriptor shows news after fd(), also beside a poll") },
     { "fd-from-now", "a descriptor does not tell of what happened before it was asked for",
       at = "zkl_client_fd", find = "if (!is_empty(self)) fill_pipe(self);",
-      catch = by("bell", "tells of what happened before it was asked for") },
+      catch = by("bell", "the descriptor shows news from before fd()") },
 
     -- --- sessions in a folder ----------------------------------------------------------------
 
@@ -540,7 +540,7 @@ return {
 
     { "bell-any-peer", "whoever is quicker gets the connection",
       at = "is_own", find = "peer.pid == getpid()", replace = "peer.pid > 0",
-      catch = by("bell", "is not for another process") },
+      catch = by("bell", "the bell hangs up on another process, even if that was quicker") },
     { "bell-no-rest", "each event rings, heard or not",
       at = "zkl_bell_ring", find = "|| self->rung",
       catch = by("bell", "rings once until it was heard") },
@@ -552,7 +552,7 @@ return {
       catch = by("bell", "may lose its listener") },
     { "bell-leaves-names", "the socket's name stays",
       at = "close_door", find = "unlink(self->door_path);",
-      catch = by("bell", "nothing of it stays") },
+      catch = by("bell", "the bell lies in a folder of the user alone, and leaves nothing") },
     { "bell-no-second-folder", "without a usable $TMPDIR there is no socket",
       at = "zkl_client_listen", find = 'if (error) error = open_door(self, "/tmp");',
       catch = by("bell", "lies in /tmp when") },
