@@ -11,7 +11,6 @@ local server = rig.shared()
 local dial = program.system()
 
 
--- An answered request in the inbox of a session.
 local function news_of(session)
     local request = session.handle:get("/", 5)
     rig.wait_apart("an answer", function() return request:done() end)
@@ -61,7 +60,7 @@ describe("a session's bell #session:dispatch", function()
             dial.setenv("TMPDIR", name)
             local path = assert(handle:listen())
             assert.equal("/tmp/zklock-", path:sub(1, 12))
-            assert.is_false(handle:accept()) -- nobody came
+            assert.is_false(handle:accept())
             assert.equal(-1, dial.connect(path))
         end
     end)
@@ -94,7 +93,7 @@ describe("a session's bell #session:dispatch", function()
         assert.is_true(handle:accept())
         local kept = news()
         assert.equal(1, dial.read(fd))
-        assert.equal("0", stranger:command("read")) -- hung up
+        assert.equal("0", stranger:command("read"))
         stranger:stop()
         dial.close(fd)
         assert.is_true(kept:done())
@@ -109,7 +108,7 @@ describe("a session's bell #session:dispatch", function()
         assert.equal(1, dial.read(second))
         dial.close(second)
         handle:heard()
-        kept[3] = news() -- to nobody
+        kept[3] = news()
         local third = connect()
         kept[4] = news()
         assert.equal(1, dial.read(third))

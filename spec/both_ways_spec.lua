@@ -14,7 +14,6 @@ local load_text = loadstring or load -- luacheck: globals loadstring
 
 -- --- in reality --------------------------------------------------------------------------
 
--- Asks for a cut, and waits until it is done.
 local OWN_WORDS = [[
 io.stdout:setvbuf "line"
 local function inflict(fault)
@@ -29,7 +28,6 @@ end
 
 local FAULTS = { ["!cut"] = { "refuse", "cut" }, ["!heal"] = { "accept" } }
 
--- Hears a process until it ends.
 local function listen(process, proxy)
     local lines = {}
     for line in function() return process:line() end do
@@ -42,7 +40,6 @@ local function listen(process, proxy)
 end
 
 
--- The processes of a program, each with its proxy.
 local function start(sources)
     local started, root = {}, rig.path()
     rig.shared():foreign("create %s ''", root)
@@ -55,7 +52,6 @@ local function start(sources)
 end
 
 
--- The lines of its processes.
 local function in_reality(started)
     local said = {}
     for i, each in ipairs(started) do said[i] = listen(each.process, each.proxy) end

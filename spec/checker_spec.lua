@@ -243,7 +243,7 @@ describe("a history as a file", function()
     before_each(function() path = os.tmpname() end)
     after_each(function() os.remove(path) end)
 
-    it("keeps every value, and the order of the moments", function()
+    it("a file keeps every value, and the order of the moments", function()
         local writer = history.writer(path, "c1.1")
         writer:record("error", nil, { message = "50%\tor\nmore = less" }, 2.5)
         writer:record("invoked", "c1.1-1", { limit = 0.25, path = "/l" }, 1.5)
@@ -254,14 +254,14 @@ describe("a history as a file", function()
         assert.equal("50%\tor\nmore = less", events[2].message)
     end)
 
-    it("ends where its process was killed", function()
+    it("a file ends where its process was killed", function()
         files.write(path, "1.5\tc1.1\t-\tended\n2.5\tc1.1\tc1.1-1\tgran")
         assert.equal(1, #history.read{ path })
     end)
 end)
 
 
-describe("an event that truth.pl reads in the servers' logs", function()
+describe("an event of truth.pl from the servers' logs", function()
     local folder
 
     before_each(function()
@@ -335,7 +335,7 @@ describe("an event that truth.pl reads in the servers' logs", function()
     local made, gone = { 1, 15, create(NAME) }, { 2, -11, "" }
     local made_again, gone_again = { 11, 15, create(NAME) }, { 12, -11, "" }
 
-    it("is the word of a node that is held, in its data", function()
+    it("a held node's word in its data is an event", function()
         assert_of_logs({ "0.2 created x-lock-7", "0.4 marked x-lock-7", "0.5 deleted x-lock-7" }, {
             { 1, 5, set(NAME, HELD) }, -- of no node
             { 2, 15, create(NAME) },
@@ -345,7 +345,7 @@ describe("an event that truth.pl reads in the servers' logs", function()
         })
     end)
 
-    it("is a downgrade in one transaction, and not one that failed", function()
+    it("a downgrade in one transaction is an event, and a failed one is not", function()
         local writer, reader = "x-__WRIT__0000000007", "x-__READ__0000000007"
         assert_of_logs({ "0.1 created x-__WRIT__7", "0.4 became x-__READ__7 was x-__WRIT__7",
                          "0.5 deleted x-__READ__7" }, {
@@ -357,14 +357,15 @@ describe("an event that truth.pl reads in the servers' logs", function()
         })
     end)
 
-    it("is what a leader alone has, if it leads again, and others have it by a snapshot", function()
+    it("a leader's own transactions count if it leads again, and other servers have them by a " ..
+       "snapshot", function()
         assert_of_logs({ "0.1 created x-lock-7", "0.2 deleted x-lock-7", "0.11 created x-lock-7",
                          "0.12 deleted x-lock-7" },
             { made, gone, made_again, gone_again }, { made, made_again, gone_again },
             { made, gone_again })
     end)
 
-    it("is what a server alone has, if another has it by a snapshot", function()
+    it("a server's own transactions count if another server has them by a snapshot", function()
         local others = { made, gone, of_epoch(6, 1, 2, delete(NAME)) }
         os.execute(("touch %s/2/data/version-2/snapshot.500000001"):format(folder))
         assert_of_logs({ "0.1 created x-lock-7", "0.2 deleted x-lock-7", "5.1 created x-lock-7",
@@ -372,22 +373,22 @@ describe("an event that truth.pl reads in the servers' logs", function()
             { made, gone, of_epoch(5, 1, 15, create(NAME)) }, others, others)
     end)
 
-    it("is not what a leader alone has, if others went on without it", function()
+    it("a leader's own transactions do not count if other servers went on without it", function()
         local others = { made, { 11, -10, "" }, gone_again }
         assert_of_logs({ "0.1 created x-lock-7", "0.12 deleted x-lock-7" },
             { made, gone, gone_again }, others, others)
     end)
 
-    describe("that had lost some", function()
+    describe("a loss of events", function()
         local first = of_epoch(1, 1, 15, create(NAME, 1))
         local second = of_epoch(2, 1, 15, create(NAME, 1))
 
-        it("is what a later epoch made or counted once more", function()
+        it("an event that a later epoch made or counted again is lost", function()
             local log = { first, second }
             assert_of_logs({ "2.1 created x-lock-7", "1.1 lost x-lock-7 by 1,2,3" }, log, log, log)
         end)
 
-        it("is a version that a later epoch wrote once more, and what came behind it", function()
+        it("a version that a later epoch wrote again, and later events, are lost", function()
             local log = { first, of_epoch(1, 2, 5, set(NAME, HELD)),
                           of_epoch(1, 3, 2, delete(NAME)), of_epoch(2, 1, 5, set(NAME, HELD)) }
             assert_of_logs({ "1.1 created x-lock-7", "2.1 marked x-lock-7",
@@ -395,11 +396,11 @@ describe("an event that truth.pl reads in the servers' logs", function()
                 log, log, log)
         end)
 
-        it("is not what one server alone had logged", function()
+        it("an event in the log of only one server does not count", function()
             assert_of_logs({ "2.1 created x-lock-7" }, { first, second }, { second }, { second })
         end)
 
-        it("is what two servers have cut off their logs", function()
+        it("an event that two servers have cut off their logs is lost", function()
             local library = program.library("taken")
             for n = 1, 2 do
                 local log = ("%s/%d/data/version-2/log."):format(folder, n)
@@ -420,20 +421,20 @@ describe("intervals", function()
     local spans = intervals.new{ { from = 5, to = 6, what = "b" }, { from = 1, to = 2, what = "a" },
                                  { from = 5.5, to = 8, what = "c" } }
 
-    it("find what overlaps", function()
+    it("intervals find overlaps", function()
         assert.is_nil(spans:overlapping(2.1, 4.9))
         assert.equal("a", spans:overlapping(2, 3).what)
         assert.equal("b, c", spans:overlapping(7, 7).what)
         assert.is_nil(spans:overlapping(8.1, 99))
     end)
 
-    it("measure what they cover", function()
+    it("intervals measure the time that they cover", function()
         assert.equal(0.5, spans:covered(0, 1.5))
         assert.equal(4, spans:covered(0, 100))
         assert.equal(0, spans:covered(3, 4))
     end)
 
-    it("say when so much undisturbed time has passed", function()
+    it("intervals tell when so much undisturbed time has passed", function()
         assert.is_true(math.abs(spans:undisturbed(0, 1.5) - 3.5) < 1e-6)
         assert.is_true(math.abs(spans:undisturbed(3, 3) - 11) < 1e-6)
         assert.is_true(math.abs(spans:undisturbed(9, 1) - 10) < 1e-6)
@@ -469,17 +470,17 @@ describe("a long history", function()
     end
 
     -- 200 000 events; with a sanitizer, which has nothing to find here, less.
-    it("is checked, though it has many events #slow", function()
+    it("a history of many events is checked #slow", function()
         local grants = program.sanitizer and 2000 or 40000
         local report = check(long_history(grants))
         assert_lawful(report)
         assert.equal(grants, report.figures.grants)
     end)
 
-    for _, whose in ipairs{ "holders, one after the other", "readers, all at once" } do
-        it("takes not more than n log n, of " .. whose .. " #slow", function()
+    for _, crowd in ipairs{ "holders, one after the other", "readers, all at once" } do
+        it("a check takes at most n log n steps for " .. crowd .. " #slow", function()
             if jit then jit.off() end -- luacheck: globals jit (a compiled loop counts nothing)
-            local readers, report = whose:find("readers") ~= nil, nil
+            local readers, report = crowd:find("readers") ~= nil, nil
             local small, large = long_history(500, readers), long_history(4000, readers)
             local few = count_lines(function() check(small) end)
             local many = count_lines(function() report = check(large) end)

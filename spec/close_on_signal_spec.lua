@@ -54,7 +54,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         local proxy = rig.proxy_for_test(server.hosts)
         local holder = start([[assert(zklock.close_on_signal("TERM"))]], nil, proxy.hosts)
         proxy:command("blackhole")
-        rig.takes(0, 20, ends_by, holder, "TERM", 128 + TERM) -- on a busy machine
+        rig.takes(0, 20, ends_by, holder, "TERM", 128 + TERM)
     end)
 
     it("the signal ends the process also when an interrupted wait ends it by an error", function()
@@ -80,7 +80,6 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         is_free()
     end)
 
-    -- Holds again after each signal but the last.
     local AGAIN = [[
         local session, lease
         local function hold()

@@ -57,7 +57,6 @@ describe("combine #lock:combine", function()
         return answers
     end
 
-    -- Submits while another session holds the lock, and releases it after fn.
     local function submit_behind(submit, count, fn)
         local holder = held_by_another()
         return submit_all(submit, count, function(answers)
@@ -189,10 +188,10 @@ describe("combine #lock:combine", function()
                     end)
                     rig.run(others, function(n) assert(submit(n) == n) end, function()
                         told = { submit("late", 2) }
-                        over = true -- before fn returns
+                        over = true
                     end)
                     assert.equal("unknown", told[3])
-                    assert.equal(1 + others, done) -- a run ends after its batch
+                    assert.equal(1 + others, done)
                 end)
         end
 
@@ -230,7 +229,7 @@ describe("combine #lock:combine", function()
             local holder = held_by_another()
             assert.equal("busy", select(3, submit(2, 0)))
             zklock.run(function() assert(submit(3) == 6) end, function()
-                assert(select(3, submit(4, 0)) == "busy") -- because other items wait
+                assert(select(3, submit(4, 0)) == "busy")
                 holder:release()
             end)
             assert.same({ { 1 }, { 3 } }, calls.items)
@@ -604,7 +603,6 @@ describe("combine #lock:combine", function()
     end)
 
     describe("a user's driver with combine #real", function()
-        -- A loop that resumes all waiting coroutines, again and again.
         local function loop(spawns)
             local threads = {}
             local function spawn(fn) threads[#threads + 1] = coroutine.create(fn) end

@@ -13,7 +13,6 @@ local function contender(token, since)
 end
 
 
--- The column of a table at which this text ends.
 local function end_of(text, line)
     local _, last = line:gsub("…", "."):find(" " .. text .. "%f[ ]")
     return assert(last, line)

@@ -18,7 +18,6 @@ describe("a counter in a file #server", function()
     teardown(function() rig.shell("rm -rf %s", folder) end)
     after_each(rig.close_sessions)
 
-    -- A shell, which appends its status to FILE.ended.
     local function start(path, file)
         local line = "exec setpriv --pdeathsig KILL %s bin/zklock --hosts %s --timeout 2 run %s "
             .. "sh spec/command_counter.sh %s"
@@ -26,7 +25,6 @@ describe("a counter in a file #server", function()
             line:format(LUA, server.hosts, path, file), file)))
     end
 
-    -- The number of ended shells, and of those with status 0.
     local function ended(file)
         local count, well = 0, 0
         for status in files.read(file .. ".ended"):gmatch("%d+") do
@@ -44,7 +42,6 @@ describe("a counter in a file #server", function()
         return not rig.shell("ps -o state= -p %d", pid):find("^[^Z%s]")
     end
 
-    -- The pid of the lock's holder.
     local function holder(lock)
         local first = assert(lock:queue(LONG))[1]
         return first and tonumber(first.identity:match(":(%d+)$"))
@@ -86,7 +83,7 @@ describe("a counter in a file #server", function()
             local all = count % 3 == 2 and descendants(pid) or { pid }
             local kills = count % 3 == 0
             if signal(kills and "KILL" or "STOP", pid) then
-                for i = 2, #all do signal("STOP", all[i]) end -- some may have ended
+                for i = 2, #all do signal("STOP", all[i]) end
                 if not kills then stopped[#stopped + 1] = all end
                 count = count + 1
             end

@@ -23,19 +23,17 @@ describe("zklock graph #server", function()
     before_each(function() server, path, session = rig.begin(1) end)
     after_each(commands.end_all)
 
-    -- Contender i of a list of locks holds its lock.
     local function hold_each(locks)
         local leases = {}
         for i, lock in ipairs(locks) do leases[i] = rig.hold(lock) end
         return leases
     end
 
-    -- Calls fn while contender i waits for lock i.
     local function while_waiting(locks, fn)
         local sessions = {}
         for _, lock in ipairs(locks) do sessions[lock.session] = true end
         rig.run(#locks, function(i)
-            locks[i]:acquire{ timeout = 600, owner = i } -- until fn's end closes the sessions
+            locks[i]:acquire{ timeout = 600, owner = i }
         end, function()
             for _, lock in ipairs(locks) do server:wait_for_nodes(lock.path, 2) end
             fn()
@@ -57,7 +55,6 @@ describe("zklock graph #server", function()
 
     local function place(i) return ("%s/%d"):format(path, i) end
 
-    -- Session i holds lock i and waits for the lock of the next one; calls fn.
     local function while_in_circle(count, fn)
         local own, sessions = named(count, function(each, i) return each:mutex(place(i)) end)
         hold_each(own)

@@ -32,14 +32,12 @@ describe("zklock hold #server", function()
         return handle
     end
 
-    -- The handle of `zklock TEXT`.
     local function held(text, ...) return kept(ends(0, text, ...)) end
 
     local function pid_of_holder()
         return session:mutex(path):queue()[1].identity:match("%d+$")
     end
 
-    -- Each question tells the loss, again and again.
     local function is_lost(handle, why)
         for _, verb in ipairs{ "check", "check", "release" } do
             has(ends(1, "%s %s", verb, handle), why)

@@ -15,7 +15,6 @@ describe("zklock #server", function()
     before_each(function() server, folder, session = rig.begin(1) end)
     after_each(commands.end_all)
 
-    -- Another client's commands, in which %s is the folder.
     local function change(text)
         server:foreign((text:gsub("%%s", folder)))
     end
@@ -237,7 +236,7 @@ describe("zklock #server", function()
             proxy:command("hold create2 1")
             other:leave()
             wait_for_members("")
-            rig.takes(0, 40, ends_without_a_word, process) -- without a wait for the server
+            rig.takes(0, 40, ends_without_a_word, process)
             proxy:pass()
             wait_for_members("")
         end)

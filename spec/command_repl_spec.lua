@@ -10,7 +10,6 @@ describe("zklock #server", function()
     setup(function() server = rig.shared() end)
 
     describe("zklock repl", function()
-        -- The output for these lines, by default with a server in memory.
         local function typed(lines, hosts)
             return rig.shell("echo '%s' | %s bin/zklock repl --hosts %s 2>&1",
                              table.concat(lines, "\n"), LUA, hosts or "memory:repl")
@@ -184,7 +183,6 @@ describe("zklock #server", function()
             before_each(function() folder = rig.shell("mktemp -d"):match("%S+") end)
             after_each(function() rig.shell("rm -r %s", folder) end)
 
-            -- The output of a prompt with that folder.
             local function prompt(text)
                 return rig.shell("echo '%s' | ZK_HOSTS= XDG_RUNTIME_DIR=%s %s bin/zklock repl 2>&1",
                                  text, folder, LUA)

@@ -10,7 +10,6 @@ local fresh, start, running, ends = commands.fresh, commands.start, commands.run
 local has, said = commands.has, commands.said
 local run, elect, join = commands.verb "run", commands.verb "elect", commands.verb "join"
 
--- Prints TERM when it gets it, and ends.
 local ENDS_BY_TERM = [[sh -c 'trap "echo TERM; exit 0" TERM; echo in
     while :; do sleep 0.02; done']]
 
@@ -26,7 +25,6 @@ describe("zklock #server", function()
     before_each(function() server, path, session = rig.begin(1) end)
     after_each(commands.end_all)
 
-    -- Deletes the only contender's node.
     local function remove_node()
         server:wait_for_nodes(path, 1)
         rig.delete_node(server, path)
@@ -774,7 +772,7 @@ describe("zklock #server", function()
 
 
     describe("zklock doctor", function()
-        local plain -- the path as a pattern
+        local plain
 
         before_each(function() plain = path:gsub("%-", "%%-") end)
 
@@ -825,7 +823,7 @@ describe("zklock #server", function()
 
         it("doctor does not count a delayed answer as a difference of clocks #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
-            rig.used(session:mutex(path)) -- makes the parents
+            rig.used(session:mutex(path))
             proxy:command("delay 1000")
             assert.matches("\nok +clock ",
                            ends(0, "--hosts %s --timeout 40 doctor %s", proxy.hosts, path))

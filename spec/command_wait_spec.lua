@@ -24,7 +24,6 @@ describe("zklock #server", function()
         return ("--hosts %s --timeout 20 "):format(proxy.hosts) .. text:format(...)
     end
 
-    -- The set of the server's sessions.
     local function ids()
         local found = {}
         for id in server:ask("cons"):gmatch("sid=0x(%x+)") do found[id] = true end

@@ -7,7 +7,7 @@ local zklock = require "zklock"
 
 local close_coroutine = coroutine.close -- luacheck: ignore 143
 
-local LONG = 30 -- seconds
+local LONG = 30
 local unpack = table.unpack or unpack
 
 local server, scene, path, a, b, c
@@ -22,7 +22,6 @@ after_each(rig.close_sessions)
 
 describe("a wait in a condition #condition:wait", function()
     after_each(function() scene:nothing_left(a, b, c) end)
-    -- Checks that the wait is over, and that its owner may acquire and wait again.
     local function all_over(code, expected, lease)
         assert.equal(expected, code)
         local state = expected == "lost" and "lost" or "released"
@@ -120,7 +119,7 @@ describe("a wait in a condition #condition:wait", function()
     end)
 
     it("a wait ends when its coroutine is closed", function()
-        if not close_coroutine then return end -- needs Lua 5.4
+        if not close_coroutine then return end
         local lock, condition = scene:side(a)
         zklock.run(function()
             local thread = coroutine.create(function()
@@ -141,7 +140,7 @@ describe("a wait in a condition #condition:wait", function()
             scene:waiting(1)
             error("mine", 0)
         end))
-        collectgarbage() -- the coroutine that LuaJIT dropped
+        collectgarbage()
         collectgarbage()
     end)
 
@@ -172,7 +171,6 @@ end)
 describe("a signal to a waiter that cannot take it #condition:signal", function()
     after_each(function() scene:nothing_left(a, b, c) end)
 
-    -- Signals so many times. Returns the lease and the condition.
     local function signalling(times)
         local held, condition = scene:holding(c)
         for _ = 1, times do assert.equal(1, condition:signal(held)) end
@@ -187,8 +185,8 @@ describe("a signal to a waiter that cannot take it #condition:signal", function(
             local held = signalling(1)
             if give_up then assert.equal(1, a[give_up](a, "owner 1")) end
             rig.wait_for("the end of the first", function() return order[1] end)
-            scene:waiting(2) -- the first waiter's node and the signal went at once
-            scene:contending(2) -- the second waiter wants the lock now
+            scene:waiting(2)
+            scene:contending(2)
             assert.same({ expected }, order)
             held:release()
             rig.wait_for("the second", function() return order[2] end)
@@ -213,7 +211,7 @@ describe("a signal to a waiter that cannot take it #condition:signal", function(
             assert.equal(1, a:interrupt("owner 1"))
             rig.wait_for("the end of the first", function() return order[1] end)
             scene:waiting(2)
-            scene:contending(3) -- the second, the third, and the holder
+            scene:contending(3)
             assert.equal(0, condition:signal(held))
             held:release()
         end)
@@ -266,7 +264,6 @@ describe("a lease that cannot use a condition #lock:condition", function()
 
     before_each(function() lease, condition, lock = scene:holding(a) end)
 
-    -- Checks that each method refuses the lease, without an effect.
     local function refused(code, with)
         for _, method in ipairs{ "wait", "signal", "broadcast" } do
             rig.is_refused(code, scene:folder(), condition[method](condition, with, 5))

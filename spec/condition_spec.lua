@@ -7,7 +7,7 @@ local files = require "spec.files"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local LONG = 30 -- seconds
+local LONG = 30
 local unpack = table.unpack or unpack
 
 local server, scene, path, a, b, c
@@ -44,7 +44,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         assert.same({ "signaller", 1 }, scene:come({ a }, function(order)
             local lease, condition = scene:holding(b)
             assert.equal(1, condition:signal(lease))
-            scene:contending(2) -- the waiter is in line
+            scene:contending(2)
             assert.is_true(lease:check(20))
             order[#order + 1] = "signaller"
             lease:release()

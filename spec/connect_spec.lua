@@ -12,7 +12,6 @@ local function foreign(...)
 end
 
 
---- The message, code and seconds of a connect without a session.
 local function refused(address, options)
     local seconds, session, message, code = rig.timed(zklock.connect, address, options)
     if session then session:close() end
@@ -21,7 +20,6 @@ local function refused(address, options)
 end
 
 
--- Checks that the server refuses these credentials at once. Returns the message.
 local function is_unauthorised(address, auth)
     local message, code, seconds = refused(address, { auth = auth })
     assert.equal("auth", code)
@@ -88,7 +86,6 @@ describe("connect #zklock.connect", function()
         end)
     end
 
-    -- A node for a chroot.
     local function make_chroot()
         local chroot = rig.path()
         foreign("create /spec '' create %s ''", chroot)
@@ -308,7 +305,7 @@ describe("a hard quota of the path #session:mutex", function()
     end)
 
     it('an acquire over the quota returns "unsupported" with the reason', function()
-        local lease = rig.hold(session:mutex("/quota/lock")) -- the third node
+        local lease = rig.hold(session:mutex("/quota/lock"))
         local lock = rig.session(quoted.hosts):mutex("/quota/lock")
         rig.is_refused("unsupported", refusal, lock:acquire(20))
         rig.released(lease)

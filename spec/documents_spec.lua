@@ -10,7 +10,6 @@ local table_of_states = require "spec.sim.states"
 
 local WIDTH = 100
 
--- Tags for where a test runs.
 local PLACES = {
     clock = true, nginx = true, promtool = true, real = true, server = true, slow = true,
 }
@@ -26,7 +25,6 @@ for path in rig.shell("find *.md rig/README.md docs examples -name '*.md' | sort
 end
 
 
--- Without blocks of code.
 local function prose(text)
     return (("\n" .. text .. "\n"):gsub("\n```.-\n```", "\n"):gsub("\n    [^\n]*", "\n"))
 end
@@ -35,7 +33,6 @@ end
 -- "·", and "？" and "…", but not "锁".
 local PUNCTUATION = { "\194[\128-\191]", "[\226\227\239][\128-\191][\128-\191]" }
 
--- GitHub's anchors of headings.
 local function anchor_of(heading)
     heading = heading:lower():gsub("%]%b()", "")
     for _, mark in ipairs(PUNCTUATION) do heading = heading:gsub(mark, "") end
@@ -206,7 +203,6 @@ describe("the pages in Chinese", function()
         return found
     end
 
-    -- The sorted matches.
     local function all(text, pattern)
         local found = {}
         for each in text:gmatch(pattern) do found[#found + 1] = each end
@@ -244,7 +240,6 @@ describe("the pages in Chinese", function()
         local english, chinese = documents["docs/seckill.md"], documents["docs/seckill.zh-CN.md"]
         local NUMBER = "%d[%d.]*%f[^%d.]"
 
-        -- Matches of the first text that the other lacks.
         local function lacking(text, other, pattern)
             local there, missing = {}, {}
             for _, each in ipairs(all(plain(other), pattern)) do there[each] = true end
@@ -383,7 +378,7 @@ describe("the table of docs/design/states.md", function()
     it("an event is only in the states in which the simulator knows that it can come", function()
         local wrong, letters, order = {}, possible()
         for _, row in ipairs(page.rows) do
-            local state = row.event == "await" and "HELD" or row.state -- for the lock's claim
+            local state = row.event == "await" and "HELD" or row.state
             local letter, there = order[state], letters[row.event] or ""
             if letter == "" or not there:find(letter, 1, true) then
                 wrong[#wrong + 1] = table.concat({ row.form, row.state, row.event }, " ")

@@ -10,7 +10,6 @@ before_each(function() server, path, session = rig.begin(1) end)
 after_each(rig.close_sessions)
 
 
--- Closes in a coroutine of the run.
 local function closing(options)
     local self = {}
     coroutine.wrap(function() self.result = { session:close(options) } end)()
@@ -88,7 +87,7 @@ describe("a session that drains #session:close", function()
     it("a drain without holders and waiters closes at once, also with a kept lock", function()
         rig.released(rig.hold(session:mutex(path, { keep = 60 })))
         assert.is_true(session:close{ drain = 60 })
-        assert.is_true(session:close{ drain = 60 }) -- and once more
+        assert.is_true(session:close{ drain = 60 })
         server:wait_for_nodes(path, 0)
     end)
 end)

@@ -24,7 +24,6 @@ local function begin_in_memory()
 end
 
 
--- Leads until it is told to end, in a coroutine of the run.
 local function candidate(session, data)
     local self = { terms = 0, leads = false, ends = false, session = session }
     coroutine.wrap(function()
@@ -44,14 +43,12 @@ local function leads(who)
     wait_for("a leader", function() return who.leads end)
 end
 
--- A candidate of session a that leads.
 local function leader()
     local one = candidate(a, "one")
     leads(one)
     return one
 end
 
--- A leader, and a candidate of session b in line behind it.
 local function leader_and_next()
     local one, two = leader(), candidate(b, "two")
     server:wait_for_nodes(path, 2)

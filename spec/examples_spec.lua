@@ -9,7 +9,6 @@ local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local server = rig.shared()
 
 
--- The output of a program, or its pipe.
 local function begin(name, ...)
     local words = { ("ZK_HOSTS=%s %s examples/%s.lua"):format(server.hosts, LUA, name), ... }
     return assert(io.popen(table.concat(words, " ") .. " 2>&1"))

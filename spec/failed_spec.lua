@@ -23,7 +23,6 @@ eval "exec %s $(command -v busted) --helper=spec/failed.lua -o plainTerminal $sp
 end
 
 
--- The output of a spec of this text.
 local function failures(text)
     return output_of("make SPEC=" .. files.write(folder .. "/it_spec.lua", text))
 end

@@ -6,7 +6,6 @@ local zklock = require "zklock"
 local server = rig.shared()
 
 
---- Collects until condition() holds.
 local function collect_until(what, condition)
     rig.wait_for(what, function()
         collectgarbage()
@@ -113,7 +112,7 @@ describe("the collector #lease:release", function()
 
     it("the collector ends a join whose coroutine was dropped, and no node is left", function()
         local count
-        local joined = {} -- answered before they waited
+        local joined = {}
         assert(rig.session(server.hosts):members(path, function(list) count = #list end))
         zklock.driver{ wait = function() coroutine.yield() end }
         for i = 1, 10 do

@@ -71,7 +71,6 @@ describe("a hand-off #lock:acquire", function()
         end
     end
 
-    -- Create, list, two gets, delete. The nodes ahead are the session's own, and watched already.
     it("a hand-off within a session takes five requests, because its lookahead is watched already",
        function()
         local requests = serve_crowd(server.hosts, 8, 20)

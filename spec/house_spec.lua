@@ -16,7 +16,6 @@ local function tree()
 end
 
 
--- Sources that call each other in a circle.
 local function circle(count)
     local found = {}
     for i = 1, count do

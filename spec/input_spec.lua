@@ -140,7 +140,6 @@ describe("the calls of a session #failures", function()
              "lock path", case[3])
     end
 
-    -- mutex
     test("mutex refuses an unknown option", function() session:mutex("/a", { fair = true }) end,
          'unknown option "fair"', "known: batch, data, jitter, keep, metrics, order, reentrant, " ..
              "token")
@@ -172,7 +171,6 @@ describe("the calls of a session #failures", function()
          function() session:mutex("/a", { order = "none", token = "turns" }) end,
          'token belongs to order = "fifo"')
 
-    -- acquire and with
     for name, bad in pairs{ ["negative"] = -1, ["NaN"] = nan, ["minus infinity"] = -huge } do
         test("acquire refuses a timeout that is " .. name,
              function() lock:acquire(bad) end, "timeout must be seconds, 0 or more")
@@ -200,7 +198,6 @@ describe("the calls of a session #failures", function()
     test("with refuses an unknown option", function() lock:with({ wait = 1 }, print) end,
          'unknown option "wait"', "known: max_hold, max_waiters, on_queued, owner, timeout")
 
-    -- leases
     test("release refuses a number", function() lease:release(1) end,
          "the options of release must be a table, not 1")
     test("release refuses an unknown option", function() lease:release{ timeout = 1 } end,
@@ -215,7 +212,6 @@ describe("the calls of a session #failures", function()
         assert.equal(1, #lock:queue())
     end)
 
-    -- zklock itself
     test("run refuses nothing", function() zklock.run() end, "run takes functions")
     test("run refuses a string", function() zklock.run("x") end, "run takes functions")
     test("sleep refuses nil", function() zklock.sleep() end, "sleep takes seconds")

@@ -8,8 +8,8 @@ local server = rig.shared()
 local jit = rawget(_G, "jit") -- its hooks are for all threads, and not for compiled code
 
 local ALL = os.getenv("ZKLOCK_INTERRUPTS") == "all"
-local POINTS = 60 -- interrupts of an operation, unless at each instruction
-local BOUND = 20 -- seconds for an interrupted operation
+local POINTS = 60
+local BOUND = 20
 
 local TASK = {} -- raises in each task
 local hook = { fired = true }
@@ -20,9 +20,8 @@ local function hang()
 end
 
 
--- Raises once; from then on it looks whether the operation hangs.
 local function fire()
-    if hook.inside and not hook.fired then -- counts the instructions of functions of that name
+    if hook.inside and not hook.fired then
         if debug.getinfo(2, "n").name ~= hook.inside then return end
         hook.n = hook.n - 1
         if hook.n > 0 then return end
@@ -74,7 +73,6 @@ describe("an interrupt #session:interrupt", function()
     end)
     after_each(rig.close_sessions)
 
-    --- Waits until nothing is held or wanted any more, and collects unreferenced objects.
     local function at_rest(of)
         local deadline, looks = core.now() + 10, 0
         while of:stats().claims > 0 do
@@ -113,7 +111,7 @@ describe("an interrupt #session:interrupt", function()
             error(("at %d it was swallowed"):format(n))
         end
         if operation.after and setting.submit then
-            collectgarbage() -- the interrupted call's objects
+            collectgarbage()
             collectgarbage()
             operation.after(setting)
         end

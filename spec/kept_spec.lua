@@ -4,7 +4,7 @@
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local LONG = 60 -- seconds
+local LONG = 60
 
 local server, path, a, b
 local hold, released, settled, wait_for = rig.hold, rig.released, rig.settled, rig.wait_for
@@ -20,7 +20,6 @@ end
 
 local function nodes(count) server:wait_for_nodes(path, count) end
 
--- Requests without heartbeats, which are a sync and a get each.
 local function requests(session)
     local stats, sum = session:stats(), 0
     for _, name in ipairs(REQUESTS) do sum = sum + stats[name] end
@@ -65,7 +64,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
                 local entry = lock:queue()[1]
                 assert.same({ last, true }, { entry.token, entry.held })
             end
-            before = before + 4 -- by lock:queue()
+            before = before + 4
             assert(lease:release())
         end
         assert.equal(before, requests(a))
@@ -249,7 +248,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         settled(a)
         local before = a:stats().creates
         released(hold(first))
-        assert.is_true(a:stats().creates > before) -- its folder may be gone, too
+        assert.is_true(a:stats().creates > before)
     end)
 
     it("keep is refused where it means nothing", function()
@@ -298,7 +297,7 @@ describe("a try of another session #a_lock_that_is_kept", function()
         hold(lock)
         settled(holder)
         assert.equal("busy", (rig.code_of(b:mutex(path, { token = "turns" }), 0)))
-        nodes(1) -- the try's own node is gone
+        nodes(1)
         local node = server:nodes(path)[1]
         local function says(text)
             wait_for(text, function() return b:get(node) == text end)

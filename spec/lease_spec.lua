@@ -22,7 +22,6 @@ local function leased(options, far)
 end
 
 
---- Deletes the lease's node, and waits until it is lost.
 local function lose(lease)
     rig.delete_node(server, lease.path)
     assert.equal("lost", select(3, lease:check(20)))
@@ -32,7 +31,7 @@ end
 
 local function busy_until(condition)
     local deadline = core.now() + 10
-    while not condition() and core.now() < deadline do end -- without a delivery
+    while not condition() and core.now() < deadline do end
 end
 
 
@@ -99,7 +98,7 @@ describe("a lease #lease:state", function()
         assert.is_true(after > 0 and after <= before - 0.05 + rig.ROUNDED, after)
         assert.is_true(lease:check(20))
         local now = lease:remaining()
-        assert.is_true(now > before - (runtime.now() - begin), now) -- more than without the check
+        assert.is_true(now > before - (runtime.now() - begin), now)
     end)
 
     it("a check renews from its request, not from its answer (Q-03) #lease:check", function()
@@ -141,7 +140,7 @@ describe("a lease #lease:state", function()
         assert.is_false(lease:held())
         assert.equal(0, lease:remaining())
         rig.wait_for("told", function() return told[1] end)
-        assert.same({ "suspect" }, told_of(lease)) -- at once, for a lease that is suspect already
+        assert.same({ "suspect" }, told_of(lease))
         rig.takes(0, 10, function() rig.is_refused("timeout", nil, lease:check(0.1)) end)
         proxy:command("accept")
         rig.becomes(lease, "held")
@@ -206,7 +205,7 @@ describe("a lease #lease:state", function()
         rig.is_refused("lost", lease.path, lease:check(20))
         lease.session:dispatch()
         assert.same({ "lost" }, told)
-        assert.same({ "lost" }, told_of(lease)) -- at once
+        assert.same({ "lost" }, told_of(lease))
         assert.equal("lost", lease:state())
         assert.equal("lost", select(3, lease:release{ wait = 20 }))
         hold(lease.session:mutex(lease.path))
@@ -226,7 +225,7 @@ describe("a lease #lease:state", function()
         end)))
         leases[4] = hold(lock)
         lose(leases[4])
-        leases[5] = hold(lock) -- not lost
+        leases[5] = hold(lock)
         rig.released(leases[5])
         local function judge()
             for i = 1, 4 do
@@ -322,7 +321,7 @@ describe("on_lost #lease:on_lost", function()
             again = lock:acquire{ timeout = 5, owner = "again" }
         end)
         lose(lease)
-        if current.world() then -- a coroutine that waits in a world
+        if current.world() then
             rig.wait_for("acquired again", function() return again end)
         end
         assert.equal("lost", code)
@@ -351,7 +350,7 @@ local makers = {
     on_lost = lose,
     on_revoke = function(lease)
         local session = lease.session
-        lease:on_revoke(function() lease.heard = true end) -- comes last, after all callbacks
+        lease:on_revoke(function() lease.heard = true end)
         assert.equal(1, session:mutex(lease.path):revoke(20))
         rig.wait_for("the wish", function() return lease.heard end)
     end,

@@ -8,7 +8,6 @@ local server, path, a, b
 local hold, wait_for = rig.hold, rig.wait_for
 
 
--- Checks that the owner "late" is busy behind so many waiters. Returns the message.
 local function busy(lock, max_waiters)
     local wish = { owner = "late", max_waiters = max_waiters }
     return rig.is_refused("busy", nil, lock:acquire(wish))
@@ -127,7 +126,7 @@ describe("max_hold #session:mutex", function()
 
     it("max_hold ends the lease also while the process is busy", function()
         local lease = assert(a:mutex(path):acquire{ max_hold = 0.2 })
-        assert(os.execute("sleep 0.5")) -- in C, without a dispatch
+        assert(os.execute("sleep 0.5"))
         server:wait_for_nodes(path, 0)
         assert.equal("lost", lease:state())
     end)
@@ -154,7 +153,7 @@ describe("max_hold #session:mutex", function()
     it("lease:expire moves max_hold, or sets it, for all handles", function()
         local lock = a:mutex(path)
         local lease = assert(lock:acquire{ max_hold = 0.2 })
-        local moved = lease:expire(60) -- false if the machine stood still meanwhile
+        local moved = lease:expire(60)
         zklock.sleep(0.3)
         assert.equal(moved and "held" or "lost", lease:state())
         lease:release()

@@ -186,7 +186,7 @@ describe("a wait for a mutex #lock:acquire", function()
             local code
             zklock.run(function() code = code_of(other, 0.2) end, function()
                 rig.eventually(function() return code end)
-                session:close() -- in case the wait does not end by itself
+                session:close()
             end)
             assert.equal("timeout", code)
         end)
@@ -302,7 +302,7 @@ describe("paths that fill a session's 512 KB #session:mutex", function()
             assert.equal("too_many", code)
             assert.is_truthy(message:find("more than 512 KB of paths in one session", 1, true))
         end
-        hold(session:mutex(rig.path()), 5) -- a short path still fits
+        hold(session:mutex(rig.path()), 5)
         assert.is_true(leases[1]:release{ wait = 10 })
         hold(session:mutex(long .. 3), 10)
         assert.equal("held", leases[2]:state())

@@ -18,7 +18,6 @@ before_each(function()
 end)
 after_each(rig.close_sessions)
 
--- Whether another session's lock on that path is taken.
 local function is_taken(path)
     local lease, _, code = other:mutex(path):acquire(0)
     if not lease then return code == "busy" end
@@ -26,7 +25,6 @@ local function is_taken(path)
     return false
 end
 
--- The lock path of a call with these arguments.
 local function path_of(key, ...)
     local folder, path = prefix:match("^(.*)/[^/]*$"), nil
     server:wait_for_nodes(folder, 0)
@@ -36,14 +34,12 @@ local function path_of(key, ...)
     return path
 end
 
--- The path's part behind the prefix.
 local function key_of(key, ...)
     local path = path_of(key, ...)
     assert.equal(prefix, path:sub(1, #prefix))
     return path:sub(#prefix + 1)
 end
 
--- Whether a call with `a` keeps out a call with `b` in another session.
 local function excludes(key, a, b)
     local code
     local inner = other:locked(prefix, key, function() return "ran" end, 0)

@@ -5,9 +5,9 @@
 
 local zklock = require "zklock"
 
-local TIMEOUT = 4 -- seconds, of each session
+local TIMEOUT = 4
 local SHORT, LONG = 0.5, 3 * TIMEOUT -- a session outlives the first, and not the second
-local PATIENT = 100 -- seconds
+local PATIENT = 100
 local AFTER = 1e-6 -- seconds; a packet is on its way for longer
 local PATH, OTHER = "/locks/bun", "/locks/tea"
 
@@ -267,7 +267,6 @@ local function be_actor(it, operation)
 end
 
 
--- Wants the lock when the actor holds it, or may have lost it.
 local function be_other(it, operation)
     it.other = assert(zklock.connect("memory:shop", { timeout = TIMEOUT }))
     it.rival = (operation.lock or mutex)(it.other)
@@ -283,7 +282,6 @@ local function be_other(it, operation)
 end
 
 
--- A world in which the fault, if there is one, strikes at that time.
 local function run(operation, fault, at)
     local it = { fault = fault or { brief = true } }
     local world = assert(zklock.world(function(world)

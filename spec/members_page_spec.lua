@@ -22,7 +22,6 @@ local function list_of(...)
     return list
 end
 
--- The names of so many jobs.
 local function names(count)
     local all = {}
     for i = 1, count do all[i] = "job " .. i end
@@ -74,7 +73,6 @@ local function simulated(body, look)
     return assert(zklock.simulate(three(body, look), { seeds = SEEDS, faults = FAULTS }))
 end
 
--- The only member that did it while all was calm, and how often.
 local function only(done)
     local name = next(done or {})
     assert(name, "nobody does it")

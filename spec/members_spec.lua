@@ -7,7 +7,7 @@ local zklock = require "zklock"
 local caught_up, followed, hears = rig.caught_up, rig.followed, rig.hears
 
 local server, session, other, folder
-local before -- the session's stats at the last spent()
+local before
 
 before_each(function()
     server, folder, session, other = rig.begin(2)
@@ -15,7 +15,6 @@ before_each(function()
 end)
 after_each(rig.close_sessions)
 
--- Another client's commands, in which %s is the folder.
 local function change(commands)
     server:foreign((commands:gsub("%%s", folder)))
 end
@@ -31,7 +30,6 @@ local function joins(by, name, data)
     return rig.join(by, folder, name, data)
 end
 
--- The session's requests since the last call.
 local function spent()
     local stats, counts = session:stats(), {}
     for _, kind in ipairs{ "creates", "sets", "deletes", "lists", "gets", "exists" } do
@@ -42,7 +40,6 @@ local function spent()
     return counts
 end
 
--- The states told to on_change().
 local function states_of(member)
     local states = {}
     return states, member:on_change(function(state) states[#states + 1] = state end)
@@ -190,7 +187,7 @@ describe("join #session:join", function()
     end)
 
     it('join without room for its watch gives "too_many", until a member leaves', function()
-        folder = rig.path() -- a folder that nobody follows
+        folder = rig.path()
         local members, long = {}, ("x"):rep(4000)
         local function join()
             return session:join(folder, { name = long .. #members, timeout = 20 })
@@ -254,12 +251,10 @@ describe("member:set() #member:set", function()
         hears(told, "a=1")
     end)
 
-    -- No list lacks the member since the first list with it.
     local function lacks_none()
         for i = 2, #told do assert.not_equal("", told[i]) end
     end
 
-    -- The code of member:set(data) whose session or user acts meanwhile.
     local function code_of_set(of, meanwhile)
         local code
         zklock.run(function() code = select(3, of:set("2", 60)) end, function()
@@ -382,7 +377,7 @@ describe("a member whose session expires #member:state", function()
         hears(told, "a=3")
         rig.becomes(member, "joined")
         fragile.session:dispatch()
-        if states[2] then assert.equal("joining", states[1]) end -- if the change was slow
+        if states[2] then assert.equal("joining", states[1]) end
         assert.equal("joined", states[#states])
         assert.not_equal(id, fragile.session:id())
         assert.is_true(member:set("4"))

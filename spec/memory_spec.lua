@@ -7,10 +7,10 @@ local zklock = require "zklock"
 
 local NAME = "faults"
 local HOSTS = "memory:" .. NAME
-local BUN = "/sale/bun" -- a lock's path
+local BUN = "/sale/bun"
 
 local memory, one, two
-local heard -- states told by session one
+local heard
 
 before_each(function()
     local told = {}
@@ -21,14 +21,12 @@ end)
 after_each(rig.close_sessions)
 
 
--- Waits until there are so many nodes in the queue of the lock.
 local function wait_for_line(count)
     rig.wait_for(count .. " in line", function()
         return #(memory:children(BUN) or {}) == count
     end)
 end
 
--- The states until now.
 local function states()
     one:dispatch()
     return table.concat(heard, " ")
@@ -74,7 +72,7 @@ describe("a server in memory #zklock.memory", function()
         rig.wait_for("the first call", function() return calls == 1 end)
         local syncs = inside:stats().syncs
         local held = rig.hold(inside:mutex("/sale"))
-        assert.equal(syncs, inside:stats().syncs) -- else a reply was taken for lost
+        assert.equal(syncs, inside:stats().syncs)
         assert(held:guard{ { "create", "/stock", "3" } })
         rig.wait_for("the change", function() return calls == 2 end)
         assert.same({ "sale", "stock" }, memory:children("/shop/a"))
@@ -153,7 +151,7 @@ describe("a session that is cut off #zklock.memory", function()
     end)
 
     it("a session that is cut off misses an answer, and finds its node", function()
-        rig.released(rig.hold(one:mutex(BUN))) -- makes the parents
+        rig.released(rig.hold(one:mutex(BUN)))
         memory:delay(60)
         zklock.run(function()
             rig.hold(one:mutex(BUN), 20)
@@ -309,7 +307,7 @@ describe("a session full of watches", function()
             code = rig.code_of(lock, { timeout = 60, owner = "second" })
         end, function()
             rig.wait_for("the list", function() return one:stats().lists > lists end)
-            assert.is_nil(one:get("/none", 20)) -- answered after the list
+            assert.is_nil(one:get("/none", 20))
             assert.is_true(one:stats().watch_bytes >= bytes + 150 * 1024)
             lease = rig.hold(one:mutex(path "b"), 60)
         end, function()
@@ -320,7 +318,7 @@ describe("a session full of watches", function()
             assert.equal(1, one:interrupt("second"))
         end)
         assert.equal("interrupted", code)
-        rig.wait_for("both held", function() -- on a busy machine they may be suspect for a while
+        rig.wait_for("both held", function()
             return first:state() == "held" and lease:state() == "held"
         end)
     end)

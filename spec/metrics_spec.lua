@@ -11,7 +11,6 @@ local hold, wait_for = rig.hold, rig.wait_for
 after_each(rig.close_sessions)
 
 
--- A session, and the list of its events.
 local function recorded(hosts)
     local events = {}
     local function record(event) events[#events + 1] = event end
@@ -90,8 +89,6 @@ describe("stats() #session:stats", function()
         assert.same({ 1, 1, 1 }, { stats.wait.count, stats.grants, stats.timeouts })
     end)
 
-    -- The holder releases the lock after `seconds` while `session` waits for it. Returns its
-    -- stats().
     local function hand_over(holder, seconds)
         rig.run(2, function(n)
             if n == 2 then server:wait_for_nodes(path, 1) end

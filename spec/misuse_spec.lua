@@ -15,7 +15,6 @@ local LONG = ("x"):rep(300000)
 local function blames(fn) return rig.blames(nil, fn) end
 
 
--- The methods that the reference names, by the names of their objects.
 local function documented()
     local found = {}
     for _, call in ipairs(reference.calls()) do
@@ -29,7 +28,6 @@ local function documented()
 end
 
 
--- Wrong values for each parameter that is checked.
 local WRONG = { -1, 0 / 0, true, "", { unknown = 1 }, { -1 } }
 
 local function done() return true end
@@ -48,7 +46,6 @@ local function tells_of_the_call(object, method)
 end
 
 
--- A session, a lock and a lease.
 local function open_session()
     local session = rig.session(rig.shared().hosts)
     local lock = session:mutex(rig.path())
@@ -56,7 +53,6 @@ local function open_session()
 end
 
 
--- Engines of ZooKeeper and of Redis.
 local function open_engines()
     local hosts, servers = rig.shared().hosts, throwaway.open()
     return {
@@ -96,7 +92,6 @@ describe("a method with wrong arguments #failures", function()
             objects.request = select(2, ...)
             return block.wait(...)
         end }
-        -- Held by another owner, so that it waits, however fast the server is.
         assert.is_nil((mutex:acquire{ timeout = 0.1, owner = "another" }))
         zklock.driver(nil)
         engines = open_engines()
@@ -111,7 +106,6 @@ describe("a method with wrong arguments #failures", function()
         rig.close_sessions()
     end)
 
-    -- The methods of the reference, and all of the class.
     local function methods_of(object, list)
         local names = {}
         for name in pairs(list or {}) do names[name] = true end

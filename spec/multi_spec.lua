@@ -8,7 +8,6 @@ local server, path, one, two
 
 local hold, code_of, released = rig.hold, rig.code_of, rig.released
 
--- Mutexes on path-a, path-b…
 local function mutexes(session, names)
     local locks = {}
     for name in names:gmatch(".") do locks[#locks + 1] = session:mutex(path .. "/" .. name) end
@@ -104,7 +103,7 @@ describe("a multi-lock #session:multi", function()
         held:release()
         local lease = hold(multi(one, "ab"))
         assert.equal("would_deadlock", code_of(multi(one, "bc"), 5))
-        local again = hold(one:mutex(path .. "/a")) -- the owner may enter a part again
+        local again = hold(one:mutex(path .. "/a"))
         assert.equal(lease.token, again.token)
         lease:release()
         nodes_are(1)
@@ -231,7 +230,7 @@ describe("a multi-lock in trouble #server #session:multi", function()
 
     it("an acquire takes two flights, one transaction and then a list and a get of each part",
        function()
-        rig.used(multi(session, "abc")) -- makes the parents
+        rig.used(multi(session, "abc"))
         proxy:command("delay 100")
         proxy:reset()
         hold(multi(session, "abc"))

@@ -15,7 +15,6 @@ after_each(function()
 end)
 
 
--- Makes a tree of these sources: { ["core/a.c"] = text }.
 local function tree(sources)
     for name, text in pairs(sources) do
         shell.must("mkdir -p %s/src/%s", folder, name:match("^(.*)/"))
@@ -153,7 +152,6 @@ local COMPILE = ("%s -std=c11 -D_GNU_SOURCE -w -fsyntax-only -I%s -I%s"):format(
     os.getenv "CC" or "cc", os.getenv "LUA_INCDIR" or "/usr/include/lua5.4",
     os.getenv "ZOOKEEPER_INCDIR" or "/usr/include")
 
--- The files of its room for a changed header.
 local function compiled_with(file)
     return file:find "%.c$" and file or file:match "^(.*/)" .. "*.c"
 end
@@ -177,7 +175,6 @@ end)
 
 
 describe("a place to change", function()
-    -- The text with each of its changes, one after the other.
     local function changes(text, is_c)
         local list = {}
         for i, place in ipairs(places.of(text, is_c)) do

@@ -51,13 +51,13 @@ local function of_each_kind(make)
             assert.equal("would_deadlock", code)
             assert.is_truthy(message:find(path, 1, true))
         end
-        assert.is_truthy(lock:acquire(0)) -- another object of the lock, which is re-entrant
+        assert.is_truthy(lock:acquire(0))
         assert.is_true(lease:release())
     end)
 end
 
 for kind, make in pairs(rig.kinds) do
-    if kind ~= "a semaphore" and kind ~= "a multi-lock" then -- has no re-entry
+    if kind ~= "a semaphore" and kind ~= "a multi-lock" then
         describe("an owner of " .. kind, function() of_each_kind(make) end)
     end
 end
@@ -163,7 +163,6 @@ end
 local function nothing() end
 
 
--- The results of fn in a coroutine inside a coroutine.
 local function deep_inside(fn)
     return coroutine.wrap(function() return coroutine.wrap(fn)() end)()
 end

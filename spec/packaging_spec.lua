@@ -73,7 +73,6 @@ end)
 
 
 describe("the asserts of the sources", function()
-    -- The commands that make would run.
     local function commands(target)
         return rig.shell("env -u MAKEFLAGS make -nB %s 2>&1", target)
     end
@@ -98,7 +97,6 @@ end)
 
 
 describe("make install", function()
-    -- Installs with these variables in a temporary folder. Returns the folder and the output.
     local function install(variables)
         local folder = ("build/install-%d"):format(rig.pid)
         finally(function() rig.shell("rm -rf %s", folder) end)
@@ -118,7 +116,7 @@ describe("make install", function()
         assert.equal("zklock.1\n", rig.shell("ls %s/usr/share/man/man1", folder))
         assert.equal(rig.shell "lua5.4 rig/types.lua",
                      rig.shell("cat %s/usr/share/zklock/types/zklock.lua", folder))
-        assert.equal("usr\n", rig.shell("ls %s", folder)) -- no build files
+        assert.equal("usr\n", rig.shell("ls %s", folder))
         local start = 'exec /usr/bin/lua5.3 "$(readlink -f "$0")" "$@"\n'
         assert.equal(start, rig.shell("sed -n 3p %s/usr/bin/zklock", folder))
     end)
@@ -199,7 +197,7 @@ describe("the archive of make dist", function()
         end
         assert.is_nil(listed:find("%.git\n"))
         rig.shell("tar -xzf %s -C %s", archive, folder)
-        for _ = 1, 2 do -- the second finds the first's files
+        for _ = 1, 2 do
             local _, again = dist(folder .. "/" .. release, "build")
             assert.equal(listed, again)
         end

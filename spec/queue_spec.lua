@@ -240,7 +240,7 @@ describe("another client's node #lock:queue", function()
     end
 
     it("the end of a node in the middle lets nobody overtake (BUG-12)", function()
-        local lease, name = hold(lock, 5), "lock-0000000005" -- behind the holder
+        local lease, name = hold(lock, 5), "lock-0000000005"
         foreign(("create %s/x '' delete %s/x "):rep(5):gsub("%%s", path) ..
                 "create %s/%s ''", path, name)
         is_not_had(lease, 3, function(own)

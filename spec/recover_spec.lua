@@ -8,7 +8,7 @@ local rig = require "spec.rig"
 local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
-local SESSION = 40 -- seconds
+local SESSION = 40
 
 local HOLDER = [[
     local FOLDER, PATH = %q, %q
@@ -41,7 +41,6 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.shell("rm -rf %s %s-copy", folder, folder)
     end)
 
-    -- A process that holds the lock, and then runs `more`.
     local function start_holder(of, more, options)
         options = options or {}
         options.input = true
@@ -52,7 +51,6 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         return holder
     end
 
-    -- A holder that was started, and killed.
     local function killed_holder(...)
         local holder = start_holder(...)
         holder:signal("KILL")
@@ -84,7 +82,6 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.counts(session, { recovered = count })
     end
 
-    -- Waits until the server has ended a session with this id in hexadecimal digits.
     local function wait_for_expiry(of, id)
         rig.wait_for("its end", function() return not of:ask("dump"):find("0x" .. id, 1, true) end)
     end
@@ -94,7 +91,6 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.wait_for(count .. " files", function() return #list(of) == count end)
     end
 
-    -- Checks that the dead holder's node stays.
     local function is_left_alone(session, of)
         wait_for_files(1, of)
         assert.equal(0, session:stats().recovered)
@@ -107,7 +103,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         local session = connect()
         local lease = rig.hold(session:mutex(path))
         wait_for_recovered(session, 1)
-        wait_for_files(1) -- its own
+        wait_for_files(1)
         assert.equal("held", lease:state())
     end)
 

@@ -7,11 +7,11 @@ local zklock = require "zklock"
 
 local hold = rig.hold
 
-local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
+local LONG = 60
 
 -- Delay of replies, so that all requests meanwhile are one flight. Between two requests of a flight
 -- a thread may have to wait for a processor.
-local DELAY = 60 -- milliseconds
+local DELAY = 60
 
 after_each(rig.close_sessions)
 
@@ -19,7 +19,6 @@ after_each(rig.close_sessions)
 describe("the requests #lock:acquire", function()
     local server, proxy, session, lock
 
-    -- A session through the proxy, and a lock whose path was used before.
     before_each(function()
         server = rig.shared()
         proxy = rig.proxy_for_test(server.hosts)
@@ -30,7 +29,6 @@ describe("the requests #lock:acquire", function()
         proxy:reset()
     end)
 
-    -- The counts without zeros, once they are as expected, else after a while.
     local function counted(expected)
         local seen
         rig.eventually(function()
@@ -43,7 +41,6 @@ describe("the requests #lock:acquire", function()
         return seen
     end
 
-    -- Waits until no more requests come.
     local function settle()
         local now = proxy:command("counts")
         local before
@@ -60,18 +57,15 @@ describe("the requests #lock:acquire", function()
         assert.same(expected, proxy:seen())
     end
 
-    -- Counts from here on.
     local function start_counting()
         settle()
         proxy:reset()
     end
 
-    -- Another session, which is not counted.
     local function stranger()
         return rig.session(server.hosts, { timeout = LONG })
     end
 
-    -- A stranger's lease of the lock.
     local function held_elsewhere()
         return hold(stranger():mutex(lock.path))
     end
@@ -92,7 +86,6 @@ describe("the requests #lock:acquire", function()
 
     local FREE = { create2 = 1, getChildren = 1, flights = 1 }
 
-    -- The requests of an act, which gets the result of `before`.
     for what, case in pairs{
         ["a free acquire costs one create and one list, in one flight"] = {
             FREE, act = function() hold(lock) end },
@@ -317,7 +310,6 @@ describe("the requests #lock:acquire", function()
         assert.is_nil(counts.sync)
     end)
 
-    -- Checks the requests of a signal or a broadcast with one waiter.
     local function assert_wakes_by(method, expected)
         local holder = stranger():mutex(lock.path)
         with_waiter(holder, function()

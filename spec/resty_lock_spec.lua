@@ -10,7 +10,6 @@ local server = rig.shared()
 local name, a, b
 local wait_for = rig.wait_for
 
--- An object of a session.
 local function new(session, opts)
     resty_lock.use(session)
     return assert(resty_lock:new(name, opts))
@@ -20,23 +19,18 @@ local function path_of(key) return ("/resty_lock/%s/%s"):format(name, key) end
 
 local function contenders(key, count) server:wait_for_nodes(path_of(key), count) end
 
--- Checks that a call failed for this reason.
 local function fails(why, ...) assert.same({ n = 2, nil, why }, { n = select("#", ...), ... }) end
 
--- Checks that a call returned only that value.
 local function gives(value, ...) assert.same({ n = 1, value }, { n = select("#", ...), ... }) end
 
--- Locks the key with an object of the session. Returns the object.
 local function locked(session, key, opts)
     local lock = new(session, opts)
     gives(0, lock:lock(key))
     return lock
 end
 
--- A session cannot lock it now.
 local function is_taken(session, key) fails("timeout", new(session, { timeout = 0 }):lock(key)) end
 
--- Another session can lock it, once its node is gone.
 local function is_free(key)
     contenders(key, 0)
     locked(b, key)

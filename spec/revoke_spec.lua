@@ -8,7 +8,6 @@ local server, path, one, two, lock, other
 
 local hold = rig.hold
 
--- Counts the calls.
 local function listen(lease)
     local heard = { count = 0 }
     lease:on_revoke(function(of)
@@ -59,7 +58,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert.equal(1, other:revoke())
         assert.equal(1, other:revoke())
         for _, each in ipairs(heard) do hears(each) end
-        assert.is_true(first:check(20)) -- the second wish has come, too
+        assert.is_true(first:check(20))
         one:dispatch()
         for _, each in ipairs(heard) do assert.equal(1, each.count) end
     end)
@@ -77,7 +76,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
     end)
 
     it("a revocation from before the holder's watch is heard", function()
-        local lease = hold(lock) -- watches from its first heartbeat
+        local lease = hold(lock)
         assert.equal(1, other:revoke())
         hears(listen(lease))
     end)
@@ -130,7 +129,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
             local gets = one:stats().gets
             server:foreign("set %s %s", node, word)
             rig.wait_for("a look at it", function() return one:stats().gets > gets end)
-            assert.is_true(lease:check(20)) -- the answer is there, too
+            assert.is_true(lease:check(20))
             one:dispatch()
             assert.equal(0, heard.count)
         end
@@ -155,7 +154,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         hold(owner:mutex(path))
         rig.is_refused("auth", nil, other:revoke(5))
         local _, _, ends = rig.takes(0, 5, other.revoke, other, 0)
-        assert(ends == "timeout" or ends == "auth", ends) -- depends on which is sooner
+        assert(ends == "timeout" or ends == "auth", ends)
     end)
 
     it("a revocation during a downgrade is heard, because the node is replaced only as it is " ..

@@ -17,7 +17,6 @@ end)
 after_each(function() zklock.driver(nil) end)
 after_each(rig.close_sessions)
 
--- The lock, held by another session.
 local function held_by_another()
     return rig.hold(rig.session(server.hosts):mutex(path))
 end
@@ -74,7 +73,7 @@ describe("run #zklock.run", function()
         local function memory()
             collectgarbage()
             collectgarbage()
-            return collectgarbage("count") -- kilobytes
+            return collectgarbage("count")
         end
         zklock.run(function()
             before = memory()
@@ -321,7 +320,7 @@ describe("run #zklock.run", function()
                 end)
             end)
             assert.equal("released", inside())
-            rig.used(lock) -- waits as before
+            rig.used(lock)
         end
     end)
 
@@ -383,7 +382,6 @@ end)
 describe("callbacks during sleep #callbacks", function()
     local function plain(fn) fn() end
 
-    --- Another task waits in another session meanwhile.
     local function in_run(fn)
         local other, ended = rig.session(server.hosts):mutex(rig.path()), false
         local holder = rig.hold(other, { timeout = 5, owner = "other" })
@@ -574,7 +572,7 @@ describe("a user's driver #real #zklock.driver", function()
         assert.equal(1, waits)
         local mine = rig.session(server.hosts):mutex(path)
         local lease = assert(mine:acquire{ timeout = 5, owner = "other" })
-        local before = waits -- an answer may be there before the wait
+        local before = waits
         assert.equal("timeout", select(3, mine:acquire(0.05)))
         assert.equal(before + 1, waits)
         for _, name in ipairs{ "block", "none" } do

@@ -11,7 +11,6 @@ local function foreign(command, ...)
     return select(2, server:foreign(command, ...))
 end
 
--- Another client's node holds while fn runs.
 local function besides(name, fn)
     foreign("create %s/%s x", path, name)
     fn()
@@ -22,7 +21,6 @@ local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.relea
 
 local function nodes_are(count) server:wait_for_nodes(path, count) end
 
--- READ or WRIT, and the number, of each node.
 local function shape()
     local list = {}
     for n, node in ipairs(server:nodes(path)) do list[n] = node:match("__(%u+__%d+)$") end
@@ -103,7 +101,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
 
     it("each waiter is woken once, because readers wait for the nearest writer", function()
         local sessions, first = rig.sessions(4, server.hosts, { timeout = 60 }), hold(one:write())
-        rig.run(50, function(n) -- ten writers in line, then forty readers
+        rig.run(50, function(n)
             local rw = sessions[n % 4 + 1]:rwlock(path)
             rig.wait_for("turn", function() return #server:nodes(path) >= math.min(n, 11) end)
             local side = n <= 10 and rw:write() or rw:read()
@@ -175,7 +173,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
     end)
 
     it("readers hold with other clients' readers, and wait for their writers", function()
-        released(hold(one:read())) -- makes the path
+        released(hold(one:read()))
         for _, name in ipairs{ "0a1b__rlock__0000000000", "_c_x-__READ__0000000000" } do
             besides(name, function()
                 released(hold(one:read(), 0))
@@ -217,7 +215,6 @@ end)
 
 
 describe("a downgrade #lease:downgrade", function()
-    -- A write lease behind a proxy, the proxy and the session.
     local function far_writer(timeout)
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = timeout })
         return hold(session:rwlock(path):write()), proxy, session
@@ -266,7 +263,7 @@ describe("a downgrade #lease:downgrade", function()
     it("a downgrade waits until the owner's last write lease is given up", function()
         local outer, inner, third = hold(one:write()), hold(one:write()), hold(one:write())
         assert.is_true(third:release())
-        assert.is_true(outer:check(20)) -- any request of the release has reached the server
+        assert.is_true(outer:check(20))
         assert.equal("busy", code_of(other:read(), 0))
         assert.is_true(inner:downgrade())
         assert.equal("busy", code_of(other:read(), 0))
@@ -354,7 +351,6 @@ end)
 
 -- Q-02: numbers from 2147483647 on tell no order.
 describe("a read-write lock whose numbers are exhausted #session:rwlock", function()
-    -- A lock on a server whose next node under the path gets this number.
     local function begin_at(number)
         return rig.session(rig.server_for_test("/rw", number).hosts):rwlock("/rw")
     end

@@ -78,7 +78,7 @@ describe("a semaphore #session:semaphore", function()
             local order = rig.line_up(wishes, function()
                 if code == "interrupted" then assert.equal(1, b:interrupt(1)) end
             end)
-            local ended = {} -- both end at once
+            local ended = {}
             for _, each in ipairs(order) do ended[each] = true end
             assert.same({ [code] = true, [2] = true }, ended)
             released(first)
@@ -279,7 +279,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
         end)
         zklock.sleep(0.3)
         local seen = proxy:seen()
-        if not expected.flights then seen.flights = nil end -- varies by chance
+        if not expected.flights then seen.flights = nil end
         assert.same(expected, seen)
     end
 
@@ -451,7 +451,7 @@ describe("permits when something fails #server #session:semaphore", function()
             for _, node in ipairs(server:nodes(path)) do
                 if node:find("permit-2", 1, true) then server:foreign("delete %s", node) end
             end
-            nodes_are(2) -- queues again
+            nodes_are(2)
             assert.equal("held", all:state())
             released(all)
         end)

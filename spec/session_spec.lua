@@ -9,7 +9,6 @@ after_each(function() zklock.driver(nil) end)
 after_each(rig.close_sessions)
 
 
--- A session behind a proxy of its own, the proxy, and the states told to on_state.
 local function recorded()
     local proxy, states = rig.proxy_for_test(server.hosts), {}
     local session = rig.session(proxy.hosts, {
@@ -111,7 +110,7 @@ describe("a session #zklock.connect", function()
         local function connections()
             return tonumber(server:ask("srvr"):match("Connections: (%d+)"))
         end
-        assert(rig.session(server.hosts)):close() -- makes whatever is made once
+        assert(rig.session(server.hosts)):close()
         rig.wait_for("quiet", function() return connections() <= 1 end)
         local descriptors, threads = in_use("fd"), in_use("task")
         local ids, count = {}, 0
@@ -205,7 +204,7 @@ describe("close #session:close", function()
         assert.equal("held", child:line())
         proxy:shut()
         assert.equal("suspect", child:line())
-        zklock.sleep(0.1) -- until the child closes
+        zklock.sleep(0.1)
         proxy:command("accept")
         assert.equal("true", child:line())
         assert.same({}, server:nodes(path))
@@ -240,7 +239,6 @@ end)
 
 
 describe("fd and dispatch #real #session:fd #session:dispatch", function()
-    --- Lets a coroutine wait as an event loop would. It yields, and on_done resumes it.
     local function yielding()
         zklock.driver{ wait = function(_, request)
             local thread = coroutine.running()
@@ -295,7 +293,7 @@ describe("fd and dispatch #real #session:fd #session:dispatch", function()
                     lease = session:mutex(lock.path):acquire{ timeout = 20, on_queued = quiet }
                 end)()
                 zklock.driver(nil)
-                assert.is_true(readable(fd, 10)) -- the news that it queues
+                assert.is_true(readable(fd, 10))
                 session:dispatch()
                 assert.is_nil(lease)
                 assert.is_false(readable(fd, 0))

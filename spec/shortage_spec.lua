@@ -19,7 +19,6 @@ local PRELUDE = [[
     local PATH = %q
 ]]
 
---- Runs Lua in a process with few descriptors. Returns its output.
 local function run(source)
     local child = program.start(server.hosts, PRELUDE:format(rig.path()) .. source,
                                 { prefix = "prlimit --nofile=64" })
@@ -98,7 +97,7 @@ describe("without a free descriptor #zklock.connect", function()
                 local said = run(([[
                     local loop = require %q
                     %s
-                    in_loop(function() end) -- it has what it needs
+                    in_loop(function() end)
                     local session = assert(zklock.connect(HOSTS)) -- this loads the driver
                     local driver = "zklock.waiting.driver." .. %q
                     if %q == "not loaded" then package.loaded[driver] = nil end

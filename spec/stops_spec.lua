@@ -6,7 +6,7 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local TIMEOUT = 10 -- for sessions, in virtual time
+local TIMEOUT = 10
 
 
 -- Runs fn(session) in a process that is stopped for `stopped` seconds, runs for `runs`, and so on,
@@ -18,7 +18,7 @@ local function in_bursts(stopped, runs, fn)
         end
         world:process("throttled", function()
             local session = assert(zklock.connect("memory:stops", { timeout = TIMEOUT }))
-            zklock.sleep(2) -- until the first stop is over
+            zklock.sleep(2)
             fn(session)
         end)
     end, { seeds = 20 }))
@@ -82,7 +82,7 @@ end)
 
 describe("a process that starts soon after its machine #after_a_pause", function()
     it("the process gets a free lock at once, however long its session timeout is #real", function()
-        local uptime = files.read("/proc/uptime"):match("%S+") -- seconds
+        local uptime = files.read("/proc/uptime"):match("%S+")
         local timeout = math.min(uptime * 4.5, 2e6)
         local session = assert(zklock.connect("memory:booted", { timeout = timeout }))
         finally(function() session:close() end)

@@ -10,7 +10,6 @@ local rig = require "spec.rig"
 local utf8 = require "zklock.value.utf8"
 local zklock = require "zklock"
 
--- Texts that are not UTF-8, by the flaw.
 local FOREIGN = { gbk = "\191\226\180\230", byte = "\255", surrogate = "\237\160\128",
                   cut = "a\228\184", long = "\192\128" }
 local CONTROL = { ["NUL"] = "a\0b", newline = "a\nb", escape = "\27[2J", DEL = "a\127" }

@@ -64,7 +64,7 @@ describe("the recipe of two ensembles", function()
     end
 
     it("an ensemble that was not marked is refused", function()
-        opened[2]:close() -- the new server has no mark
+        opened[2]:close()
         opened[2] = assert(zklock.connect(TWO))
         local all, problem = locks.connect(BOTH)
         assert.is_nil(all)
@@ -109,7 +109,6 @@ describe("the recipe of two ensembles without an answer from the second #server"
     local server = rig.shared()
     local opened, proxy, both, paths
 
-    -- A path of each ensemble.
     local function find_paths(all)
         local found = {}
         for n = 1, PATHS do

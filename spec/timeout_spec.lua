@@ -8,7 +8,6 @@ local zklock = require "zklock"
 
 local PATH = "/locks/a"
 
--- Calls with a timeout. Each gets the locks and objects, and the timeout.
 local calls = {
     acquire = function(it, timeout) return it.lock:acquire(timeout) end,
     with = function(it, timeout) return it.lock:with(timeout, error) end,

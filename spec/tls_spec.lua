@@ -18,7 +18,6 @@ describe("a session over TLS #server #zklock.connect", function()
     local server = rig.shared()
     local folder, far, near, stunnels
 
-    -- The part of an example before its services.
     local function general(name)
         return (files.read("examples/tls/" .. name):gsub("\n%[.*", "\n"))
     end

@@ -13,7 +13,6 @@ local load_text = loadstring or load -- luacheck: globals loadstring
 local SKU, STOCK = "42", 10
 local TABLE = "CREATE TABLE product (id varchar(64) PRIMARY KEY, stock int, token bigint)"
 
--- The first block of a language in a document, behind a word.
 local function block_of(path, language, word)
     local text = files.read(path)
     return text:match("\n```" .. language .. "\n(.-)```", text:find(word, 1, true))
@@ -92,7 +91,6 @@ describe("the recipe of tokens #server", function()
         rig.close_sessions()
     end)
 
-    -- README's function with a session of this test, and that session.
     local function purchase_of_readme()
         local source, count = block_of("README.md", "lua", "")
             :gsub('zklock%.connect%b()', 'require("spec.rig").session(...)')
@@ -135,7 +133,7 @@ describe("the recipe of tokens #server", function()
         assert.equal(1, second:show_token(SKU, "6"))
         assert.equal(0, first:set_stock(SKU, stock - 1, " AND token <= 5"))
         assert.equal(0, first:show_token(SKU, "5"))
-        assert.equal(1, second:show_token(SKU, "6")) -- again: found, not changed
+        assert.equal(1, second:show_token(SKU, "6"))
         assert.equal(1, second:set_stock(SKU, second:stock(SKU) - 1, " AND token <= 6"))
         assert.same({ 1, STOCK - 1 }, { first.sold + second.sold, left() })
     end)

@@ -20,12 +20,10 @@ end
 
 local function nodes(count) server:wait_for_nodes(path, count) end
 
--- Acquires the lock for the owner "first".
 local function take_first(lock)
     return hold(lock, { timeout = 5, owner = "first" })
 end
 
--- rig.line_up(), with a check that tokens grow.
 local function line_up(wishes, fn, during)
     local last = 0
     return rig.line_up(wishes, fn, function(n, lease)
@@ -35,7 +33,6 @@ local function line_up(wishes, fn, during)
     end)
 end
 
--- Waits until the session has a node in line.
 local function wait_in_line(session)
     local id = ("0"):rep(16 - #session:id()) .. session:id()
     rig.wait_for("its node", function()
@@ -78,7 +75,6 @@ describe("a mutex of turns #order_turns", function()
     it("turns serve a batch of one process, then one of the other, each in order of arrival",
        function()
         local locks = { a = turns(a, 3), b = turns(b, 3) }
-        -- because a's turn began with the first holder
         assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4", in_turns(locks, "a1 a2 a3 a4 a5 b1 b2 b3 b4"))
         at_rest(a, b)
         assert.equal(0, #server:nodes(path))
@@ -145,7 +141,7 @@ describe("a mutex of turns #order_turns", function()
         assert.equal(first.token + 1, second.token)
         assert.same({ 2, 1 }, line_up({ lock, turns(b, 1) }, function()
             nodes(2)
-            assert(lock:queue()) -- comes after the event of b's node
+            assert(lock:queue())
             second:release()
         end, function(_, lease) assert.is_true(lease.token > second.token) end))
     end)
@@ -192,7 +188,7 @@ describe("a mutex of turns #order_turns", function()
         local lock, in_line = turns(a, 2), false
         local first = take_first(turns(b))
         line_up({ lock, lock, lock, turns(rig.session(server.hosts)) }, function()
-            assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" })) -- looks at the line
+            assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" }))
             first:release()
         end, function(n, lease)
             if n == 2 then
@@ -207,7 +203,6 @@ describe("a mutex of turns #order_turns", function()
 
     it("turns of batch 1 alternate between the processes", function()
         local locks = { a = turns(a, 1), b = turns(b, 1) }
-        -- because a held before
         assert.equal("b1 a1 b2 a2 b3 a3", in_turns(locks, "a1 a2 a3 b1 b2 b3"))
     end)
 
@@ -222,7 +217,7 @@ describe("a mutex of turns #order_turns", function()
         local lock, place = turns(session), nil
         local first = take_first(lock)
         local order, told = line_up({ lock }, function()
-            zklock.sleep(0.25) -- longer than a turn
+            zklock.sleep(0.25)
             memory:delay(0.1)
             first:release()
             released(hold(lock, { owner = "late", on_queued = function(at) place = at end }))
@@ -277,7 +272,7 @@ describe("a mutex of turns #order_turns", function()
 
     it("an owner's release_all, a scope's end and a collection hand the lock over #real", function()
         local lock, gone, count = turns(a), nil, nil
-        lock:acquire{ timeout = 5, owner = "first" } -- a lease to be collected
+        lock:acquire{ timeout = 5, owner = "first" }
         zklock.run(function()
             local lease = hold(lock, { timeout = 5, owner = "second" })
             waiting(a, 2)
@@ -363,7 +358,7 @@ describe("the end of a turn #order_turns", function()
         assert.same({ 2, 1 }, line_up({ one, other }, function()
             assert.equal(1, other:revoke())
             rig.wait_for("the wish", function() return heard end)
-            nodes(3) -- the next turn of a is in line already, behind b
+            nodes(3)
             first:release()
         end))
     end)
@@ -417,11 +412,11 @@ describe("the end of a turn #order_turns", function()
         end)
         assert.equal(first.token + 1, second.token)
         assert.is_true(second:check(20))
-        rig.delete_node(server, path) -- after it was handed over
+        rig.delete_node(server, path)
         rig.becomes(second, "lost")
         assert.equal("lost", (select(3, second:release())))
         assert.is_true(hold(lock, { timeout = LONG, owner = "third" }).token > second.token)
-        assert.same({}, told) -- because it was released before
+        assert.same({}, told)
     end)
 
     it("the end of the session closes all waits, and nobody is granted after", function()
@@ -501,7 +496,7 @@ describe("the tokens of turns in a lock in order of arrival #from_fifo_to_turns_
             assert.is_true(lease.token > last)
             last = lease.token
             assert.equal(last, lock:queue()[1].token)
-            assert.equal(0, last % 1024) -- the first grant of its node
+            assert.equal(0, last % 1024)
             released(lease)
         end
     end)

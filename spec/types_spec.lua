@@ -49,7 +49,6 @@ local function members(name)
 end
 
 
--- A sorted list, for a clear message of a failure.
 local function names(set)
     local list = {}
     for name in pairs(set) do list[#list + 1] = name end
@@ -84,7 +83,6 @@ local function documented()
 end
 
 
--- The known names in a message about an unknown option.
 local function known_options(call)
     local ok, message = pcall(call, { ["no such option"] = true })
     assert.is_false(ok)
@@ -135,7 +133,7 @@ describe("the types", function()
             end
             assert.same(names(methods), names(members(word)))
             for name in pairs(methods) do
-                local there = objects[word][name] ~= nil or name == "problem" -- nil of a new world
+                local there = objects[word][name] ~= nil or name == "problem"
                 assert.is_true(there, word .. " has no " .. name)
             end
         end)

@@ -7,7 +7,7 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
+local LONG = 60
 local UNFAIR = { order = "none" }
 
 local server, path, a, b
@@ -104,7 +104,7 @@ describe("an unfair mutex #order_none", function()
             assert.equal("lost", select(3, lease:release()))
             if again then
                 at_rest(a)
-                assert.is_true(next_lease:check(20)) -- not removed with the lost lease
+                assert.is_true(next_lease:check(20))
                 released(next_lease)
             end
         end
@@ -119,7 +119,7 @@ describe("an unfair mutex #order_none", function()
 
     it("an acquire waits for a node of the name by another program #server", function()
         used(one)
-        server:foreign("create %s/lock ''", path) -- persistent, of no session
+        server:foreign("create %s/lock ''", path)
         assert.equal("busy", code_of(one, 0))
         local lease = wait_while(one, { timeout = 10 }, function()
             server:foreign("delete %s/lock", path)
@@ -169,7 +169,6 @@ describe("the requests of an unfair mutex #server #order_none", function()
         proxy:reset()
     end)
 
-    -- Waits until the server has answered all requests, and checks their counts.
     local function assert_counts(expected)
         rig.settled(session)
         local seen = proxy:seen()
@@ -279,7 +278,6 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         released(lease)
     end)
 
-    -- Another client holds the lock between the cut and the look.
     local function taken_meanwhile(loss, begin)
         local theirs, mine
         cut(loss)

@@ -11,7 +11,6 @@ local server, session, path
 before_each(function() server, path, session = rig.begin(1) end)
 after_each(rig.close_sessions)
 
--- Another client's commands, in which %s is the path.
 local function change(commands)
     server:foreign((commands:gsub("%%s", path)))
 end
@@ -24,19 +23,16 @@ local function told_of(data)
     return calls, stop, versions
 end
 
--- Runs another client's commands, and waits until the change is told.
 local function changes(calls, commands, data)
     local count = #calls + 1
     change(commands)
     hears(calls, data, count)
 end
 
--- Waits for all answers without a dispatch.
 local function settled_apart()
     rig.wait_apart("the look", function() return session:stats().in_flight == 0 end)
 end
 
--- Changes the node, and waits without a dispatch until the session has seen it.
 local function change_apart(commands)
     local events = session:stats().events
     change(commands)
@@ -201,7 +197,7 @@ describe("watch #session:watch", function()
             session:dispatch()
             return #calls == 1
         end)
-        changes(calls, "create %s one", "one") -- tells it during a sleep
+        changes(calls, "create %s one", "one")
         local other, lock = rig.session(server.hosts), rig.path()
         rig.hold(session:mutex(lock))
         change("set %s two")
@@ -233,7 +229,6 @@ describe("watch #session:watch", function()
 end)
 
 
--- Both verbs call a function by the same rules.
 for verb, argument in pairs{ watch = "the path", members = "the folder" } do
     describe("a function that " .. verb .. " calls", function()
         local calls
@@ -250,7 +245,6 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
             rig.wait_for(count .. " calls", function() return calls == count end)
         end
 
-        -- News for both verbs.
         local function make_nodes() change("create %s one create %s/a ''") end
 
         it("the function may stop its watch", function()
@@ -458,7 +452,7 @@ describe("the limit of watches #session:watch", function()
         local stats = session:stats()
         assert.is_true(stats.watch_bytes <= stats.watch_bytes_limit)
         assert(watch_long(1))
-        caught_up(session) -- until it is answered, a request counts
+        caught_up(session)
         stops[2]()
         assert(watch_long("a"))
         assert.is_nil((watch_long("bcd")))

@@ -4,7 +4,7 @@
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
+local LONG = 60
 local FILL = ("x"):rep(2000)
 local LONGER = FILL:rep(3) -- does not fit into the room that is left after a refused wait
 local LIMIT = 256 * 1024 -- for watched nodes of other sessions
@@ -16,7 +16,6 @@ local server
 setup(function() server = rig.shared() end)
 after_each(rig.close_sessions)
 
--- `session` acquires `count` locks on long paths, and keeps them. Returns the paths.
 local function take(session, count, fill)
     local folder, paths = rig.path(), {}
     for i = 1, count do
@@ -32,7 +31,6 @@ describe("a holder whose session may watch no more nodes of others #a_lock_that_
 
     before_each(function() session, other = unpack(rig.sessions(2, server.hosts)) end)
 
-    -- Waits in line until another wait is refused, and calls fn() then.
     local function when_full(fn)
         local ends, paths = {}, take(other, 200, FILL)
         local function wait_in_vain(path)
@@ -84,7 +82,7 @@ describe("claims of a session behind one another #lock:acquire", function()
         local both = rig.sessions(2, server.hosts)
         local path, wishes, numbers = rig.path() .. "/" .. FILL:rep(2), {}, {}
         local holder = rig.held_by_another(server, path)
-        for i = 1, 2 * COUNT do -- each is behind a claim of the other session
+        for i = 1, 2 * COUNT do
             wishes[i], numbers[i] = { both[i % 2 + 1]:mutex(path), timeout = 300 }, i
         end
         assert.same(numbers, rig.line_up(wishes, function()
@@ -157,7 +155,7 @@ describe("a watch without a claim #server #lock:acquire", function()
         local lease = rig.hold(holder:mutex(path))
         give_up(session:mutex(path), 1, 2)
         rig.at_rest(session)
-        assert.equal(1, removals()) -- at once, and not by a heartbeat
+        assert.equal(1, removals())
         watches_nothing(session)
         proxy:command("cut")
         rig.counts(session, { reconnects = 1 })
@@ -169,7 +167,7 @@ describe("a watch without a claim #server #lock:acquire", function()
     it("a watch stays while another claim of the session waits for the same node", function()
         local writer, reader = rig.hold(holder:rwlock(path):write()), session:rwlock(path):read()
         local granted = rig.wait_while(reader, { timeout = 30 }, function()
-            give_up(reader, 2, 4) -- the writer's, and their own
+            give_up(reader, 2, 4)
             rig.counts(session, { claims = 1, in_flight = 0 })
             assert.equal(2, session:stats().watches)
             writer:release()
@@ -272,7 +270,7 @@ describe("a watch without a claim #server #lock:acquire", function()
         local paths, locks = { rig.path(), rig.path(), rig.path() }, {}
         for i = 1, 2 do rig.hold(holder:mutex(paths[i])) end
         for i = 1, 3 do locks[i] = session:mutex(paths[i]) end
-        give_up(session:multi(locks), 1, 5) -- two of other sessions
+        give_up(session:multi(locks), 1, 5)
         watches_nothing(session)
     end)
 
@@ -283,7 +281,7 @@ describe("a watch without a claim #server #lock:acquire", function()
             assert.is_true(session:stats().watch_bytes > 0)
             lease:release()
         end)
-        assert.equal(1, session:stats().watches) -- its own
+        assert.equal(1, session:stats().watches)
         assert.equal(0, session:stats().watch_bytes)
         rig.released(granted)
         watches_nothing(session)
@@ -299,7 +297,7 @@ describe("a watch without a claim #server #lock:acquire", function()
             rig.counts(quick, { watches = 4 })
             leases[2]:release()
         end)
-        rig.counts(quick, { watches = 1 }) -- its own
+        rig.counts(quick, { watches = 1 })
         rig.wait_for("both removals", function() return removals() == 2 end)
         rig.released(granted)
         watches_nothing(quick)

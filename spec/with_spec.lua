@@ -68,7 +68,6 @@ describe("with #lock:with", function()
             assert.equal(value, rig.raised(lock.with, lock, function() error(value, 0) end))
             free()
         end
-        -- nil; in Lua 5.5 a text
         assert.equal(rig.raised(error), rig.raised(lock.with, lock, function() error() end))
         free()
     end)
@@ -92,7 +91,6 @@ describe("with #lock:with", function()
         free()
     end)
 
-    --- Deletes the lock's node, or the first part's.
     local function lose(lease)
         rig.delete_node(server, path)
         rig.wait_for("lost", function() return select(3, lease:check(20)) == "lost" end)
@@ -176,7 +174,6 @@ describe("with #lock:with", function()
         assert.same({}, server:nodes(path))
     end)
 
-    --- Runs a coroutine until it stops in the function, or in its wait.
     local function stop_in_fn()
         local thread = coroutine.create(function()
             lock:with(5, function() coroutine.yield("inside") end)
@@ -187,7 +184,7 @@ describe("with #lock:with", function()
     end
 
     local function stop_in_wait()
-        zklock.driver{ wait = function(_, request) -- by yielding, as under any event loop
+        zklock.driver{ wait = function(_, request)
             while not request:done() do coroutine.yield("waits") end
         end }
         local thread = coroutine.create(function() lock:with(error) end)

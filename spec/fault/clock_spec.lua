@@ -9,7 +9,6 @@ local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
--- For clock.c.
 local library, clock
 
 local server, proxy = rig.shared(), nil
@@ -101,7 +100,6 @@ describe("a client whose wall clock jumps #times", function()
         silent:stop()
     end)
 
-    -- Runs a verb in the child; `meanwhile` runs once the child has begun it.
     local function ask(verb, meanwhile)
         child:tell(verb)
         child:says("do")
@@ -132,12 +130,12 @@ describe("a client whose wall clock jumps #times", function()
                 local syncs, reconnects = ask("syncs")
                 rig.wait_for("three heartbeats", function()
                     local state, certain = ask("state")
-                    assert.are_not.equal("lost", state) -- suspect if the machine is busy
+                    assert.are_not.equal("lost", state)
                     assert.equal("true", certain)
                     return ask("syncs") - syncs >= 3
                 end)
                 local beats = ask("syncs") - syncs
-                local due = (core.now() - begin) / 8 * 6 -- six in a session timeout
+                local due = (core.now() - begin) / 8 * 6
                 assert.is_true(beats <= due + 2, beats .. " heartbeats")
                 assert.equal(reconnects, (select(2, ask("syncs"))))
             end
@@ -181,7 +179,6 @@ describe("a server whose wall clock jumps #times", function()
     end)
     teardown(function() own:stop() end)
 
-    -- The server's clock, from the date of a new node.
     local function server_time()
         local path = "/now" .. rig.path():gsub("/", "-")
         local answer = fault.foreign(own, "ephemeral %s '' stat %s", path, path)
@@ -216,7 +213,7 @@ describe("a server whose wall clock jumps #times", function()
             jump(where)
             holder:signal("KILL")
             jump("0")
-            local mine = assert(waiter:mutex("/dies"):acquire(60)) -- less than an hour
+            local mine = assert(waiter:mutex("/dies"):acquire(60))
             assert.equal("", (holder:finish()))
             mine:release{ wait = 20 }
         end)

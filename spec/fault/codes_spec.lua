@@ -5,10 +5,9 @@ local fault = require "spec.fault.fault"
 local files = require "spec.files"
 local rig = require "spec.rig"
 
-local LONG = 60 -- seconds
+local LONG = 60
 local NO_DIGEST = "-Dzookeeper.DigestAuthenticationProvider.enabled=false"
 
--- Calls that wait, by their names.
 local calls = {
     ["acquire"] = function(it) return it.free:acquire(it.timeout) end,
     ["acquire of a lock that is held"] = function(it) return it.held:acquire(it.timeout) end,
@@ -31,7 +30,6 @@ local calls = {
     end,
 }
 
--- Calls of a lease that wait.
 local questions = {
     ["check"] = function(it) return it.leases.check:check(it.timeout) end,
     ["downgrade"] = function(it) return it.leases.downgrade:downgrade(it.timeout) end,
@@ -45,13 +43,11 @@ local writes = {
     ["signal"] = function(it) return it.conditions.signal:signal(it.leases.signal, it.timeout) end,
 }
 
--- Calls without a deadline.
 local endless = {
     ["wait"] = function(it) return it.conditions.wait:wait(it.leases.wait) end,
     ["lead"] = function(it) return it.session:election(it.path .. "/led"):lead(error) end,
 }
 
--- Calls that do not wait.
 local begins = {
     ["watch"] = function(it) return it.session:watch(it.path, print) end,
     ["members"] = function(it) return it.session:members(it.path, print) end,
@@ -70,7 +66,6 @@ end
 local lease_calls = together(questions, writes)
 
 
--- The locks and leases of `session` for the calls; `other` holds a lock.
 local function prepared(session, other)
     local path = rig.path()
     local it = {
@@ -117,7 +112,6 @@ describe("a waiting call without a connection #server #slow #failures", function
     teardown(function() server:stop() end)
     after_each(rig.close_sessions)
 
-    -- The objects of a session without a connection.
     local function cut_off(options)
         local session
         session, proxy = rig.behind_proxy(server.hosts, options)

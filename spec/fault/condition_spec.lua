@@ -7,11 +7,10 @@ local zklock = require "zklock"
 
 local fails = fault.fails
 
-local LONG = 30 -- seconds
+local LONG = 30
 
 local server, scene, path, proxy, a, b, c
 
--- Session a is behind the proxy.
 before_each(function()
     server, path, b, c = rig.begin(2)
     scene = conditions(server, path)
@@ -20,7 +19,6 @@ end)
 
 after_each(rig.close_sessions)
 
--- Checks that the fault happened.
 local function assert_cut()
     rig.wait_for("the fault", function() return a:stats().reconnects > 0 end)
 end
@@ -186,7 +184,7 @@ describe("a signal #condition:signal", function()
         for _, method in ipairs{ "signal", "broadcast" } do
             local lease, condition = scene:holding(a)
             rig.settled(a)
-            lease:on_revoke(function() end) -- watches its node
+            lease:on_revoke(function() end)
             rig.settled(a)
             proxy:command("hold getChildren 1")
             zklock.run(function()
@@ -253,7 +251,7 @@ describe("a waiter that gives up #condition:wait", function()
 
     it("the waiter passes on a signal from before its delete", function()
         interrupted(function() proxy:command("hold delete 1") end, function()
-            assert.equal(1, scene:wake(c)) -- for the first waiter; its node is still there
+            assert.equal(1, scene:wake(c))
             scene:waiting(2)
             proxy:command("flow")
         end)
@@ -306,9 +304,8 @@ end)
 
 
 describe("a condition's folder #lock:condition", function()
-    before_each(function() rig.hold(b:mutex(path .. "-x")) end) -- makes the parents
+    before_each(function() rig.hold(b:mutex(path .. "-x")) end)
 
-    -- The wait is refused, and the lease is held as before, and usable.
     local function stays(code, reason)
         local lease, condition = scene:holding(a)
         local token = lease:token_string()

@@ -36,7 +36,6 @@ local function are_in_line(lock, count)
     end, 30)
 end
 
--- Waits until all three serve again.
 local function mend()
     for n = 1, 3 do ensemble:rejoin(n) end
     for n = 1, 3 do
@@ -95,7 +94,7 @@ describe("a holder that is cut off with its server #lease:held", function()
         local told = rig.told(lease)
         local child = program.start(all_but(n), ("local PATH = %q\n"):format(path) .. NEXT,
                                     { input = true, seconds = 120 })
-        finally(function() child:tell(nil) end) -- ends the child
+        finally(function() child:tell(nil) end)
         child:says("queued")
         rig.wait_for("heartbeats", function() return session:stats().syncs >= 3 end)
         local struck, held, lost = watch(session, lease, function() ensemble:isolate(n, how) end)
@@ -105,14 +104,13 @@ describe("a holder that is cut off with its server #lease:held", function()
         -- A follower proves nothing any more. A leader answers syncs alone until it steps down
         -- after syncLimit, which is 2.2 s here, and a tick or two.
         local answers = n == old_leader and 2.8 or 0
-        local busy = 5 -- seconds for which a machine may stand still
+        local busy = 5
         assert.is_true(lost - struck < answers + timeout + busy,
                        ("lost after %.2f s"):format(lost - struck))
         assert.same({ "suspect", "lost" }, { told[#told - 1], told[#told] })
         local token, state = assert(child:line()):match("(%d+)\t(%a+)")
         assert.equal("held", state)
         assert.is_true(tonumber(token) > lease.token)
-        -- The server and the session come back; the lease does not.
         ensemble:rejoin(n)
         rig.wait_for("a session again", function()
             return session:mutex(path .. "/other"):queue(1) ~= nil

@@ -20,7 +20,6 @@ describe("a misbehaving server #session:state", function()
         fake:stop()
     end)
 
-    -- The numbers of new sessions and of reconnects until now.
     local function connects()
         local new, known = fake:command("connects"):match("(%d+) (%d+)")
         return tonumber(new), tonumber(known)
@@ -79,7 +78,6 @@ describe("a misbehaving server #session:state", function()
         assert.equal("", (assert(session:get("/", 5))))
     end)
 
-    -- Suspends the session beside a server that is there.
     local function refuse(session, how)
         fake:command(how)
         fake:command("cut")
@@ -100,7 +98,7 @@ describe("a misbehaving server #session:state", function()
         local session = rig.session(fake.hosts)
         local id, begin = session:id(), core.now()
         refuse(session, "forget")
-        local unprobed -- the last time without a probe
+        local unprobed
         rig.wait_for("a probe", function()
             local now = core.now()
             if connects() >= 2 then return true end
@@ -169,7 +167,7 @@ describe("a misbehaving server #session:state", function()
 
     it("a server older than 3.5 makes an acquire name the version that it needs", function()
         local session = rig.session(fake.hosts)
-        fake:command("error -6") -- the answer of such a server to the create of a lock's node
+        fake:command("error -6")
         rig.is_refused("unsupported", "needs ZooKeeper 3.5 or later",
                        session:mutex("/old"):acquire(20))
         fake:command("error 0")

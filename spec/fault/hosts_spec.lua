@@ -42,13 +42,11 @@ after_each(function()
     rig.shell("rm -f %s/*", names)
 end)
 
--- Holds a lock, and runs the verbs that it reads.
 local HOLDER = [[
     local core = require "zklock.core"
     local session = assert(zklock.connect(HOSTS, { timeout = TIMEOUT }))
     local lease = assert(session:mutex(PATH):acquire(5))
     local id, verbs = session:id(), {}
-    -- Whether the lease of the first session is held, and was never lost.
     function verbs.held()
         local ok, message = lease:check(20)
         return ok and lease:held() and session:id() == id and "held" or message or lease:state()
@@ -92,7 +90,6 @@ local function over(child)
     child:ends()
 end
 
--- A holder whose resolver hangs after its only server moved.
 local function hold_while_it_hangs()
     local old, new = pod(), pod()
     name("zk", old)

@@ -6,16 +6,15 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local LONG = 60 -- seconds
-local TIMEOUT = 1 -- for a session that is to end
-local BUSY = 5 -- seconds that a busy machine may need beyond that
+local LONG = 60
+local TIMEOUT = 1
+local BUSY = 5
 
 local hold, released, settled, wait_for = rig.hold, rig.released, rig.settled, rig.wait_for
 
 local server, path, other
 
 
--- Acquires and releases a kept lock. Returns the lock and the token.
 local function have_kept(session, options)
     local lock = session:mutex(path, options or { keep = LONG })
     local lease = hold(lock)
@@ -26,7 +25,6 @@ local function have_kept(session, options)
 end
 
 
--- Another session gets the lock, after so long at most.
 local function is_had_within(seconds)
     return rig.takes(0, seconds + BUSY, hold, other, seconds + BUSY)
 end
@@ -242,13 +240,13 @@ describe("the time to keep a lock #a_lock_that_is_kept", function()
         server:wait_for_nodes(path, 0)
 
         local lease
-        repeat -- because a slow machine may lose the node by then
+        repeat
             path = rig.path()
             _, token = have_kept(session, { keep = 0.5 })
             lease = hold(session:mutex(path, { keep = LONG }))
         until lease.token == token + 1
         assert(lease:release())
-        zklock.sleep(0.6) -- longer than the first time
+        zklock.sleep(0.6)
         server:wait_for_nodes(path, 1)
 
         assert(hold(session:mutex(path, { token = "turns" })):release())

@@ -6,7 +6,7 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local core = require "zklock.core"
 
-local SECONDS = 1 -- for each call
+local SECONDS = 1
 local AT_ONCE = program.sanitizer and 3 or 6 -- programs, each with a lying server
 
 -- All calls of a program need 130 requests for true answers. After an impossible answer a claim
@@ -21,12 +21,12 @@ local CALLS = [=[
 local PATH, TRUE_HOSTS, SECONDS = %q, %q, %f
 local session = assert(zklock.connect(HOSTS, { timeout = 3, connect_timeout = 30 }))
 local honest = assert(zklock.connect(TRUE_HOSTS, { timeout = 12, connect_timeout = 30 }))
-session.connect_timeout = SECONDS -- for a try
+session.connect_timeout = SECONDS
 local core = require "zklock.core"
 
 local function path(name) return PATH .. "/" .. name end
 
-local held = {} -- by call
+local held = {}
 local function hold(name, lock)
     held[name] = assert(lock:acquire(30))
     return held[name]
@@ -138,7 +138,6 @@ local function expect(child, line)
 end
 
 
--- The life of a program, which begins, hears and finishes.
 local Life = {}
 Life.__index = Life
 

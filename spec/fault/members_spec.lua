@@ -7,7 +7,7 @@ local rig = require "spec.rig"
 local caught_up, hears = rig.caught_up, rig.hears
 
 local server, proxy, folder, session, witness
-local told -- the lists told to the witness
+local told
 
 before_each(function()
     server, folder, witness = rig.begin(1)
@@ -17,7 +17,6 @@ before_each(function()
 end)
 after_each(rig.close_sessions)
 
--- Another client's commands, in which %s is the folder.
 local function change(commands)
     server:foreign((commands:gsub("%%s", folder)))
 end
@@ -89,7 +88,7 @@ describe("a join #session:join", function()
 
     it("a join that is given up twice leaves nothing", function()
         mark()
-        proxy:command("drop-reply getData 1") -- the create was answered
+        proxy:command("drop-reply getData 1")
         proxy:command("refuse")
         fails_to_join(0.3)
         hears(told, "a= mark=")

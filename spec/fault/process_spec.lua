@@ -9,12 +9,11 @@ local zklock = require "zklock"
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 -- ThreadSanitizer sleeps before a process ends.
-local AT_EXIT = program.sanitizer == "tsan" and 1 or 0 -- seconds
+local AT_EXIT = program.sanitizer == "tsan" and 1 or 0
 
 
 local server = rig.shared()
 
--- The last lines of a program, for each way to end.
 local ENDINGS = {
     ["os.exit(0)"] = "os.exit(0)",
     ["os.exit(0, true), which closes the state"] = "os.exit(0, true)",
@@ -23,7 +22,6 @@ local ENDINGS = {
 
 after_each(rig.close_sessions)
 
--- The entries of /proc for this process's threads ("task") or descriptors ("fd"), and their number.
 local function entries(what)
     local set, count = {}, 0
     for id in rig.shell("ls /proc/%d/%s", rig.pid, what):gmatch("%d+") do
@@ -80,7 +78,7 @@ describe("signals #times", function()
             if wait:find("check") then proxy:command("blackhole") end
             child:tell("go on")
             if wait:find("acquire") then server:wait_for_nodes(path, 2) end
-            zklock.sleep(0.15) -- until the wait sleeps
+            zklock.sleep(0.15)
             child:signal("INT")
             -- Less than the wait, or the session, would last.
             local rest, _, status = rig.takes(0, 30, child.finish, child)
@@ -98,7 +96,6 @@ describe("a forked child #failures", function()
     local system = program.system()
     local TSAN = program.sanitizer == "tsan" -- forbids threads after a fork
 
-    -- Runs fn in a forked child, which must end well. Returns the lines of say().
     local function in_child(fn)
         local report = os.tmpname()
         io.stdout:flush()
@@ -264,7 +261,7 @@ describe("a forked child #failures", function()
             for _ = 1, 20 do
                 local leases = {}
                 for n = 1, 100 do leases[n] = assert(session:mutex("/job/" .. n):acquire(5)) end
-                for n = 1, 100 do leases[n]:release() end -- gives its thread much to tell
+                for n = 1, 100 do leases[n]:release() end
                 local lines = in_child(function(say)
                     local own = assert(zklock.connect(HOSTS))
                     say(assert(own:mutex("/sale"):acquire(5)):state())
@@ -322,7 +319,7 @@ describe("a forked child #failures", function()
                 end
             ]]):format(rig.path(), ending))
             parent:says(status, "1\t0", "true", "0\t1", "true\theld", "true\ttrue")
-            local rest, _, ended = parent:finish() -- the child may have printed its error
+            local rest, _, ended = parent:finish()
             assert.same({ "", 0 }, { rest, ended })
         end)
     end
@@ -332,7 +329,6 @@ describe("a forked child #failures", function()
     does_no_harm("an error", "error('an end', 0)", "1")
 
     it("calls return forked while the parent's busy threads fork again and again", function()
-        -- A sanitizer's allocator keeps locks that another thread held at the fork.
         if program.sanitizer then return end
         local session = rig.session(server.hosts)
         local lock = session:mutex(rig.path())
@@ -418,7 +414,7 @@ describe("descriptors #session:close", function()
         proxy:command("blackhole")
         proxy:command("cut")
         rig.becomes(session, "suspended")
-        zklock.sleep(0.2) -- until libzookeeper has connected again, without an answer
+        zklock.sleep(0.2)
         rig.wait_for("no socket inherited", function() return inherited() == before end)
     end)
 
@@ -427,7 +423,7 @@ describe("descriptors #session:close", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 0.6 })
         local function count(what) return (select(2, entries(what))) end
         local lock = session:mutex(rig.path())
-        session:fd() -- opened by a sleep, too
+        session:fd()
         local fds, tasks = count("fd"), count("task")
         for _ = 1, 3 do
             local lease = rig.wait_for("the lock", function() return lock:acquire(20) end)
@@ -507,7 +503,7 @@ describe("a stopped server #server #times", function()
                 local session = assert(zklock.connect(HOSTS, { timeout = 20 }))
                 local lease = assert(session:mutex(%q):acquire(20))
                 say("holds")
-                while lease:check(0.2) do end -- until the server is stopped
+                while lease:check(0.2) do end
                 say("ends")
                 %s
             ]]):format(rig.path(), ending))
@@ -549,7 +545,7 @@ describe("the end of a process #session:close", function()
     local function releases_all(name, ending, status)
         it(("a process that ends by %s releases all locks at once #server"):format(name), function()
             local path = rig.path()
-            local child = start(path, LONG, "io.read()\n" .. ending) -- ends when told
+            local child = start(path, LONG, "io.read()\n" .. ending)
             server:wait_for_nodes(path, 0)
             assert.equal(status, (select(3, child:finish())))
         end)

@@ -25,7 +25,6 @@ describe("a lost reply #lock:acquire", function()
         proxy:reset()
     end)
 
-    -- A free lock is granted once in spite of the fault, and released.
     for _, case in ipairs{
         { "a create without a reply makes one node, which is found behind a sync and held " ..
           "(CURATOR-264, zk-ruby-51)", "drop-reply create2 1", creates = 1, syncs = 1 },
@@ -136,7 +135,6 @@ describe("a lost reply #lock:acquire", function()
         assert.equal(1, #server:nodes(lock.path))
     end)
 
-    -- A waiter that queues in spite of the fault is granted in its turn.
     for what, loss in pairs{
         ["a waiter keeps its place without a create's reply (PIT-08)"] = "drop-reply create2 1",
         ["a waiter keeps its place without a watch's reply (Q-05)"] = "drop-reply getData 1",
@@ -209,7 +207,6 @@ describe("a storm of faults #lock:acquire", function()
     local FAULTS = { "drop-reply", "drop-request", "cut-after" }
     local WHAT = { "create2", "getChildren", "getData", "delete", "sync", "connect" }
 
-    -- Inflicts faults, in the same order on every Lua.
     local function storm(log)
         local state = log.seed
         local function random(n)
@@ -223,7 +220,6 @@ describe("a storm of faults #lock:acquire", function()
         end
     end
 
-    -- Acquires the lock again and again, and compares each grant with all others.
     local function contend(lock, log)
         while log.goes_on do
             local lease, _, code = lock:acquire(1)
@@ -267,7 +263,7 @@ end)
 
 
 describe("a server that goes away #lock:acquire", function()
-    local own, link -- the server, and a proxy before it
+    local own, link
 
     setup(function() own = rig.server() end)
     before_each(function() link = rig.proxy_for_test(own.hosts) end)
@@ -332,7 +328,6 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264) #loc
     teardown(function() ensemble:stop() end)
     after_each(function() for n = 1, 3 do ensemble:resume(n) end end)
 
-    -- The number of the session's server.
     local function home(session)
         for n = 1, 3 do
             if ensemble:ask("cons", n):find("sid=0x" .. session:id(), 1, true) then return n end
@@ -360,7 +355,7 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264) #loc
         ensemble:pause(at)
         local lease = rig.hold(lock, 90)
         ensemble:resume(at)
-        rig.wait_for("the session elsewhere", function() -- `at` may still list it for a moment
+        rig.wait_for("the session elsewhere", function()
             local now = home(session)
             return now and now ~= at
         end)
@@ -438,7 +433,7 @@ describe("a holder that stops #lease:held", function()
             say(lease:token_string())
             local file
             repeat file = io.open(%q) until file -- made while this program is stopped
-            say(lease:state()) -- at once
+            say(lease:state())
             say(lease:remaining() == 0)
             file:close()
             say((select(3, lease:check(20))))
@@ -469,7 +464,6 @@ describe("a foreign client's change #lease:on_lost", function()
         lease = rig.hold(lock)
     end)
 
-    -- The node at this place in line.
     local function node_at(place)
         return lock.path .. "/" .. assert(lock:queue(20))[place].name
     end

@@ -52,7 +52,6 @@ describe("a lock after the end of its session #lease:state", function()
         lock = session:mutex(lock.path)
     end)
 
-    -- A node that the server has not removed yet, with the old name and another session.
     local function survivor(name)
         local path = lock.path .. "/" .. name
         server:foreign("create %s ''", path)
@@ -175,7 +174,7 @@ describe("a session without a connection #lease:held", function()
         behind_another(40, function(theirs)
             proxy:command("cut")
             fault.reconnected(session, 1)
-            fails("busy", lock:acquire{ timeout = 0, owner = "another" }) -- needs one list
+            fails("busy", lock:acquire{ timeout = 0, owner = "another" })
             local counts = proxy:counts()
             assert.equal(1, counts.getChildren)
             assert.equal(0, counts.getData + counts.exists)
@@ -306,7 +305,7 @@ describe("two contenders in one process #lock:acquire", function()
             theirs:release()
             in_line(0)
             local counts = proxy:counts()
-            assert.equal(COUNT + 1, counts.events) -- one for each node that went
+            assert.equal(COUNT + 1, counts.events)
             assert.equal(0, counts.getChildren + counts.getData)
         end)
     end)
@@ -333,7 +332,6 @@ describe("a predecessor that goes between the list and the watch #lock:acquire",
             released(theirs)
             proxy:command("flow")
         end, function()
-            -- The waiter is in line by then.
             rig.becomes(theirs, "released")
             assert(third:acquire(10)):release()
             order[#order + 1] = "third"

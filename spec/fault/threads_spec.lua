@@ -7,7 +7,7 @@ local rig = require "spec.rig"
 -- ThreadSanitizer starts a thread of its own with our first.
 local OWN = program.sanitizer == "tsan" and 1 or 0
 
-local WHY = "Resource temporarily unavailable" -- EAGAIN
+local WHY = "Resource temporarily unavailable"
 
 
 describe("a process with a limit of threads #zklock.connect", function()
@@ -25,7 +25,6 @@ describe("a process with a limit of threads #zklock.connect", function()
     end)
 
     local PRELUDE = [[
-        -- Allows so many more threads, or any number for nil.
         local function allow(count)
             if not count then return os.remove(os.getenv("THREADS")) end
             local file = assert(io.open(os.getenv("THREADS"), "w"))

@@ -47,7 +47,6 @@ describe("trap 1: name resolution that fails #zklock.connect", function()
             say(lease:token_string())
             for line in io.lines() do
                 if line == "broken" then
-                    -- No name can be resolved now.
                     local _, _, code = zklock.connect("localhost:1", { connect_timeout = 0.1 })
                     say(code)
                 elseif line == "state" then say(lease:state(), session:stats().reconnects)
@@ -65,7 +64,7 @@ describe("trap 1: name resolution that fails #zklock.connect", function()
             child:tell("state")
             local state = child:line() -- suspect if a busy machine was late with a heartbeat
             assert.is_true(state == "held\t0" or state == "suspect\t0", state)
-            return core.now() - begin > 9 and proxy:counts().sync >= 6 -- a session timeout
+            return core.now() - begin > 9 and proxy:counts().sync >= 6
         end)
         child:tell("check")
         child:says("true")
@@ -118,7 +117,7 @@ describe("trap 2: an even number of addresses #zklock.connect", function()
             local session = rig.session(hosts, { timeout = 10 })
             for i = 1, 6 do
                 fault.suspend(live, session)
-                zklock.sleep(0.05 * (i % 3)) -- goes round once or more
+                zklock.sleep(0.05 * (i % 3))
                 live:command("accept")
                 fault.reconnected(session, i)
             end
@@ -169,7 +168,7 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo) #l
         assert.equal("lost", table.remove(told))
         assert.is_true(#told > 0)
         for _, state in ipairs(told) do assert.equal("suspect", state) end
-        assert.equal(0, session:stats().expiries) -- without any news of it
+        assert.equal(0, session:stats().expiries)
     end)
 end)
 
@@ -178,7 +177,6 @@ end)
 describe("trap 4: completions that are lost at close #session:close", function()
     local ALLOWED = { ok = true, closed = true, busy = true, timeout = true }
 
-    -- Starts 200 operations in a session, then closes it. Returns how many ended in which way.
     local function close_under_load(session, before_close)
         local path, ends, count = rig.path(), {}, 0
         rig.run(200, function(i)
@@ -265,7 +263,7 @@ describe("trap 5: requests while a session expires #session:state", function()
             ask_for(20)
             rig.wait_for("all answered", function()
                 return asked >= 82 and count == asked
-            end, 2 * TIMEOUT) -- the callback's calls, then all later calls
+            end, 2 * TIMEOUT)
             assert.equal("lost", lease:state())
             assert.is_true(lease:release() == nil)
         end)
@@ -289,10 +287,10 @@ end)
 -- for ever. ZOOKEEPER-4306: a close of more than 2 MB of ephemeral paths is a log that cannot be
 -- read.
 describe("traps 6 and 7: a session with many long paths #session:state", function()
-    local LIMIT = 512 * 1024 -- of nodes
+    local LIMIT = 512 * 1024
     local OTHERS = 256 * 1024 -- of watched nodes of other sessions
     local LONG = ("x"):rep(2000)
-    local own, link -- the server, and a proxy before it
+    local own, link
 
     setup(function() own = rig.server() end)
     before_each(function() link = rig.proxy_for_test(own.hosts) end)
@@ -307,7 +305,6 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
             return who:mutex(("%s/%s-%s-%d"):format(path, LONG, name, i))
         end
         for i = 1, COUNT do rig.hold(lock_of(holder, "theirs", i)) end
-        -- A lease with on_revoke watches its node at once.
         local function take_leases()
             for i = 1, COUNT do
                 local lease, _, code = lock_of(session, "ours", i):acquire(20)
@@ -338,7 +335,7 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
             session:close()
         end)
         assert.equal(COUNT, ends.too_many + ends.closed)
-        own:wait_for_nodes(path, COUNT) -- the holder's
+        own:wait_for_nodes(path, COUNT)
     end)
 
     it("a session is refused more nodes than the log can bear, and the server starts again #slow",
@@ -392,7 +389,7 @@ describe("trap 8: containers (Curator, kazoo-563) #session:mutex", function()
             wait_until_reaped("/spec")
             assert.is_nil((select(2, lock:queue(20))))
         end
-        assert.equal(12, link:counts().createContainer) -- 4 parents, 3 times
+        assert.equal(12, link:counts().createContainer)
         assert.equal(0, link:counts().multi)
     end)
 
@@ -455,7 +452,7 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
 
     it("a queue over the counter's end is in order", function()
         local holder, session = rig.session(own.hosts), rig.session(own.hosts)
-        for _ = 1, 8 do rig.used(holder:mutex(PATH)) end -- up to the counter's end
+        for _ = 1, 8 do rig.used(holder:mutex(PATH)) end
         local lease, wishes = rig.hold(holder:mutex(PATH)), {}
         for i = 1, 6 do wishes[i] = session:mutex(PATH) end
         assert.same({ 1, 2, 3, 4, 5, 6 }, rig.line_up(wishes, function()

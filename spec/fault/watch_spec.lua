@@ -15,12 +15,10 @@ before_each(function()
 end)
 after_each(rig.close_sessions)
 
--- Another client's commands, in which %s is the path.
 local function change(commands)
     server:foreign((commands:gsub("%%s", path)))
 end
 
--- Waits for all answers, and checks that these were all calls.
 local function told(calls, ...)
     local expected = { ... }
     hears(calls, expected[#expected], #expected)
@@ -121,7 +119,7 @@ describe("a watch #session:watch", function()
             change("create %s old")
             proxy:command("hold getData 1")
             local calls = watched(session, path)
-            rig.counts(session, { in_flight = 1 }) -- the exists was answered
+            rig.counts(session, { in_flight = 1 })
             change(each[1])
             proxy:command("flow")
             told(calls, each.told)

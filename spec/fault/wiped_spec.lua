@@ -10,7 +10,6 @@ local zklock = require "zklock"
 local fails = fault.fails
 
 
--- The number of sessions of a server, or of the leader.
 local function sessions(server, n)
     return tonumber(server:ask("dump", n):match("Session Sets %(%d+%)/%((%d+)%)"))
 end
@@ -94,7 +93,7 @@ describe("a server that comes back without its data #session:state", function()
     it("a second loss of data during the doubt ends the session #slow", function()
         local session = open{ timeout = 4 }
         wipe()
-        has_sessions(server, 1) -- a probe
+        has_sessions(server, 1)
         assert.equal(0, session:stats().expiries)
         wipe()
         has_expired(session)
@@ -125,7 +124,6 @@ describe("a server that comes back without its data #session:state", function()
         rig.wait_for("all threads end", function() return threads() <= before end)
     end
 
-    -- Closes in `least` to less than `most` seconds.
     local function closes(least, most, prepare)
         local before, session = threads(), open{ timeout = 6 }
         if prepare then prepare(session) end
@@ -186,7 +184,7 @@ describe("a server that comes back without its data #session:state", function()
             ]] .. ending, { input = true })
             child:says("ready")
             wipe()
-            has_sessions(server, 1) -- a probe
+            has_sessions(server, 1)
             child:tell("go")
             child:says("suspended", "0", "1")
             child:tell(nil)
@@ -201,7 +199,6 @@ end)
 describe("an outage of several session timeouts #lock:acquire", function()
     after_each(rig.close_sessions)
 
-    -- A waiter waits through the outage, and is granted after.
     local function is_waited_through(server, timeout, outage)
         local holder = rig.session(server.hosts, { timeout = 40 })
         local session = rig.session(server.hosts, { timeout = timeout })

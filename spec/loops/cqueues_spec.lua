@@ -19,7 +19,6 @@ describe("in cqueues #zklock.driver", function()
     end)
     after_each(rig.close_sessions)
 
-    --- A controller with `count` coroutines that wait for the lock.
     local function waiting(count, results)
         local controller = cqueues.new()
         for n = 1, count do
@@ -50,7 +49,7 @@ describe("in cqueues #zklock.driver", function()
                             closed = function(controller) controller:close() end } do
         it("a controller that is " .. how .. " leaves nothing of its waits", function()
             local results = {}
-            coroutine.wrap(function() drop(waiting(10, results)) end)() -- on a stack that goes
+            coroutine.wrap(function() drop(waiting(10, results)) end)()
             forgotten()
             assert.same({}, results)
         end)

@@ -4,7 +4,7 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 
 local server = rig.shared()
-local examples = {} -- name -> source
+local examples = {}
 for source in assert(io.open("docs/loops.md")):read("*a"):gmatch("```lua\n(.-)```") do
     examples[source:match("^%-%- ([^\n]+)")] = source
 end

@@ -27,7 +27,6 @@ describe("a callback in nginx #nginx #callbacks", function()
         end
     end
 
-    -- An event for each kind of callback.
     local function stir()
         local others = rig.session(server.hosts)
         server:foreign("create %s/data x", path)

@@ -21,12 +21,11 @@ describe("combine in nginx #nginx #lock:combine", function()
 
     local function start(options)
         host = nginx.start(options)
-        host:get("/session") -- opens it
+        host:get("/session")
     end
 
     local function held_elsewhere() return rig.held_by_another(server, path) end
 
-    -- The sizes of the batches.
     local function batches()
         local sizes = {}
         for size in host:get("/batches").body:gmatch("%d+") do
@@ -35,7 +34,6 @@ describe("combine in nginx #nginx #lock:combine", function()
         return sizes
     end
 
-    -- Waits until so many requests about the path wait in the worker.
     local function requests_wait(count)
         rig.wait_for(count .. " requests", function()
             return host:get("/submitters?path=" .. path).body == tostring(count)
@@ -46,14 +44,12 @@ describe("combine in nginx #nginx #lock:combine", function()
         return ("/combine?number=%s&path=%s%s"):format(number, path, more or "")
     end
 
-    -- Begins so many requests, with the numbers 1, 2, …
     local function begin(count)
         local requests = {}
         for n = 1, count do requests[n] = request(n) end
         return host:begin(unpack(requests))
     end
 
-    -- Checks that each request was answered with its own number.
     local function all_done(begun, count)
         local answers = nginx.finish(begun)
         assert.equal(count, #answers)
@@ -67,7 +63,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         local lease = held_elsewhere()
         local begun = begin(60)
         requests_wait(60)
-        contenders(2) -- one is the worker's
+        contenders(2)
         lease:release()
         all_done(begun, 60)
         assert.same({ 60 }, batches())

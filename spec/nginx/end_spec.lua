@@ -9,7 +9,6 @@ local server, host, path, lock
 
 local function contenders(count) server:wait_for_nodes(path, count) end
 
--- Another client gets the lock, though no session ends.
 local function is_free()
     rig.released((assert(lock:acquire(20), "still held")))
 end
@@ -35,7 +34,6 @@ describe("an end in nginx #nginx #session:close", function()
         return host:get(("/%s?path=%s%s"):format(request, path, more or "")).body
     end
 
-    -- Tells the master, and waits until its workers are gone.
     local function leaves(signal)
         local old = host:workers()
         host:signal(signal)
@@ -63,7 +61,7 @@ describe("an end in nginx #nginx #session:close", function()
                 start{ location = "lua_check_client_abort on;" }
                 local lease = ends(request)
                 rig.wait_for("the end of both", function() return host:ended(path) == 2 end)
-                contenders(2) -- it still stands in line
+                contenders(2)
                 lease:release()
                 is_free()
                 contenders(0)
@@ -82,14 +80,14 @@ describe("an end in nginx #nginx #session:close", function()
             local begun = host:begin("/killed?stay=8&path=" .. path)
             contenders(2)
             get "go"
-            local asked = 1 -- until now
+            local asked = 1
             rig.wait_for("the end of the light thread", function()
                 asked = asked + 1
                 return get "is_killed" == "yes"
             end)
             lease:release()
             is_free()
-            assert.equal(asked, host:ended(path)) -- without the request that stays
+            assert.equal(asked, host:ended(path))
             nginx.finish(begun)
         end)
 
@@ -99,7 +97,7 @@ describe("an end in nginx #nginx #session:close", function()
                 local lease = rig.hold(lock)
                 local begun = host:begin("20 /killed?after=0.1&path=" .. path)
                 rig.eventually(function() return #server:nodes(path) > 5 end, 0.1)
-                lease:release() -- from now on grants and kills meet
+                lease:release()
                 nginx.finish(begun)
                 is_free()
             end

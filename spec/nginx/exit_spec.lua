@@ -11,7 +11,6 @@ local PROMISE = 1 -- seconds, after the drain
 
 local WHILE_HELD = "while lease:held() do zklock.sleep(60) end "
 
--- Loops of timers, by name.
 local loops = {
     -- docs/reference/election.md, without the result of sleep.
     leader = [[
@@ -23,7 +22,6 @@ local loops = {
                 state = lease:state()
             until state == "lost" or state == "released"
         end)]],
-    -- This loop would lead again at once.
     quick = [[
         session:election(path):lead(function(lease)
             while lease:held() do ngx.sleep(0.001) end
@@ -51,7 +49,6 @@ local loops = {
     once = [[
         package.loaded.join = require "docs.members.join" -- as in the page's programs
         require "docs.members.once"(session, path, "here", 60, function() end)]],
-    -- The name stays taken.
     joins = [[
         assert(session:join(path, { name = "here" }))
         require "docs.members.join"(session, path, "here")]],
@@ -110,7 +107,6 @@ describe("a worker that is told to exit #nginx #session:close", function()
         if query ~= "" then assert.equal("open", host:get("/open?" .. query).body) end
     end
 
-    -- Begins a timer's loop, and waits for its node of the lock.
     local function begin(loop, of)
         host:get(("/%s?path=%s"):format(loop, of or path))
         server:wait_for_nodes(of or path, 1)
@@ -122,7 +118,6 @@ describe("a worker that is told to exit #nginx #session:close", function()
         assert.truthy(host:log():find(text, 1, true), text .. " is not in " .. host:log())
     end
 
-    -- Tells the worker to exit. Returns its pid.
     local function told(signal)
         local old = host:workers()[1]
         host:signal(signal or "HUP")
@@ -240,7 +235,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         local before = turns()
         rig.sleep_apart(2)
         local more = turns() - before
-        assert.is_true(more > 0 and more <= 20, more) -- each sleeps 0.1 s
+        assert.is_true(more > 0 and more <= 20, more)
         host:get("/let_go?path=" .. request)
         assert.same({ ["held true acquired"] = 1 }, nginx.bodies(nginx.finish(open)))
         host:signal("KILL", old)

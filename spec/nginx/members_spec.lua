@@ -10,7 +10,7 @@ local server
 
 
 describe("a rate limit of two hosts #nginx #session:members", function()
-    local counts -- of hosts, as told to a client of ZooKeeper
+    local counts
 
     local function count(list)
         local seen, number = {}, 0
@@ -51,7 +51,6 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         }
     end
 
-    -- Waits until any worker of the host lets that share through.
     local function shares(host, share)
         rig.wait_for(share .. " of " .. TOTAL, function()
             local bodies = nginx.bodies(nginx.finish(host:begin("20 /share")))
@@ -65,7 +64,6 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         end, 60)
     end
 
-    -- Two hosts, each with half of the limit.
     local function two_hosts(options)
         local first, second = start("one:80", options), start "two:80"
         shares(first, TOTAL / 2)
@@ -74,7 +72,6 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         return first, second
     end
 
-    -- The number of the host's workers that joined, without the old ones.
     local function joined(name, old)
         local number = 0
         for _, node in ipairs(server:nodes(FOLDER)) do
@@ -124,7 +121,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
 
     it("a host lets its share through, and no more", function()
         local host = start("one:80", { total = 2 })
-        local through, refused = {}, false -- by second
+        local through, refused = {}, false
         rig.wait_for("one that is refused", function()
             for _, each in ipairs(nginx.finish(host:begin("20 /limited"))) do
                 local let = each.status == 200

@@ -5,7 +5,7 @@ local rig = require "spec.rig"
 
 
 describe("a server in memory, in nginx #nginx #zklock.memory", function()
-    local host, about -- each request's server and lock
+    local host, about
 
     before_each(function()
         about = "hosts=memory:shop&path=" .. rig.path()
@@ -15,7 +15,6 @@ describe("a server in memory, in nginx #nginx #zklock.memory", function()
 
     local function get(what) return host:get(what .. about).body end
 
-    -- The worker keeps the lock, and ten of its requests wait.
     local function ten_wait()
         get("/keep?")
         local begun = host:begin("10 /with?" .. about)

@@ -34,7 +34,6 @@ local function stop_prometheus()
 end
 
 
--- The result of a query as a list of { metric = labels, value = { time, text } }, or nothing.
 local function query(text)
     local answer = http.request(("http://127.0.0.1:%d/api/v1/query?query=%s"):format(
         prometheus.port, url.escape(text)))

@@ -17,7 +17,7 @@ local NOT_READY = "ZooKeeper has not answered yet"
 local PATIENCE = 120 -- seconds for a buyer's answers
 
 local server, db
-local product = 100 -- each test's own
+local product = 100
 
 
 local function in_stock(number)
@@ -46,7 +46,6 @@ local function request(host, buyer, order)
 end
 
 
--- The request, repeated while the worker has no session, or the lock comes too late.
 local function ask(host, buyer, order)
     local status, said
     repeat status, said = request(host, buyer, order) until said ~= NOT_READY and said ~= "timeout"
@@ -54,7 +53,6 @@ local function ask(host, buyer, order)
 end
 
 
--- The request, repeated while nothing can be sold.
 local function buy(host, buyer)
     local due = core.now() + PATIENCE
     local status, said
@@ -63,7 +61,6 @@ local function buy(host, buyer)
 end
 
 
--- Another client deletes the holder's node, and gets the lock.
 local function take_the_lock()
     local node = server:nodes(lock_path())[1]
     rig.wait_for("the holder's watch", function() return server:ask("wchp"):find(node, 1, true) end)
@@ -88,19 +85,17 @@ describe("the shop with MySQL #nginx", function()
         end
     end)
     after_each(function()
-        gate:close() -- ends all waits for it
+        gate:close()
         rig.close_sessions()
         nginx.stop_all()
     end)
 
-    -- A buyer's status and text.
     local function told_one(way, order)
         local status, said
         client.run{ function() status, said = (way or ask)(hosts[1], "one", order) end }
         return { status, said }
     end
 
-    -- The statuses of so many buyers at both hosts.
     local function told(count)
         local statuses, buyers = {}, {}
         for i = 1, count do
@@ -124,7 +119,7 @@ describe("the shop with MySQL #nginx", function()
             function()
                 local due = core.now() + PATIENCE
                 repeat
-                    client.request(hosts[2].port, "GET", "/buy") -- lets the other task go on
+                    client.request(hosts[2].port, "GET", "/buy")
                     assert(core.now() < due, "it does not come to the gate")
                 until waiting(db, statement)[1]
                 fn()

@@ -31,7 +31,6 @@ describe("the shop that pays #nginx", function()
     teardown(function() shop:close() end)
     after_each(function() nginx.stop_all() end)
 
-    -- Starts the provider and the shop with so many items.
     local function open(stock, environment, edit)
         product = product + 1
         db:execute(("INSERT INTO product (id, stock) VALUES (%d, %d)"):format(product, stock))
@@ -41,14 +40,12 @@ describe("the shop that pays #nginx", function()
                                                                environment or "") }
     end
 
-    -- Sends an order once, in a task. Returns its status and text.
     local function send(buyer, query)
         local path = ("/buy?id=%d&buyer=%s&order=1%s"):format(product, buyer, query or "")
         local status, said = client.request(host.port, "POST", path, PATIENCE)
         return status, said:match "^[^\n]*"
     end
 
-    -- Sends an order until it is settled.
     local function buy(buyer, query)
         local due = core.now() + PATIENCE
         local status, said
@@ -59,7 +56,6 @@ describe("the shop that pays #nginx", function()
         return status, said
     end
 
-    -- Status and text for a buyer.
     local function told(way, buyer, query)
         local status, said
         client.run{ function() status, said = way(buyer, query) end }
@@ -87,7 +83,6 @@ describe("the shop that pays #nginx", function()
         return { left = left, reserved = 0, paid = paid, cancelled = 0, charged = paid }
     end
 
-    -- The answers to so many buyers, counted by status.
     local function told_all(count)
         local statuses, buyers = {}, {}
         for i = 1, count do

@@ -14,7 +14,6 @@ local pages = {
     drop_in_timer = "ngx.timer.at(0, function() app.lock:unlock() end)",
     try = 'ngx.say(app.shown(app.object{ timeout = 0 }:lock("a")))',
     collect = "collectgarbage() collectgarbage()",
-    -- Kills a light thread that holds the lock.
     killed = [[
         local had
         local thread = ngx.thread.spawn(function()
@@ -88,7 +87,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
             phase("header_filter", [[
                 local _, why = require("zklock.resty_lock"):new("some"):lock("foo")
                 ngx.header["X-Why"] = why]]) .. "}" }
-        ask "try" -- opens a session
+        ask "try"
         local answer = rig.shell("perl -MIO::Socket::INET -e '"
             .. '$s = IO::Socket::INET->new("127.0.0.1:%d"); '
             .. 'print $s "GET /here HTTP/1.0\\r\\n\\r\\n"; print <$s>' .. "'", host.port)

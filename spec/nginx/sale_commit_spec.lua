@@ -12,7 +12,7 @@ local runs = require "zklock.seckill.http.run"
 local seed = require "zklock.seckill.seed"
 local waiting = require "spec.nginx.waiting"
 
-local PATIENCE = 60 -- seconds
+local PATIENCE = 60
 
 
 describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()

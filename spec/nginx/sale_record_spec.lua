@@ -31,7 +31,6 @@ describe("the record of a sale over HTTP #nginx", function()
         }, reaper)
     end
 
-    -- The sale of a scenario, and its record.
     local function play(id, options)
         open(options or {})
         for _, scenario in ipairs(sale.scenarios) do
@@ -42,7 +41,6 @@ describe("the record of a sale over HTTP #nginx", function()
         end
     end
 
-    -- The number of purchases for which is_wanted() is true.
     local function count(purchases, is_wanted)
         local n = 0
         for _, purchase in ipairs(purchases) do
@@ -51,7 +49,6 @@ describe("the record of a sale over HTTP #nginx", function()
         return n
     end
 
-    -- Checks the fields and the order of a purchase that was made.
     local function check_sold(purchase)
         local last = 0
         for _, moment in ipairs{ "asked", "granted", "written", "released", "told" } do
@@ -127,7 +124,6 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.equal(told.buyers, told.sold + told.refused + told.failed)
     end)
 
-    -- A purchase at the first server, which is killed during the hold, after fn().
     local function buy_and_kill(fn)
         client.run{
             function() run:buy(1) end,

@@ -18,7 +18,6 @@ local PRODUCT = seed.PRODUCT
 local LOCK = "/lock/" .. PRODUCT -- below the run's root
 local PURCHASE = "/mall/commodity/purchase"
 
--- The path of a purchase of so many.
 local function of(number)
     return ("%s?commodityId=%s&number=%d"):format(PURCHASE, PRODUCT, number)
 end
@@ -28,7 +27,6 @@ local ONE = of(1)
 local reaper, store, server
 
 
--- Runs the demo. Returns its exit status, output and complaints.
 local function demo(arguments, scenarios)
     local words = { "--ports", ("%d,%d"):format(nginx.two_ports()), "--store", store }
     for _, word in ipairs(arguments) do words[#words + 1] = word end
@@ -73,12 +71,10 @@ describe("the sale over HTTP #nginx", function()
     local function left() return run.store:stock(PRODUCT) end
     local function ordered() return run.store:ordered(PRODUCT) end
 
-    -- A client elsewhere that holds the product's lock.
     local function hold_the_lock()
         return rig.hold(rig.session(server.hosts):mutex(run.root .. LOCK))
     end
 
-    -- Reloads the servers. Returns a function that tells whether all workers of a server are new.
     local function reload(servers)
         local old = {}
         for _, each in ipairs(servers) do
@@ -157,7 +153,7 @@ describe("the sale over HTTP #nginx", function()
             local status, answer = request(one, PURCHASE .. "?commodityId=nonsense&number=1")
             assert.same({ 404, "unknown_commodity" }, { status, answer.error })
             assert.is_nil((rig.session(server.hosts):get(run.root .. "/lock/nonsense")))
-            assert.equal(200, (request(one, ONE))) -- now there is a folder
+            assert.equal(200, (request(one, ONE)))
             assert.truthy(rig.session(server.hosts):get(run.root .. LOCK))
         end)
 
@@ -239,7 +235,7 @@ describe("the sale over HTTP #nginx", function()
             assert.same({ [200] = 5, [409] = 3 }, statuses)
             assert.same({ 0, 5 }, { left(), ordered() })
             local workers = run.store:number "SELECT count(DISTINCT token) FROM tb_order"
-            assert.is_true(workers <= 2) -- one hold of each worker
+            assert.is_true(workers <= 2)
         end)
 
         it("a purchase without ZooKeeper is answered with 503 #slow", function()
@@ -256,7 +252,6 @@ describe("the sale over HTTP #nginx", function()
     end)
 
     describe("a fault that loses nothing", function()
-        -- Signals a server's processes, the master first.
         local function signal(target, name)
             rig.shell("kill -%s %s %s", name, target.process.pid, table.concat(target.pids, " "))
         end

@@ -11,26 +11,22 @@ local server, host, path
 
 local function hold() return rig.hold(rig.session(server.hosts):mutex(path)) end
 
--- Waits until nobody holds the lock.
 local function free() rig.released(hold()) end
 
 local function contenders(count) server:wait_for_nodes(path, count) end
 
 local function start(options) host = nginx.start(options) end
 
--- The answer to a request about the path, and its seconds.
 local function ask(request, more)
     local answer = host:get(("/%s?path=%s%s"):format(request, path, more or ""))
     return answer.body, answer.seconds
 end
 
--- Checks that the answer begins with the code. Returns the answer.
 local function is_code(code, answer)
     assert.equal(code, answer:match("^%w+"), answer)
     return answer
 end
 
--- The answers to so many requests that begin behind the lock's holder.
 local function answers_behind(lease, count, request)
     local begun = host:begin(count .. " " .. request .. "?path=" .. path)
     contenders(count + 1)
@@ -38,7 +34,6 @@ local function answers_behind(lease, count, request)
     return nginx.bodies(nginx.finish(begun))
 end
 
--- Checks the answer to a request that runs the code and returns its results.
 local function gives(expected, code)
     start{ server = nginx.code(code) }
     local body, seconds = ask "code"
@@ -128,7 +123,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
             start{ http = http, server = "location = /here {" .. here .. "return 200 here; }" }
             says("init", "open the session in a request")
             says("init_worker", "ngx.timer.at(0")
-            host:get("/session") -- opens it, so that later acquires are tried
+            host:get("/session")
             assert.equal(200, host:get("/here").status)
             for phase in pairs(phases) do says(phase, "rewrite, access and content") end
         end)
@@ -180,7 +175,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
             local begun = host:begin("/connect?hosts=" .. named)
             for _ = 1, 20 do
                 local answer = host:get("/ping")
-                assert.is_true(answer.seconds < 1.9, answer.seconds) -- less than a name
+                assert.is_true(answer.seconds < 1.9, answer.seconds)
             end
             local answer = nginx.finish(begun)[1]
             assert.truthy(answer.body:find("closed in %d"), answer.body)
@@ -262,7 +257,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
            function()
             start()
             local coroutine, again = ask "keep", false
-            for _ = 1, 10 do -- until nginx uses it again
+            for _ = 1, 10 do
                 again = again or host:get("/keep?path=" .. rig.path()).body == coroutine
                 is_code("busy", (ask("with", "&timeout=0")))
             end
