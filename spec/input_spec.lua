@@ -1,6 +1,6 @@
 --- [lua luajit asan tsan worlds older lua5.1] Misuse raises, blames the line of the call, and names
--- the allowed values. Nothing here waits for a server. Semaphores, guards and other calls with rules
--- of their own have their own specs; timeout_spec.lua has the refused timeouts of each call.
+-- the allowed values. Nothing here waits for a server. Other specs have the rules of semaphores,
+-- guards and timeouts.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
