@@ -1,6 +1,5 @@
---- What the specs stand on: real servers, a fault proxy, child processes, and
--- waiting for a condition with a deadline. Everything that is started here ends
--- with this process, however it ends.
+--- Real servers, a fault proxy, child processes, and waiting with a deadline, for all specs. All
+-- that starts here ends with this process, however it ends.
 
 local apart = require "spec.apart"
 local core = require "zklock.core"
@@ -14,8 +13,8 @@ local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local rig = {}
 local opened = {} -- sessions
-local proxies, servers = {}, {} -- of the test that runs
-local folders = { os.getenv "ZK_DIR" } -- of the servers that were started
+local proxies, servers = {}, {} -- of the running test
+local folders = { os.getenv "ZK_DIR" } -- of the started servers
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local PROXY = os.getenv("ZKLOCK_PROXY") or "build/rig/proxy"
@@ -31,17 +30,17 @@ end
 rig.pid = own_pid()
 
 
---- True where the shared server is in memory: see rig.shared().
+--- Whether the shared server is in memory (see rig.shared).
 rig.in_memory = os.getenv("ZKLOCK_SERVER") == "memory"
 
 
--- What only a real server has ends the test: it belongs behind the tag #server.
+-- Ends a test that needs a real server and lacks the tag #server.
 local function needs_server(what)
     error(what .. " needs a real server: tag the test #server", 0)
 end
 
 
---- Runs a shell command and gives its output.
+--- Returns the output of a shell command.
 function rig.shell(command, ...)
     local pipe = assert(io.popen(command:format(...)))
     local output = pipe:read("*a")
@@ -50,11 +49,10 @@ function rig.shell(command, ...)
 end
 
 
-local LONG = 30 -- seconds; by default as long is waited for what comes
+local LONG = 30 -- seconds; the default deadline
 
 
---- True when condition() gives something true within `seconds`.
--- In zklock.run, and outside, others go on meanwhile.
+--- Whether condition() becomes true within `seconds`. Other tasks and callbacks run meanwhile.
 function rig.eventually(condition, seconds)
     local deadline = now() + (seconds or LONG)
     repeat
@@ -66,7 +64,7 @@ function rig.eventually(condition, seconds)
 end
 
 
---- The same as an assertion.
+--- Asserts the same.
 function rig.wait_for(what, condition, seconds)
     local result = rig.eventually(condition, seconds)
     if not result then error("waited in vain: " .. what, 2) end
@@ -74,14 +72,14 @@ function rig.wait_for(what, condition, seconds)
 end
 
 
---- Sleeps, and nothing is dispatched meanwhile.
+--- Sleeps without dispatching.
 function rig.sleep_apart(seconds)
     if not current.world() then return core.poll({}, seconds) end
     apart(function() zklock.sleep(seconds) end)
 end
 
 
---- The same as wait_for() without a wait of zklock's: nothing is dispatched meanwhile.
+--- Is wait_for() without dispatching.
 function rig.wait_apart(what, condition)
     local deadline = now() + LONG
     while not condition() do
@@ -91,10 +89,10 @@ function rig.wait_apart(what, condition)
 end
 
 
--- After these signals all threads of a process are soon in one of these states.
+-- States that all threads of a process soon reach after these signals.
 local AFTER = { STOP = "TtZ", KILL = "ZX" }
 
---- Sends a signal. A process that is to stop has stopped then, and one that is to die is dead.
+--- Sends a signal, and returns once the process has stopped (STOP) or is dead (KILL).
 function rig.signal(name, pid)
     os.execute(("kill -%s %d 2>/dev/null"):format(name, pid))
     if not AFTER[name] then return end
@@ -105,10 +103,10 @@ function rig.signal(name, pid)
 end
 
 
---- Seconds that a difference of two times may lack.
+--- Seconds that rounding may take from a difference of two times.
 rig.ROUNDED = 2e-9
 
---- Seconds that fn(...) takes, then what it gives.
+--- Returns the seconds that fn(...) takes, then its results.
 function rig.timed(fn, ...)
     local begin = now()
     local function finish(...)
@@ -118,7 +116,7 @@ function rig.timed(fn, ...)
 end
 
 
---- Gives what fn(...) gives, which has to take from `least` to less than `most` seconds.
+--- Returns the results of fn(...), which must take from `least` to less than `most` seconds.
 function rig.takes(least, most, fn, ...)
     local function judge(seconds, ...)
         if seconds < least or seconds >= most then error(("it took %.2f s"):format(seconds), 2) end
@@ -128,7 +126,7 @@ function rig.takes(least, most, fn, ...)
 end
 
 
---- zklock.run() of `count` tasks fn(n), and of the functions behind them.
+--- Runs `count` tasks fn(n), and the functions behind them, in zklock.run().
 function rig.run(count, fn, ...)
     local tasks = {}
     for n = 1, count do tasks[n] = function() return fn(n) end end
@@ -137,7 +135,7 @@ function rig.run(count, fn, ...)
 end
 
 
---- What a task does alone: alone(seconds) raises when another one is inside of it meanwhile.
+--- Returns a function alone(seconds) for tasks. It raises when another task is inside it.
 function rig.alone()
     local inside = 0
     return function(seconds)
@@ -158,7 +156,7 @@ local function must_have(text, message, level)
 end
 
 
---- For what gives nil, message, code: it is this code, and the message has the text. Gives the
+--- Checks a refusal (nil, message, code) for its code and a text in its message. Returns the
 -- message.
 function rig.is_refused(code, text, result, message, why)
     if result ~= nil then error("it is not refused: " .. tostring(result), 2) end
@@ -168,7 +166,7 @@ function rig.is_refused(code, text, result, message, why)
 end
 
 
---- The error that fn(...) raises, unchanged.
+--- Returns the error that fn(...) raises, unchanged.
 function rig.raised(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then error("it raises nothing", 2) end
@@ -176,7 +174,7 @@ function rig.raised(fn, ...)
 end
 
 
---- fn(...) raises a message that has the text, and that blames the line which fn stands on. Gives
+--- Checks that fn(...) raises a message that contains the text and blames the line of fn. Returns
 -- the message without its position.
 function rig.blames(text, fn, ...)
     local ok, message = pcall(fn, ...)
@@ -199,7 +197,7 @@ Server.__index = Server
 
 
 --- Starts servers: { n = 1|3, tick = milliseconds, links = true, fsync = true, environment =
--- "NAME=value" }. With links the servers of an ensemble can be cut off from each other.
+-- "NAME=value" }. With links, the servers of an ensemble can be cut off from each other.
 function rig.server(options)
     if rig.in_memory then needs_server("rig.server()") end
     options = options or {}
@@ -215,7 +213,7 @@ function rig.server(options)
 end
 
 
---- The logs of the servers that run.
+--- Returns the logs of the running servers.
 function rig.server_logs()
     local logs = {}
     for _, folder in ipairs(folders) do
@@ -227,7 +225,7 @@ function rig.server_logs()
 end
 
 
---- A server on which the next node below the path has this number.
+--- Returns a server whose next node below the path gets this number.
 function rig.server_at(path, number)
     local self = rig.server()
     self:kill()
@@ -237,14 +235,14 @@ function rig.server_at(path, number)
 end
 
 
---- The same, or a server as it is, for one test: rig.close_sessions() stops it.
+--- Is the same, or a fresh server, until rig.close_sessions() stops it.
 function rig.server_for_test(path, number)
     servers[#servers + 1] = path and rig.server_at(path, number) or rig.server()
     return servers[#servers]
 end
 
 
---- The address of server n, to connect to it alone.
+--- Returns the address of server n, to connect to it alone.
 function Server:host(n)
     local index = 0
     for host in self.hosts:gmatch("[^,]+") do
@@ -254,7 +252,7 @@ function Server:host(n)
 end
 
 
--- The same in memory: what a spec needs that asks for no real server.
+-- The same in memory, for specs that need no real server.
 local Memory = {}
 
 
@@ -265,7 +263,7 @@ end
 
 local NUMBER = ("%d"):rep(10)
 
--- Adds the lock nodes below a path: those with a number, and the one without (order = "none").
+-- Adds the lock nodes below a path, with and without a number (order = "none").
 local function add_nodes(memory, path, nodes)
     for _, name in ipairs(memory:children(path) or {}) do
         local child = path .. "/" .. name
@@ -284,7 +282,7 @@ end
 
 local words_of = { create = 3, delete = 2, set = 3 } -- verb, path, data
 
--- The writes of a command for foreign.pl, as guard() takes them.
+-- Turns a command for foreign.pl into writes as guard() takes them.
 local function writes_of(command)
     local words, writes, at = {}, {}, 1
     for word in command:gmatch("%S+") do words[#words + 1] = (word:gsub("'", "")) end
@@ -297,11 +295,11 @@ local function writes_of(command)
 end
 
 
---- What another client does: the writes that a guard has.
+--- Makes a foreign client's writes by way of a guard.
 function Memory:foreign(command, ...)
     local writes = writes_of(command:format(...))
     apart(function()
-        local lock = rig.session(self.hosts):mutex("/spec/foreign") -- it keeps the tree
+        local lock = rig.session(self.hosts):mutex("/spec/foreign") -- keeps the tree
         assert(lock:with(20, function(lease) assert(lease:guard(writes)) end))
     end)
     local path = writes[#writes][2]
@@ -314,7 +312,7 @@ function Memory:wait_for_nodes(path, count)
 end
 
 
---- The server in memory of that name.
+--- Returns the server in memory of that name.
 function rig.memory(name)
     return setmetatable({ hosts = "memory:" .. name, memory = zklock.memory(name) }, Memory)
 end
@@ -322,14 +320,14 @@ end
 
 local has_parent = false
 
---- The server that most specs share: `make test-lua` runs them under one.
+--- Returns the server that most specs share. `make test-lua` runs them under one.
 function rig.shared()
     if rig.in_memory then return rig.memory "spec" end
     local hosts, dir = os.getenv("ZK_HOSTS"), os.getenv("ZK_DIR")
     if not hosts then error("run the specs with make test-lua, or under rig/zookeeper run --") end
     local server = setmetatable({ dir = dir, hosts = hosts }, Server)
-    -- For ever, and for all: else the first session that takes a path below makes it its own. Once
-    -- a file, as it takes a process.
+    -- Open to all for good, otherwise the first session that uses a path below would own it. Once a
+    -- file, because it takes a process.
     if not has_parent then pcall(server.foreign, server, "create /spec ''") end
     has_parent = true
     return server
@@ -353,7 +351,7 @@ function Server:pause(n) self:signal("STOP", n) end
 function Server:resume(n) self:signal("CONT", n) end
 function Server:kill(n) rig.shell("rig/zookeeper kill %s %d", self.dir, n or 1) end
 function Server:restart(n) rig.shell("rig/zookeeper restart %s %d", self.dir, n or 1) end
---- Starts server n unless it runs, and does not wait for it.
+--- Starts server n unless it runs, without waiting for it.
 function Server:launch(n) rig.shell("rig/zookeeper launch %s %d", self.dir, n) end
 function Server:stop() rig.shell("rig/zookeeper stop %s", self.dir) end
 
@@ -364,19 +362,19 @@ local function tell_links(server, verb, n)
 end
 
 
---- Cuts server n off from the other servers, both ways; clients still reach it. Its
--- connections are reset ("reset", the default), or nothing passes and nobody is told
--- ("silence"): then it serves its clients until it notices.
+--- Cuts server n off from the other servers, both ways; clients still reach it. With "reset" (the
+-- default) its connections break. With "silence" nothing passes, and the server serves its clients
+-- until it notices.
 function Server:isolate(n, how)
     tell_links(self, how == "silence" and "silence" or "cut", n)
 end
 
 
---- Undoes that; what a silence kept back arrives.
+--- Ends isolate(). Bytes kept back by a silence arrive.
 function Server:rejoin(n) tell_links(self, "heal", n) end
 
 
---- Which server leads, by its own word; nil while none says so.
+--- Returns the number of the server that says it leads, or nil.
 function Server:leader()
     for n = 1, select(2, self.hosts:gsub("[^,]+", "")) do
         if self:ask("srvr", n):find("Mode: leader") then return n end
@@ -384,8 +382,7 @@ function Server:leader()
 end
 
 
---- The answer to a four-letter word: what the server itself knows. Nothing from one that
--- is silent for 10 s.
+--- Returns the server's answer to a four-letter word, or nothing after 10 s of silence.
 function Server:ask(word, n)
     local connection = assert(require("socket").tcp())
     connection:settimeout(10)
@@ -400,8 +397,8 @@ function Server:ask(word, n)
 end
 
 
---- The ephemeral nodes under a path, as the server lists them. Its list may show one half of a
--- transaction: 2 of 100 lists asked for beside a busy writer did.
+--- Returns the ephemeral nodes under a path, as the server lists them. The list may show half a
+-- transaction: 2 of 100 lists beside a busy writer did.
 function Server:nodes(path)
     local nodes = {}
     for line in self:ask("dump"):gmatch("[^\n]+") do
@@ -412,19 +409,19 @@ function Server:nodes(path)
 end
 
 
---- Waits until there are that many under a path.
 function Server:wait_for_nodes(path, count)
     rig.wait_for(count .. " nodes", function() return #self:nodes(path) == count end)
 end
 
 
---- What another client does, which may be refused: a line for each command; see foreign.pl.
+--- Makes a foreign client's writes, which may be refused; returns a line for each command (see
+-- foreign.pl).
 function rig.foreign(host, command, ...)
     return rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", host, ...)
 end
 
 
---- The same, and nothing is refused; gives the last node made, if any: path, name.
+--- Is the same with no refusal; returns the path and name of the last new node, if any.
 function Server:foreign(command, ...)
     local output = rig.foreign(self:host(), command, ...)
     assert(not ("\n" .. output):find("\n[^o]"), output)
@@ -432,13 +429,12 @@ function Server:foreign(command, ...)
 end
 
 
---- How many watches the server has.
 function Server:watches()
     return tonumber(self:ask("wchs"):match("Total watches:(%d+)"))
 end
 
 
---- Waits until there are no more of them.
+--- Waits until the server has `count` watches or fewer.
 function Server:wait_for_watches(count)
     rig.wait_for(count .. " watches", function() return self:watches() <= count end)
 end
@@ -449,13 +445,13 @@ end
 local Servant = {}
 Servant.__index = Servant
 
--- Those that run. Lua's collector would wait for the end of one that a failed test forgot, which
--- does not come: others, started since, have its fifo open.
+-- The running servants. Otherwise Lua's collector would wait in vain for the end of a servant that
+-- a failed test forgot, because later processes hold its fifo open.
 local running = {}
 
 
---- Starts a program that greets with a line (see greet), then reads commands, one a
--- line, and answers each with one line: "ok", or "ok ANSWER". It ends with this process.
+--- Starts a program that prints a greeting (see greet), then reads a command a line and answers
+-- each with a line, "ok" or "ok ANSWER". It ends with this process.
 function rig.servant(program)
     local fifo = os.tmpname()
     os.remove(fifo)
@@ -471,34 +467,33 @@ function rig.servant(program)
 end
 
 
---- Waits for the greeting.
 function Servant:greet()
     self.greeting = self.greeting or self.output:read("*l")
     return self.greeting or error("it did not start", 2)
 end
 
 
---- Sends a command, and does not wait for its answer.
+--- Sends a command without waiting for its answer.
 function Servant:tell(text, ...)
     self.input:write(text:format(...), "\n")
 end
 
 
---- The answer behind "ok".
+--- Returns the answer behind "ok".
 function Servant:answer()
     local answer = self.output:read("*l") or "error: it ended"
     return answer:match("^ok ?(.*)$") or error(answer, 2)
 end
 
 
---- Sends a command; gives the answer behind "ok".
+--- Sends a command and returns the answer behind "ok".
 function Servant:command(text, ...)
     self:tell(text, ...)
     return self:answer()
 end
 
 
--- Processes that were started since have the fifo open, too: its end would not come.
+-- Says "quit", because processes started since hold the fifo open too, which hides its end.
 function Servant:stop()
     if not running[self] then return end
     running[self] = nil
@@ -514,7 +509,7 @@ local Proxy = setmetatable({}, Servant)
 Proxy.__index = Proxy
 
 
---- A proxy before a server; proxy.hosts is where to connect. See rig/proxy.c.
+--- Starts a proxy before a server; clients connect to proxy.hosts (see rig/proxy.c).
 function rig.proxy(hosts)
     if rig.in_memory then needs_server("a proxy") end
     local self = setmetatable(rig.servant(PROXY .. " " .. hosts), Proxy)
@@ -523,7 +518,7 @@ function rig.proxy(hosts)
 end
 
 
--- What a server in memory does in place of a proxy: it cuts connections, its answers are late.
+-- Cuts connections and delays answers on a server in memory, as a proxy does.
 local MemoryProxy = {}
 MemoryProxy.__index = MemoryProxy
 
@@ -549,14 +544,14 @@ function MemoryProxy:pass()
 end
 
 
---- A proxy that rig.close_sessions() stops, behind the sessions.
+--- Starts a proxy that rig.close_sessions() stops after the sessions.
 function rig.proxy_for_test(hosts)
     proxies[#proxies + 1] = rig.in_memory and memory_proxy(hosts) or rig.proxy(hosts)
     return proxies[#proxies]
 end
 
 
---- The requests since reset(): { create2 = 1, ... }.
+--- Returns the number of requests of each kind since reset(): { create2 = 1, ... }.
 function Proxy:counts()
     local counts = {}
     for name, count in self:command("counts"):gmatch("(%S+)=(%d+)") do
@@ -566,7 +561,7 @@ function Proxy:counts()
 end
 
 
---- The same, without those that there were none of.
+--- Is the same without zeros.
 function Proxy:seen()
     local seen = {}
     for name, count in pairs(self:counts()) do
@@ -576,7 +571,7 @@ function Proxy:seen()
 end
 
 
---- Bytes of frames since reset(): to the server, to the clients.
+--- Returns the bytes of frames since reset(): to the server, to the clients.
 function Proxy:bytes()
     local up, down = self:command("bytes"):match("^up=(%d+) down=(%d+)$")
     return tonumber(up), tonumber(down)
@@ -586,21 +581,21 @@ end
 function Proxy:reset() self:command("reset") end
 
 
---- Accepts connections, and lets all through.
+--- Accepts connections and lets everything through.
 function Proxy:pass()
     self:command("accept")
     self:command("flow")
 end
 
 
---- Cuts all off, and lets nobody connect.
+--- Cuts every connection and refuses new ones.
 function Proxy:shut()
     self:command("refuse")
     self:command("cut")
 end
 
 
---- Cuts the session off, and does not let it connect again. Nothing is dispatched meanwhile.
+--- Cuts the session off for good. Nothing is dispatched meanwhile.
 function Proxy:break_off(session)
     self:shut()
     rig.wait_apart("suspended", function() return session:state() == "suspended" end)
@@ -614,7 +609,7 @@ function MemoryProxy:break_off(session)
 end
 
 
---- Closes the rig's sessions through it first: without it they would wait for an answer.
+--- Closes the rig's sessions first, while the proxy still answers them.
 function Proxy:stop()
     self:pass()
     for _, session in ipairs(opened) do
@@ -624,8 +619,8 @@ function Proxy:stop()
 end
 
 
---- A session of the shared server that can be cut off from it: { session =, cut =, heal =,
--- stop = }. On a real server there is a proxy between them, which then passes nothing on.
+--- Opens a session of the shared server that can be cut off from it: { session =, cut =, heal =,
+-- stop = }. On a real server a proxy stands between, which then passes nothing on.
 function rig.fragile(server, options)
     if rig.in_memory then
         local session = rig.session(server.hosts, options)
@@ -651,7 +646,7 @@ local function literal_key(key)
 end
 
 
---- A table of plain values, or one of them, as Lua's source.
+--- Returns a plain value, or a table of them, as Lua source.
 function rig.literal(value)
     if type(value) == "string" then return ("%q"):format(value) end
     if type(value) ~= "table" then return tostring(value) end
@@ -663,8 +658,8 @@ function rig.literal(value)
 end
 
 
---- Runs Lua source in a process of its own, with `zklock`, `HOSTS` and `say`
--- (prints a line at once) defined. child:line() reads what it says.
+--- Runs Lua source in a process of its own, with `zklock`, `HOSTS` and `say` (prints a line at
+-- once) defined. child:line() reads a line that it says.
 function rig.child(hosts, source)
     local prelude = ("local HOSTS = %q\nlocal zklock = require 'zklock'\n" ..
                      "local function say(...) print(...) io.stdout:flush() end\n"):format(hosts)
@@ -687,7 +682,7 @@ function Child:signal(name)
 end
 
 
---- Waits for the end; gives what it still said, and its exit status.
+--- Waits for the end; returns the rest of the output, and the exit status.
 function Child:finish()
     local rest = self.output:read("*a")
     local ok, _, status = self.output:close()
@@ -698,8 +693,8 @@ end
 
 -- --- sessions ------------------------------------------------------------------------
 
---- A session that after_each() closes. By default its leases stay certain through the stops
--- of a busy machine: for ten seconds.
+--- Opens a session that after_each() closes. By default its leases stay certain for ten seconds,
+-- through the stops of a busy machine.
 function rig.session(hosts, options)
     options = options or {}
     options.timeout = options.timeout or 20
@@ -709,7 +704,7 @@ function rig.session(hosts, options)
 end
 
 
---- So many of them, in a list.
+--- Opens `count` sessions; returns a list.
 function rig.sessions(count, hosts, options)
     local list = {}
     for n = 1, count do list[n] = rig.session(hosts, options) end
@@ -717,26 +712,26 @@ function rig.sessions(count, hosts, options)
 end
 
 
---- A session behind a proxy of the test's own; and the proxy.
+--- Opens a session behind a proxy of the test's own; returns both.
 function rig.behind_proxy(hosts, options)
     local proxy = rig.proxy_for_test(hosts)
     return rig.session(proxy.hosts, options), proxy
 end
 
 
---- Waits until a session or a lease says that it is in that state.
+--- Waits until a session or a lease reports that state.
 function rig.becomes(one, state, seconds)
     rig.wait_for(state, function() return one:state() == state end, seconds)
 end
 
 
---- Waits until so many acquires of the session have begun to wait; of a multi-lock each part.
+--- Waits until `count` acquires of the session wait; each part of a multi-lock counts.
 function rig.waiting(session, count)
     rig.wait_for(count .. " waits", function() return session:stats().waits == count end)
 end
 
 
---- Waits until all that these sessions asked for is answered.
+--- Waits until every request of these sessions is answered.
 function rig.settled(...)
     for _, session in ipairs{ ... } do
         rig.wait_for("all answers", function() return session:stats().in_flight == 0 end)
@@ -744,7 +739,7 @@ function rig.settled(...)
 end
 
 
---- Waits until the session's stats() have these: { watches = 2, in_flight = 0 }.
+--- Waits until the session's stats() match: { watches = 2, in_flight = 0 }.
 function rig.counts(session, expected)
     rig.wait_for(rig.literal(expected), function()
         local stats = session:stats()
@@ -756,7 +751,7 @@ function rig.counts(session, expected)
 end
 
 
---- Waits until all that has happened at the server has come to these sessions, and is told.
+--- Waits until these sessions have heard, and told, everything that has happened at the server.
 function rig.caught_up(...)
     for _, session in ipairs{ ... } do
         rig.wait_for("an answer", function() return session:get("/", 5) end)
@@ -766,7 +761,7 @@ function rig.caught_up(...)
 end
 
 
---- Waits until nothing is asked, wanted or held in these sessions any more.
+--- Waits until these sessions ask, want and hold nothing any more.
 function rig.at_rest(...)
     for _, session in ipairs{ ... } do
         rig.wait_for("the session at rest", function()
@@ -777,7 +772,7 @@ function rig.at_rest(...)
 end
 
 
---- Ends what the test opened: sessions, leases, proxies, servers.
+--- Ends all sessions, leases, proxies and servers that the test opened.
 function rig.close_sessions()
     for _, proxy in ipairs(proxies) do
         if running[proxy] or rig.in_memory then proxy:pass() end
@@ -808,9 +803,8 @@ local function side_of_rwlock(name)
 end
 
 
---- By the kind's name: make(session, path, reentrant), which gives a lock of that kind. A
--- semaphore has one permit, and a multi-lock another part below the path: they are always, or
--- never, re-entrant.
+--- The functions make(session, path, reentrant) by the kind of lock that they return. A semaphore
+-- has one permit, and a multi-lock a second part below the path; both ignore `reentrant`.
 rig.kinds = {
     ["a mutex"] = mutex_with{},
     ["a mutex in turns"] = mutex_with{ order = "turns" },
@@ -824,10 +818,10 @@ rig.kinds = {
     end,
 }
 
--- The kind that keeps a lock of that kind out, if its own does not.
+-- The kind that excludes a lock of a kind that does not exclude its own.
 local KEPT_OUT_BY = { ["a read lock"] = "a write lock" }
 
---- Two locks on a path, which exclude each other; the second one is of that kind.
+--- Returns two locks on a path that exclude each other; the second is of that kind.
 function rig.excluding(kind, first, second, path)
     return rig.kinds[KEPT_OUT_BY[kind] or kind](first, path), rig.kinds[kind](second, path)
 end
@@ -835,8 +829,8 @@ end
 
 -- --- what is told ----------------------------------------------------------------------
 
---- Watches a node: what is told, as a list of data, codes and "none", which grows; stop(); and what
--- is told with it, versions and messages.
+--- Watches a node. Returns the list of reports (data, codes and "none"), which grows; stop(); and
+-- the versions and messages told with them.
 function rig.watched(session, path)
     local told, more = {}, {}
     local stop = assert(session:watch(path, function(data, version, code)
@@ -854,8 +848,8 @@ local function words_of_members(list)
 end
 
 
---- Follows a folder: what is told, as a list of "name=data ..." and codes, which grows; stop(); and
--- newest(), the last list as it was told.
+--- Follows a folder. Returns the list of reports ("name=data ..." and codes), which grows; stop();
+-- and newest(), the last list as told.
 function rig.followed(session, folder)
     local told, newest = {}, nil
     local stop = assert(session:members(folder, function(list, _, code)
@@ -866,7 +860,7 @@ function rig.followed(session, folder)
 end
 
 
---- Waits until the last of a list that grows is this, and as many are there.
+--- Waits until a growing list has `count` entries and ends with `last`.
 function rig.hears(list, last, count)
     local has_come = rig.eventually(function()
         return #list >= (count or 1) and list[#list] == last
@@ -876,7 +870,7 @@ function rig.hears(list, last, count)
 end
 
 
---- Joins a folder; the member.
+--- Joins a folder; returns the member.
 function rig.join(session, folder, name, data)
     return assert(session:join(folder, { name = name, data = data, timeout = 20 }))
 end
@@ -884,7 +878,7 @@ end
 
 -- --- leases --------------------------------------------------------------------------
 
---- Until the sessions are closed: a lease that nothing refers to is released.
+--- Leases kept until the sessions close, because a lease without a reference is released.
 rig.kept = {}
 
 function rig.keep(lease, ...)
@@ -899,13 +893,13 @@ function rig.hold(lock, arg)
 end
 
 
---- Another session of the server holds the lock.
+--- Lets another session of the server hold the lock.
 function rig.held_by_another(server, path)
     return rig.hold(rig.session(server.hosts):mutex(path))
 end
 
 
---- Why it cannot be had: code, message.
+--- Returns the code and message of a refused acquire.
 function rig.code_of(lock, arg)
     local lease, message, code = lock:acquire(arg)
     assert(lease == nil, "it can be had")
@@ -913,20 +907,20 @@ function rig.code_of(lock, arg)
 end
 
 
---- Gives it up, and waits for that.
+--- Releases the lease, and waits for the end of it.
 function rig.released(lease)
     assert(lease:release{ wait = 20 } == true)
 end
 
 
---- Has the lock and gives it up: then its path exists.
+--- Acquires and releases the lock, so that its path exists.
 function rig.used(lock)
     rig.released(assert(lock:acquire(20)))
     return lock
 end
 
 
---- A list of what on_lost tells of a lease; it grows.
+--- Returns a growing list of the reasons that on_lost gives for a lease.
 function rig.told(lease, list)
     list = list or {}
     lease:on_lost(function(which, state)
@@ -937,7 +931,7 @@ function rig.told(lease, list)
 end
 
 
---- The lease is held no more: it is in that state, in whichever way it is asked.
+--- Checks that the lease is over and in that state, in every way to ask.
 function rig.is_over(lease, state)
     local why = select(3, lease:check(20))
     if lease:state() ~= state or lease:held() or lease:remaining() ~= 0 or why ~= state then
@@ -946,13 +940,13 @@ function rig.is_over(lease, state)
 end
 
 
---- Somebody deletes the first node below a lock's path.
+--- Deletes the first node below a lock's path as a foreign client.
 function rig.delete_node(server, path)
     server:foreign("delete %s", server:nodes(path)[1])
 end
 
 
---- Runs `during` once the acquire waits in line; gives what the acquire gave.
+--- Runs `during` once the acquire waits in line; returns the acquire's results.
 function rig.wait_while(lock, arg, during)
     local queued, lease, message, code
     arg.on_queued = function() queued = true end
@@ -965,7 +959,7 @@ function rig.wait_while(lock, arg, during)
 end
 
 
--- A wish, a lock or { lock, option = value, … }: the lock, and the options of its acquire.
+-- Splits a wish, a lock or { lock, option = value, … }, into the lock and its acquire's options.
 local function lock_of(wish, owner, timeout)
     local options = { owner = owner, timeout = timeout }
     if wish.acquire then return wish, options end
@@ -975,10 +969,10 @@ local function lock_of(wish, owner, timeout)
 end
 
 
---- The n-th wish, a lock or { lock, option = value, … }, is owner n's, who comes when the one
--- before waits in line. Once all wait, fn(order); who has the lock gives it up, after
--- hold(n, lease), or behind fn if `hold` is true. Gives the order of the grants, by number; who had
--- none is there by the code; and what on_queued told each.
+--- Lets owner n make the n-th wish (a lock or { lock, option = value, … }) once the wish before
+-- waits in line. When all wait, fn(order) runs; each owner releases after hold(n, lease), or after
+-- fn if `hold` is true. Returns the order of the grants by number, with the code of each failed
+-- wish, and the reports of each on_queued.
 function rig.line_up(wishes, fn, hold)
     local order, told, queued, done = {}, {}, 0, false
     if hold == true then
@@ -1005,7 +999,7 @@ function rig.line_up(wishes, fn, hold)
 end
 
 
---- Each wish is owner n's, who has the lock so many times, for a moment; two never hold.
+--- Lets owner n hold the lock of wish n `times` times for a moment, and checks that never two hold.
 function rig.never_two(wishes, times)
     local alone = rig.alone()
     rig.run(#wishes, function(n)
@@ -1017,14 +1011,14 @@ end
 
 local paths = 0
 
---- A lock path that no other test uses; every spec file has a rig of its own.
+--- Returns a lock path that no other test uses. Every spec file has a rig of its own.
 function rig.path()
     paths = paths + 1
     return ("/spec/%d-%.0f-%d"):format(rig.pid, now() * 1e9, paths)
 end
 
 
---- The shared server, a path, and so many sessions: most tests begin with these.
+--- Returns the shared server, a path, and `sessions` sessions, with which most tests begin.
 function rig.begin(sessions)
     local server = rig.shared()
     return server, rig.path(), unpack(rig.sessions(sessions, server.hosts))
