@@ -1,5 +1,4 @@
---- What is to be known of servers when all clients have ended: what is left behind, and what
--- happened by the servers' own records.
+--- Finds, after the end of all clients, nodes left behind, and the servers' own records of events.
 
 local rig = require "spec.rig"
 
@@ -11,7 +10,7 @@ local function count_servers(server)
 end
 
 
--- Every server knows all sessions' nodes; of an ensemble, the leader does first.
+-- Every server knows all sessions' nodes; in an ensemble, the leader knows them first.
 local function count_nodes(server)
     local n = count_servers(server) == 1 and 1 or server:leader()
     return n and select(2, (server:ask("dump", n) or ""):gsub("\n%s+/", ""))
@@ -28,7 +27,8 @@ local function count_watches(server)
 end
 
 
---- Records what is left; sessions of the killed may take so many seconds to expire.
+--- Records the nodes left after at most `seconds`, which sessions of killed processes may need to
+-- expire.
 function aftermath.residue(server, writer, seconds)
     local nodes, watches
     rig.eventually(function()
@@ -41,7 +41,7 @@ function aftermath.residue(server, writer, seconds)
 end
 
 
---- From now on it is written down how the time of day goes, to be closed before truth().
+--- Starts to record how the time of day moves; the caller closes it before truth().
 function aftermath.clocks(folder)
     return assert(io.popen("exec perl spec/torture/clocks.pl " .. folder .. "/clocks", "w"))
 end
@@ -65,7 +65,7 @@ function aftermath.truth(server, folder)
 end
 
 
---- Keeps the servers' logs, for who looks into a violation: OUTPUT/logs/N.
+--- Keeps the servers' logs in OUTPUT/logs/N, for the study of a violation.
 function aftermath.keep_logs(server, output)
     rig.shell("rm -rf %s/logs", output)
     for n = 1, count_servers(server) do
@@ -75,7 +75,7 @@ function aftermath.keep_logs(server, output)
 end
 
 
---- All events under FOLDER/history, by time, in one file: OUTPUT/history.
+--- Writes all events under FOLDER/history, sorted by time, to one file, OUTPUT/history.
 function aftermath.gather(folder, output)
     rig.shell("mkdir -p %s && sort -s -n -k 1,1 %s/history/* > %s/history", output, folder, output)
 end

@@ -26,7 +26,7 @@ local huge, max, min = math.huge, math.max, math.min
 local MARGIN = 0.5 -- the session option
 local SKEW = model.SKEW
 
--- These hold whatever the servers lose.
+-- Rules that hold whatever the servers lose.
 local OURS = { deadline = true, update = true, sound = true }
 
 local rules = {}
@@ -37,7 +37,6 @@ local function rule(name, text, check)
 end
 
 
--- Calls check(m, report, claim, options) for each claim by itself.
 local function rule_of_claims(name, text, check)
     rule(name, text, function(m, report, options)
         for _, claim in ipairs(m.claims) do check(m, report, claim, options) end
@@ -52,7 +51,7 @@ local function by(field)
 end
 
 
--- The claims that have the field, sorted by it.
+-- Returns the claims with the field, sorted by it.
 local function in_order(claims, field)
     local list = {}
     for _, claim in ipairs(claims) do
@@ -63,7 +62,7 @@ local function in_order(claims, field)
 end
 
 
--- Calls check(m, report, grants) for the grants of each path, without second handles.
+-- Calls check(m, report, grants) for each path's grants, without second handles.
 local function rule_of_paths(name, text, field, check)
     rule(name, text, function(m, report)
         local by_path = {}
@@ -75,14 +74,13 @@ local function rule_of_paths(name, text, field, check)
 end
 
 
--- Readers do not exclude each other, nor do permits.
 local function is_shared(claim)
     return claim.kind == "read" or claim.kind == "permit"
 end
 
 
--- The best of the grants of one path that were put in so far, in O(1) a question: put(claim), and
--- excluding(claim), which gives the best of those that exclude the claim.
+-- Keeps the best grant of a path. Returns put(claim), and excluding(claim), which returns the best
+-- grant so far that excludes the claim, in O(1).
 local function best(is_better)
     local any, alone
     local function put(claim)
@@ -96,7 +94,7 @@ local function best(is_better)
 end
 
 
--- Was the lock still the claim's own at that moment, as ZooKeeper sees it?
+-- Whether ZooKeeper still had the claim's node at that moment.
 local function alive(claim, at)
     local node = claim.node
     return node ~= nil and at < (node.deleted or huge)
@@ -105,8 +103,8 @@ end
 
 -- --- the rules ------------------------------------------------------------------------
 
--- A node says in its data which claim made it; a second handle is on its first one's, and who
--- takes turns, or comes to a node that is kept, may have that of another claim of the session.
+-- A node's data names the claim that made it. A second handle uses the first one's node, and a
+-- claim in turns, or on a kept node, may use a node of another claim of the session.
 local function made_by(m, node, claim)
     if claim.second then return node.claim ~= nil and node.claim.process == claim.process end
     if claim.batch then return turns.is_own(m, node, claim) end
@@ -135,7 +133,7 @@ rule_of_claims("order", "who is granted has its turn in ZooKeeper's order: alone
 end)
 
 
--- Why `newer` may have been granted while `older` still thought that it held the lock.
+-- Returns why `newer` may have been granted while `older` still thought that it held the lock.
 local function why_overlap(m, older, newer)
     local start = max(older.granted, newer.granted)
     local taken = older.node and older.node.deleted and older.node.deleted <= start
@@ -148,11 +146,11 @@ local function why_overlap(m, older, newer)
 end
 
 
--- A grant that was given up, with its session, before its user had it is nobody's hold.
+-- A grant released with its session before its user got it is nobody's hold.
 local function was_had(claim) return claim.state ~= "released" end
 
 
--- Nor does a user hold what was lost when the grant came, as its process had been stopped.
+-- Neither is a grant that was lost when it came, because its process had been stopped.
 local function was_held(claim) return was_had(claim) and claim.over > claim.granted end
 
 
@@ -171,7 +169,7 @@ local function judge_overlap(m, report, a, b)
 end
 
 
--- Parts a list into those who still hold at that moment, and those who do not.
+-- Splits a list into the claims that still hold at that moment, and the ended ones.
 local function part(list, until_when, at)
     local still, ended = {}, {}
     for _, claim in ipairs(list) do
@@ -182,8 +180,8 @@ local function part(list, until_when, at)
 end
 
 
--- A claim that holds alone is compared with everybody; readers, who may be many, only when
--- somebody comes who excludes them. So each step is an overlap, or the last one for some claim.
+-- Compares an exclusive claim with every claim, but readers, which may be many, only with a claim
+-- that excludes them. So each step is an overlap, or the last one for some claim.
 local function judge_overlaps(m, report, grants)
     local alone, readers = {}, {}
     for _, claim in ipairs(grants) do
@@ -203,7 +201,7 @@ local function judge_overlaps(m, report, grants)
 end
 
 
--- If more permits are held than there are, somebody of those who still hold is to explain it.
+-- When more permits are held than exist, one of the claims that still hold must explain it.
 local function judge_sum(m, report, still, newer)
     local sum, limit = 0, newer.node and newer.node.limit or 0
     for _, claim in ipairs(still) do sum = sum + claim.permits end
@@ -256,7 +254,7 @@ rule_of_paths("token", "tokens are unique, and grow", "granted", function(m, rep
 end)
 
 
--- No grant, by their tokens, comes behind another that was asked for later.
+-- By their tokens, no grant comes behind a grant that was asked for later.
 local function check_grants(m, report, grants)
     local put, excluding = best(by("granted"))
     for i = #grants, 1, -1 do
@@ -272,7 +270,7 @@ end
 
 
 -- A claim that stood in line before another came has the smaller token, unless it had to queue
--- again. About nodes that are kept, kept.lua knows more.
+-- again. For kept nodes kept.lua knows more.
 local function check_arrivals(report, grants)
     local queued, next_queued, greatest = in_order(grants, "queued"), 1, nil
     for _, claim in ipairs(in_order(grants, "invoked")) do
@@ -306,7 +304,7 @@ rule("kept", "a kept node is its session's alone, counted, goes after its time, 
      .. " once; a try has it", kept.check)
 
 
--- Was it a reader's node then? (One that cannot become one stays a writer's.)
+-- Whether it was a reader's node then. (A writer's node that cannot become a reader's stays one.)
 local function was_readers(node, at)
     return node ~= nil and (node.was and node.shared < at or not node.was and node.kind == "read")
 end
@@ -359,9 +357,9 @@ rule("gone", "a node goes when its claim has ended", function(m, report, options
 end)
 
 
--- How long a holder may be certain of a node that is gone. Not at all if it expired, as its clock
--- was to know before. If it was taken, until the news arrives or, when nothing can arrive, until
--- its clock runs out.
+-- How long a holder may be certain of a node that is gone. Not at all after an expiry, which its
+-- clock foretells. After a theft, until the news arrives or, when nothing can arrive, until its
+-- clock runs out.
 local function may_be_certain(m, claim, taken, options)
     if not taken then return SKEW end
     local gone = claim.node.deleted
@@ -370,7 +368,7 @@ local function may_be_certain(m, claim, taken, options)
 end
 
 
--- If a node is gone before the claim gave it up, the holder was to know.
+-- A holder must learn that its node is gone before the release.
 local function check_notice(m, report, claim, options)
     local gone, taken = claim.node.deleted, m:taken(claim.node)
     local allowed = may_be_certain(m, claim, taken, options)
@@ -405,7 +403,7 @@ local function check_service(m, report, claim, options)
     local node = claim.nodes[#claim.nodes]
     local turn, over = node and node.turn, min(claim.granted or huge, claim.given_up)
     if not turn or turn <= node.created or claim.batch or m:taken(node) then return end
-    -- A permit's turn is told by the one ahead, who may be in trouble.
+    -- The waiter ahead, which may be in trouble, tells a permit's turn.
     local trouble = claim.kind == "permit" and m.any_trouble or m.trouble[claim.place]
     if claim.granted and not trouble:overlapping(turn, over) then
         report:measure("handoff", max(0, claim.granted - turn))
@@ -474,7 +472,7 @@ rule("fence", "the store takes no stale write, and refuses no holder", function(
 end)
 
 
--- The elements that are in the set at the end.
+-- Returns the elements in the set at the end.
 local function survivors(journal)
     local read, there = {}, {}
     for _, write in ipairs(journal) do read[write.element] = write.read end

@@ -1,14 +1,13 @@
---- A client of the torture: one process with one session and several workers, which
--- acquire, hold, write or read, re-enter, downgrade, wait in conditions, signal, give up and
--- let go at random, and write a history.
+--- A client of the torture is one process with one session and several workers, which acquire,
+-- hold, write or read, re-enter, downgrade, wait in conditions, signal and release at random, and
+-- write a history.
 --
 --   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH... PATH PATH PATH PATH
 --
--- The first paths are mutexes, then come read-write locks, a mutex without an order, one whose
--- processes take turns, one whose lock is kept, and a semaphore.
--- It works until the file FOLDER/calm is there; then everything waiting is interrupted,
--- the session closed, and the process ends with status 0. An error is recorded and ends
--- it with status 1.
+-- The paths are of mutexes, of read-write locks, of a mutex without an order, of a mutex in turns,
+-- of a kept mutex, and of a semaphore. The client works until the file FOLDER/calm exists. Then it
+-- interrupts all waits, closes the session and ends with status 0, or with 1 after an error, which
+-- it records.
 
 local core = require "zklock.core"
 local files = require "spec.files"
@@ -23,19 +22,19 @@ local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS, UNFAIR, TURNS, KE
     unpack(arg)
 TIMEOUT = tonumber(TIMEOUT)
 
-local WORKERS = 5 -- the last one wants the lock that is kept
+local WORKERS = 5 -- the last of them wants the kept lock
 local PERMITS = 3 -- of the semaphore
 local BATCH = 3 -- grants of a turn
 local CONNECT_TIMEOUT = 3
 local CLOSE_LIMIT = 5
 local TICK = 0.05
-local STALL = 0.25 -- a tick that is later tells that the process did not run
-local SPANS, SPAN = 7, 2 -- a span of seconds each: five places want a kept lock, then nobody does
-local KEEPS = not PROCESS:find("^c3") -- a process does not keep
+local STALL = 0.25 -- a later tick shows that the process did not run
+local SPANS, SPAN = 7, 2 -- spans of seconds; five places want a kept lock, each in one span
+local KEEPS = not PROCESS:find("^c3") -- one process does not keep
 
 local writer = history.writer(FOLDER .. "/history/" .. PROCESS, PROCESS)
 local paths, is_rwlock, stores = {}, {}, {}
-local lines = {} -- those of them that a multi-lock may have
+local lines = {} -- the paths that a multi-lock may include
 local session, calm
 local last_claim = 0
 
@@ -49,7 +48,7 @@ local function chance(probability)
 end
 
 
--- Seconds for which the node may stay; 0: it is not kept.
+-- Returns the seconds for which the node may stay; 0 means that it is not kept.
 local function pick_keep()
     if not KEEPS or chance(0.1) then return 0 end
     return chance(0.5) and between(0.05, 1) or between(5, 30)
@@ -58,7 +57,7 @@ end
 
 -- --- claims ---------------------------------------------------------------------------
 
--- One call of acquire, and the lease that it may give.
+-- One call of acquire, and its lease.
 local Claim = {}
 Claim.__index = Claim
 
@@ -82,7 +81,7 @@ local function new_claim(path, kind, way, limit, inside, permits, after)
 end
 
 
---- The lock that it wants, of the session as it is now.
+--- Returns the claim's lock in the current session.
 function Claim:lock()
     local opts = { data = self.id }
     if self.path == UNFAIR then
@@ -105,7 +104,7 @@ function Claim:record(event, fields, at)
 end
 
 
---- Asks the lease; records when the answer is a new one.
+--- Asks the lease for its state, and records a change.
 function Claim:look()
     local at, lease = now(), self.lease
     if not lease then return end
@@ -133,7 +132,6 @@ function Claim:failed(code)
 end
 
 
---- From now on it only reads.
 function Claim:stop_writing()
     self:look()
     self.writes = false
@@ -141,7 +139,7 @@ function Claim:stop_writing()
 end
 
 
---- Lets go with `how`, a function that gives what release() gives.
+--- Releases with `how`, a function with the results of release().
 function Claim:let_go(how, limit)
     self:look()
     local begun = now()
@@ -154,7 +152,7 @@ end
 
 -- --- the critical section -------------------------------------------------------------
 
--- Its holder is asked how it is while the store is busy.
+-- Looks at the holder while the store is busy.
 local function store_for(claim)
     local set = stores[claim.path]
     set.pause = function()
@@ -182,9 +180,9 @@ local function pause_update(claim)
 end
 
 
--- The worst moment for a late write is when the next holder has read and has yet to write. So a
--- holder whose lock was taken waits until the next one has read, and the next one until the late
--- one has written; each for a while only, since the other may be dead.
+-- A late write does most harm when the next holder has read and not yet written. So a holder whose
+-- lock was taken waits until the next one has read, and the next one until the late write is done;
+-- each for a while only, because the other may be dead.
 local function meet_in_update(claim, set)
     local late = set:unfinished()
     if late and late ~= claim.token then
@@ -199,7 +197,7 @@ local function meet_in_update(claim, set)
 end
 
 
---- Show the token, read, pause, write: also when the lease is no longer held.
+--- Shows the token, reads, pauses and writes, even after the loss of the lease.
 local function add_element(claim, count)
     local set = store_for(claim)
     local element = ("%s.%d"):format(claim.id, count)
@@ -214,7 +212,7 @@ local function add_element(claim, count)
 end
 
 
---- What a reader sees, and whether it holds then.
+--- Records what a reader sees, and whether it holds then.
 local function read_set(claim)
     local set = store_for(claim)
     set:fence(claim.token)
@@ -224,7 +222,7 @@ local function read_set(claim)
 end
 
 
---- A writer goes on as a reader; only a refusal lets it write again.
+--- Turns a writer into a reader; only after a refusal it writes again.
 local function downgrade(claim)
     local begun, limit = now(), chance(0.15) and between(0.001, 0.05) or TIMEOUT
     claim:stop_writing()
@@ -235,15 +233,15 @@ local function downgrade(claim)
 end
 
 
--- Of the second handle. A reader that wants to write is refused.
+-- Returns the kind of the second handle. A reader that wants to write is refused.
 local function inner_kind(claim)
     if claim.kind == "mutex" then return "mutex" end
     return chance(claim.writes and 0.5 or 0.1) and "write" or "read"
 end
 
 
---- A second handle on the same grant; the handles may be given up in either order. Who gives
--- up the last one that writes has made a downgrade.
+--- Acquires a second handle on the same grant, and releases either first. Releasing the last handle
+-- that writes is a downgrade.
 local function reenter(claim, owner)
     local inner = new_claim(claim.path, inner_kind(claim), "reenter", TIMEOUT, claim.id)
     local lease, _, code = inner:lock():acquire{ timeout = inner.limit, owner = owner }
@@ -261,8 +259,8 @@ local function reenter(claim, owner)
 end
 
 
---- Asks the server until it answers, as who wants to be sure does: while there is no
--- answer the lease's clock is all that a holder has.
+--- Asks the server until it answers, as a careful holder does. Without an answer it has only the
+-- lease's clock.
 local function make_sure(claim)
     local code
     repeat
@@ -277,13 +275,13 @@ end
 local function may_wait(claim)
     if claim.joint or not claim.writes then return false end
     if claim.path == UNFAIR or claim.path == TURNS then return false end
-    if claim.path == KEPT and chance(0.9) then return false end -- a node that waits is not kept
+    if claim.path == KEPT and chance(0.9) then return false end -- a waiting node is not kept
     return claim.state == "held"
 end
 
 
---- Others have the lock until somebody signals: a hold ends, and another one begins, or none.
--- Both say in their node's data which claim was the first.
+--- Gives the lock away until a signal. One hold ends, and another begins, or none. Both nodes' data
+-- names the first claim.
 local function wait_in_condition(claim)
     local lease, limit = claim.lease, between(0.02, 2)
     local condition = claim:lock():condition("c")
@@ -306,7 +304,7 @@ local function signal(claim)
 end
 
 
--- Gives the claim that holds now, or none.
+-- Returns the claim that holds now, or nil.
 local function use_condition(claim)
     if chance(0.6) then
         signal(claim)
@@ -316,8 +314,8 @@ local function use_condition(claim)
 end
 
 
--- The session may be another one than the claim's, which was closed meanwhile. Gives the claim
--- that holds now; one that did not come back from a condition has no lease.
+-- The session may have changed since the claim began. Returns the claim that holds now; after a
+-- failed wait in a condition it has no lease.
 local function work(claim, owner)
     local mine = session
     local finish = now() + (chance(0.02) and between(0.5, 2.5) or between(0, 0.03))
@@ -372,12 +370,12 @@ local function plainly(lock, claim, options)
 end
 
 
-local BREAK = {} -- raised inside the scope, and to come out of it unchanged
+local BREAK = {} -- an error raised inside the scope, which must come out unchanged
 
---- lock:with(): released when the function ends, also by an error.
+--- Releases by lock:with(), when the function ends or raises.
 local function in_scope(lock, claim, options)
     local breaks, begun, held = chance(0.2), nil, nil
-    claim.scoped = true -- its own handle is what the scope gives up
+    claim.scoped = true -- the scope releases its own handle
     local ok, result, _, code = pcall(lock.with, lock, options, function(lease)
         claim:granted(lease)
         claim = work(claim, options.owner)
@@ -406,13 +404,13 @@ local function pick_limit()
 end
 
 
---- Two paths at once. Each is a claim of its own, with a node in its own line.
+--- Acquires two paths at once. Each is a claim of its own, with a node in its own line.
 local function both(owner)
     local limit, first, claims, locks = pick_limit(), random(#lines), {}, {}
     for n, path in ipairs{ lines[first], lines[first % #lines + 1] } do
         claims[n] = new_claim(path, pick_kind(path), limit == 0 and "try" or "acquire",
                               limit == 0 and CONNECT_TIMEOUT or limit)
-        claims[n].scoped, claims[n].joint = true, true -- it is given up with the other
+        claims[n].scoped, claims[n].joint = true, true -- they are released together
         locks[n] = claims[n]:lock()
     end
     local lease, _, code = session:multi(locks):acquire{ timeout = limit, owner = owner }
@@ -511,8 +509,9 @@ local function worker(owner)
 end
 
 
---- Wants the lock that is kept, mostly at once again. Places do so in turns, by the clock: where
--- others want it, too, it is not kept for some seconds. Who begins may find it kept, and tries.
+--- Wants the kept lock, mostly at once again. Places take turns by the clock, because rivals end
+-- the keeping, and none wants it for some seconds. At the beginning it may be kept, so the place
+-- tries.
 local function keeper(owner)
     local place, begins = tonumber(PROCESS:match("%d+")), true
     while not calm do
@@ -525,8 +524,8 @@ local function keeper(owner)
 end
 
 
---- Sees to it that callbacks run while all sleep; notices when the process did not run,
--- and when it is time to stop.
+--- Lets callbacks run while all workers sleep; records when the process did not run, and sees when
+-- to stop.
 local function watch()
     local last = now()
     repeat
@@ -547,7 +546,7 @@ local function interrupt_all()
 end
 
 
---- Whoever has its turn now is to end it with its grant; a node that is kept is to go.
+--- Asks the holder to end its turn with its grant, or to delete a kept node.
 local function revoke()
     local begun, limit = now(), between(0.02, TIMEOUT)
     local lock = chance(0.7) and session:mutex(TURNS, { order = "turns", batch = BATCH })
@@ -558,7 +557,7 @@ local function revoke()
 end
 
 
---- Interrupts somebody's wait now and then, ends a turn, and closes the session now and then.
+--- Interrupts a wait, ends a turn, or closes the session now and then.
 local function meddle()
     local close_at = now() + between(5, 40)
     while not calm do

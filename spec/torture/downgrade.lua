@@ -1,23 +1,23 @@
---- A rule of the checker about a writer that goes on as a reader. Its node's place
--- passes to a reader's node, when it asked for that and not otherwise; what it was told is so;
--- it takes no longer than the connection; and it does not write.
+--- A rule of the checker about a writer that becomes a reader. A reader's node takes its node's
+-- place, only when it asked for that; the answer it got is true; the change takes no longer than
+-- the connection; and it no longer writes.
 
 local SKEW = require("spec.torture.model").SKEW
 
 local huge, max, min = math.huge, math.max, math.min
 
--- From this number on a writer cannot become a reader, as numbers end soon.
+-- From this number on a writer cannot become a reader, because numbers end soon.
 local SHARE_LIMIT = 2130706431
 
 
--- Once numbers are exhausted a server may also give a negative one.
+-- A server may also give a negative number once numbers are exhausted.
 local function may_share(name)
     local number = tonumber(name:match("__(%-?%d+)$"))
     return number ~= nil and number >= 0 and number < SHARE_LIMIT
 end
 
 
--- The reader's node has the writer's uuid and number, and stands where it stood.
+-- The reader's node has the writer's uuid, number and place.
 local function check_place(report, claim, node)
     if not claim.downgrading then
         report:violation(node.shared, claim, "became a reader, and did not ask for it")
@@ -30,7 +30,6 @@ local function check_place(report, claim, node)
 end
 
 
--- It was told what happened.
 local function check_answer(report, claim, node)
     if claim.answer == "ok" and (node.shared or huge) > claim.downgraded + SKEW then
         report:violation(claim.downgraded, claim, "was told that it reads, by the node %s",
@@ -54,7 +53,7 @@ local function check_end(m, report, claim, node, options)
 end
 
 
---- Every claim of a model, with its node and what it wrote.
+--- Checks every claim of a model, with its node and its writes.
 return function(m, report, options)
     for _, claim in ipairs(m.claims) do
         local node = not claim.second and claim.node

@@ -1,11 +1,11 @@
---- The faults that the torture inflicts: each a kind, with what it needs, how it begins
+--- The faults that the torture inflicts. Each kind says where it applies, how it begins
 -- and how it ends.
 --
--- world: { faults = a word, part of the names of those that are wanted, or "",
+-- world: { faults = a word that the wanted faults' names contain, or "",
 --          server = an ensemble of rig.lua with links, timeout = of the sessions,
 --          places = { { name, process, pid, proxies = one before each server,
---                       active = the proxy in use, connects = so often did it connect,
---                       gone = of these by proxies that are no more,
+--                       active = the proxy in use, connects = number of connections,
+--                       gone = those through former proxies,
 --                       clock = the file of clock.c, names = the folder of names.c }, … },
 --          paths, counter_path (one of them, whose numbers end), session_of(place) → id,
 --          replace(place): kills its process, starts another }
@@ -39,14 +39,14 @@ end
 
 -- --- what is there, as another program sees and changes it --------------------------------
 
--- What another program does; see spec/foreign.pl. Gives its answer, a line a command.
+-- Acts as another program by spec/foreign.pl. Returns its answer, a line a command.
 local function meddle(world, ...)
     return rig.shell("timeout 2 perl spec/foreign.pl %s " .. ("'%s' "):rep(select("#", ...))
                      .. "2>&1", world.server:host(random(3)), ...)
 end
 
 
--- Nothing happened, for certain; no answer may mean that it did.
+-- Whether nothing happened, for certain. Without an answer it may have.
 local function is_refused(answer)
     return answer:find("^error") ~= nil
 end
@@ -61,8 +61,8 @@ local function children(world, path)
 end
 
 
--- The nodes of holder and waiters, first in line first; past the end of the counter, where
--- numbers do not tell the order, any of them.
+-- Returns the nodes of holder and waiters in line; past the end of the counter, where numbers do
+-- not tell the order, in any order.
 local function contenders(world, path)
     local names = {}
     for _, name in ipairs(children(world, path)) do
@@ -77,7 +77,7 @@ local function contenders(world, path)
 end
 
 
--- How many of these hold: the first, and readers together, or as many as there are permits.
+-- Returns how many of these hold. The first does, readers do together, and permits to their limit.
 local function count_holders(names)
     local count, taken = 0, 0
     for _, name in ipairs(names) do
@@ -91,7 +91,7 @@ local function count_holders(names)
 end
 
 
--- The session that made a node: its name begins with it. Of an unfair lock the server knows.
+-- Returns the session that made a node, by its name; for an unfair lock, by the server.
 local function session_of(world, path, name)
     if name == "lock" then
         return meddle(world, "stat", path .. "/lock"):match("owner=(%x+)")
@@ -101,8 +101,7 @@ local function session_of(world, path, name)
 end
 
 
---- A holder, best one that holds for some time already: { path, node, place, session };
--- nil if none is found.
+--- Returns a holder, preferably of some time: { path, node, place, session }, or nil.
 function faults.find_holder(world)
     local path, first = pick(world.paths), nil
     for _ = 1, 10 do
@@ -144,7 +143,7 @@ network("delay", { "delay 60" }, "delay 0", 0.5, 1.5)
 
 -- --- servers that get another address behind their name ----------------------------------
 
---- The name of server n leads a place to another proxy, and nobody is at the old address.
+--- Leads a place to another proxy by the name of server n, and leaves the old address empty.
 function faults.move(world, place, n)
     local old = place.proxies[n]
     place.proxies[n] = rig.proxy(world.server:host(n))
@@ -156,7 +155,7 @@ function faults.move(world, place, n)
 end
 
 
--- No session expires by these alone, as the checker's rule "moves" says.
+-- These alone expire no session, as the checker's rule "moves" says.
 local function moves(name, count)
     kinds[#kinds + 1] = { name = name, needs = "place", always = true,
                           begin = function(world, place)
@@ -169,7 +168,7 @@ moves("address changed", 1)
 moves("addresses changed", 3)
 
 
--- While the file is there, the resolver does not answer.
+-- The resolver does not answer while the file exists.
 kinds[#kinds + 1] = { name = "resolver hangs", needs = "place", begin = function(world, place)
     local hangs = place.names .. "/hangs"
     files.write(hangs, "")
@@ -177,8 +176,8 @@ kinds[#kinds + 1] = { name = "resolver hangs", needs = "place", begin = function
 end }
 
 
--- The connection is lost with, before or after a certain request: one of these, the first to
--- third from now on. A downgrade is a rare one, and is lost by kinds of its own.
+-- Loses the connection with, before or after one of these requests, the first to third from now on.
+-- A downgrade is rare, and has kinds of its own.
 local OPERATIONS = { "create2", "delete", "getChildren", "getData", "setData", "sync" }
 
 local function lose(action, operations, latest)
@@ -195,7 +194,7 @@ for _, action in ipairs{ "drop-request", "drop-reply", "cut-after" } do
     lose(action, OPERATIONS, 3)
     lose(action, { "multi" }, 1)
 end
-lose("drop-request", { "multi" }, 1) -- twice: here who takes it for done is caught
+lose("drop-request", { "multi" }, 1) -- twice, because it catches a lost request taken for done
 
 
 -- --- the processes of clients -----------------------------------------------------------
@@ -221,7 +220,7 @@ kinds[#kinds + 1] = { name = "kill", needs = "place", begin = function(world, pl
     world.replace(place)
 end }
 
--- The time of day is set; see spec/fault/clock.c.
+-- Sets the time of day (see spec/fault/clock.c).
 kinds[#kinds + 1] = { name = "wall clock jump", needs = "place", begin = function(_, place)
     local function set(hand)
         local clock = assert(io.open(place.clock, "r+"))
@@ -235,7 +234,7 @@ end }
 
 -- --- holders ----------------------------------------------------------------------------
 
--- Twice in the deck: here a wrong library is caught.
+-- Puts the fault into the deck twice, because it catches wrong libraries best.
 local function holder_fault(name, begin)
     for _ = 1, 2 do
         kinds[#kinds + 1] = { name = name, needs = "holder", whole = true, begin = begin }
@@ -243,8 +242,8 @@ local function holder_fault(name, begin)
 end
 
 
--- The classic: a pause that is longer than the session, and then it goes on. One that has
--- let go in the last moment is no victim, but it was stopped.
+-- Pauses a holder for longer than its session, the classic fault. A holder that released in the
+-- last moment is no victim, but it was stopped.
 holder_fault("holder stopped", function(world, holder, fault)
     signal(holder.place, "STOP")
     local function continue() signal(holder.place, "CONT") end
@@ -264,7 +263,7 @@ holder_fault("holder cut off", function(world, holder)
 end)
 
 
--- By a second connection with the same session id and password.
+-- Ends the session by a second connection with its id and password.
 holder_fault("session expired", function(world, holder, fault)
     fault.session = holder.session
     local answer = rig.shell("timeout 2 perl spec/foreign.pl %s@%s 2>&1",
@@ -281,7 +280,7 @@ end)
 
 -- --- the servers ------------------------------------------------------------------------
 
--- Methods of the server that begin and end it, and what the first one is told besides.
+-- Takes the server's methods that begin and end the fault, and an argument for the first.
 local function server_fault(name, first, last, shortest, longest, how)
     local of_leader = name:find("^leader") ~= nil
     kinds[#kinds + 1] = { name = name, needs = "server", begin = function(world)
@@ -301,7 +300,7 @@ server_fault("leader killed", "kill", "restart", 0.1, 1)
 server_fault("follower killed", "kill", "restart", 0.1, 1)
 
 
--- Servers lose acknowledged writes in these faults, which begin only if the user names them.
+-- Adds a fault in which servers lose acknowledged writes; it begins only if the user names it.
 local function loss(name, begin)
     kinds[#kinds + 1] = { name = name, needs = "server", asked = true, begin = function(world)
         local leader = world.server:leader()
@@ -313,7 +312,7 @@ local function loss(name, begin)
 end
 
 
--- The leader is killed, and then one of the two that elect the next.
+-- Kills the leader, and then one of the two that elect the next.
 loss("killed in an election", function(server, leader, one)
     server:kill(leader)
     zklock.sleep(between(0.1, 1))
@@ -325,7 +324,7 @@ loss("killed in an election", function(server, leader, one)
 end)
 
 
--- Kills a server so many seconds after it has accepted a new leader, by its file.
+-- Kills a server `delay` seconds after it has accepted a new leader, by its file.
 local function kill_as_it_joins(server, n, delay)
     rig.shell([[perl -MTime::HiRes=sleep,time -e '
         my ($file, $delay, $pid) = @ARGV;
@@ -337,8 +336,8 @@ local function kill_as_it_joins(server, n, delay)
 end
 
 
--- A server that was away for some writes is killed as it joins a new leader, and then that leader
--- is. The old leader, which has these writes, and the server that joined elect one of them
+-- Kills a server that missed some writes as it joins a new leader, and then that leader. The old
+-- leader, which has these writes, and the server that joined elect a leader of the two
 -- (ZOOKEEPER-4643).
 loss("killed as it joins", function(server, leader, late, other)
     server:kill(late)
@@ -401,7 +400,7 @@ meddling("node data changed", function(world, path)
 end)
 
 
--- None of these is a contender.
+-- Names that are no contenders.
 local JUNK = { "junk", "lock-123456789", "lock-abcdefghij", "read-0000000000", "lock-",
                "0000000000" }
 

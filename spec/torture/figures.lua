@@ -1,4 +1,4 @@
---- The figures of a torture: counted, as a table of text, and the verdict.
+--- Counts the figures of a torture, and prints them as text with the verdict.
 
 local turns = require "spec.torture.turns"
 
@@ -9,7 +9,6 @@ local WIDTH = 26
 
 -- --- counting -------------------------------------------------------------------------
 
--- A count to which nothing was added is 0.
 local function new_counts()
     return setmetatable({}, { __index = function() return 0 end })
 end
@@ -42,7 +41,7 @@ local function count_claim(claim, counts)
 end
 
 
--- Turns, and nodes that may be kept, with their grants.
+-- Counts turns and kept nodes, with their grants.
 local function count_nodes(m, counts)
     for _, turn in ipairs((turns.of(m))) do
         add(counts, "turns")
@@ -57,7 +56,7 @@ local function count_nodes(m, counts)
 end
 
 
---- The figures that rows() tells. Grants, failures and faults are counted by kind, too; measures
+--- Returns the figures for rows(). Grants, failures and faults are counted by kind, too; measures
 -- are distributions of seconds.
 function figures.count(m, report)
     local counts = new_counts()
@@ -96,7 +95,7 @@ local function counted(counts)
 end
 
 
---- Rows { name, text, list? }.
+--- Returns rows { name, text, list? }.
 function figures.rows(report, facts)
     local f = report.figures
     local faults, by_kind = counted(f.faults)
@@ -134,7 +133,6 @@ function figures.rows(report, facts)
 end
 
 
--- A list goes over several lines.
 local function print_list(parts)
     local line = ""
     for i, part in ipairs(parts) do
@@ -166,7 +164,7 @@ function figures.print(report, facts)
 end
 
 
---- Prints the rules that do not hold, and how many do; true if all do.
+--- Prints the broken rules and the number that holds; returns whether all hold.
 function figures.verdict(report)
     local passed, failed = 0, 0
     for _, rule in ipairs(report.rules) do

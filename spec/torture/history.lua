@@ -79,7 +79,7 @@ local function unescape(text)
 end
 
 
---- An event as its line, without the newline.
+--- Returns an event as its line, without the newline.
 function history.format(at, process, claim, event, fields)
     local parts = { ("%.6f"):format(at), process, claim, event }
     local names = {}
@@ -94,7 +94,7 @@ function history.format(at, process, claim, event, fields)
 end
 
 
---- The event of a line: { at=, process=, claim=, event=, FIELD=text... }.
+--- Parses a line into { at=, process=, claim=, event=, FIELD=text... }.
 function history.parse(line)
     local at, process, claim, event, rest = line:match("^(%S+)\t([^\t]+)\t([^\t]+)\t([^\t]+)(.*)$")
     if not at then error("no event: " .. line, 2) end
@@ -112,7 +112,7 @@ local Writer = {}
 Writer.__index = Writer
 
 
---- A writer for one process; appends to the file.
+--- Returns a writer for one process, which appends to the file.
 function history.writer(path, process)
     local file = assert(io.open(path, "a"))
     file:setvbuf("line")
@@ -149,7 +149,7 @@ local function read_into(events, path)
 end
 
 
---- Sorts events by time, those of one moment in the order in which they are.
+--- Sorts events by time, and keeps the order within one moment.
 function history.sort(events)
     for i, event in ipairs(events) do event.order = i end
     table.sort(events, function(a, b)
@@ -160,7 +160,7 @@ function history.sort(events)
 end
 
 
---- The events of all files, by time; events of one moment in the order of the files.
+--- Reads the events of all files, sorted by time, then by the order of the files.
 function history.read(paths)
     local events = {}
     for _, path in ipairs(paths) do read_into(events, path) end

@@ -1,4 +1,4 @@
---- Spans of time: from some list, merged where they touch, with answers in O(log n).
+--- Spans of time from a list, merged where they touch, with answers in O(log n).
 
 local intervals = {}
 
@@ -6,7 +6,7 @@ local Intervals = {}
 Intervals.__index = Intervals
 
 
---- Merges spans { from=, to=, what= (text) }; a merged one has the first few texts.
+--- Merges spans with `from`, `to` and a text, `what`; joins the first few texts.
 function intervals.new(spans)
     table.sort(spans, function(a, b) return a.from < b.from end)
     local merged, last = {}, nil
@@ -24,7 +24,7 @@ function intervals.new(spans)
 end
 
 
--- Index of the first one that ends at `from` or later.
+-- Returns the index of the first span that ends at `from` or later.
 local function first_ending(list, from)
     local low, high = 1, #list + 1
     while low < high do
@@ -35,14 +35,14 @@ local function first_ending(list, from)
 end
 
 
---- The first that has a moment in common with from…to; nil if none.
+--- Returns the first span that shares a moment with from…to, or nil.
 function Intervals:overlapping(from, to)
     local span = self.list[first_ending(self.list, from)]
     return span and span.from <= to and span or nil
 end
 
 
---- How many seconds of from…to they cover.
+--- Returns how many seconds of from…to the spans cover.
 function Intervals:covered(from, to)
     local sum, list = 0, self.list
     for i = first_ending(list, from), #list do
@@ -54,7 +54,7 @@ function Intervals:covered(from, to)
 end
 
 
---- When, from `from` on, so many seconds in a row have passed outside of them.
+--- Returns the end of the first `seconds` in a row outside of all spans, from `from` on.
 function Intervals:undisturbed(from, seconds)
     while true do
         local span = self:overlapping(from, from + seconds)

@@ -1,6 +1,5 @@
---- Rules of the checker for a lock that is kept: a node stays after the last release, and its
--- session's next claims have it, one after the other, until its time is over or another contends.
--- The token counts them.
+--- Rules of the checker for a kept lock. A node stays after the last release for its session's next
+-- claims, one at a time, until its time is over or a rival contends. The token counts them.
 
 local model = require "spec.torture.model"
 local turns = require "spec.torture.turns"
@@ -16,28 +15,29 @@ local KEEPING = "^_c_%x+%-%x+%-%x+%-4"
 local kept = {}
 
 
---- Is the node its session's own, and did it live when the claim asked? When a stranger took it,
--- the session hears of that a moment later.
+--- Whether the node is its session's own, and lived when the claim asked. The session hears of a
+-- theft a moment later.
 function kept.is_own(m, node, claim)
     return turns.is_session_of(m, node, claim)
         and ((node.deleted or huge) > claim.invoked or m:taken(node) ~= nil)
 end
 
 
---- A claim that was granted by a node that a stranger had just taken.
+--- Whether the claim was granted by a node that a stranger had just taken.
 function kept.is_robbed(m, claim)
     local node = claim.keep and claim.node
     return node and m:taken(node) ~= nil and node.deleted <= claim.granted
 end
 
 
--- When the keeper has heard of what was then; its session goes on by then also after a fault.
+-- Returns when the keeper knows the state of that moment, with its session working again after a
+-- fault.
 local function known_at(m, node, at, options)
     return m.faulty[node.claim.place]:undisturbed(at, max(options.slack, m.timeout))
 end
 
 
--- The first one behind the node that waited between two moments, and the keeper has heard of it.
+-- Returns the first node behind that waited between two moments and that the keeper knew of.
 local function waiting(m, line, node, since, over, options)
     for i = node.place_in_line + 1, #line do
         local other = line[i]
@@ -69,7 +69,7 @@ end
 
 -- --- while nobody holds it --------------------------------------------------------------
 
--- Behind a grant the node stays for its time, unless it said that it will not.
+-- After a grant the node stays for its time, unless its data says that it will not.
 local function check_rest(m, report, line, claim, heir, options)
     local node, since = claim.node, claim.given_up
     local over = min(heir and heir.granted or huge, node.deleted or huge, m.finished)
@@ -86,7 +86,7 @@ local function check_rest(m, report, line, claim, heir, options)
 end
 
 
--- How long an idle node took to go when another came.
+-- Measures how long an idle node took to go when a rival came.
 local function measure_way(m, report, line, claim)
     local node, other = claim.node, line[claim.node.place_in_line + 1]
     local since = other and max(other.created, claim.given_up)
@@ -111,7 +111,7 @@ end
 
 -- --- tries ------------------------------------------------------------------------------
 
--- The last of a list that is, by a number of each, not behind that.
+-- Returns the index of the last element whose field is at most the limit, or 0.
 local function last_by(list, field, limit)
     local low, high = 0, #list
     while low < high do
@@ -122,7 +122,7 @@ local function last_by(list, field, limit)
 end
 
 
--- The only contender besides the claim between two moments.
+-- Returns the only contender besides the claim between two moments, or nil.
 local function alone_in_line(line, claim, from, to)
     local only
     for i = last_by(line, "created", to), 1, -1 do
@@ -137,7 +137,7 @@ local function alone_in_line(line, claim, from, to)
 end
 
 
--- No claim held the node from one moment to the other; it was kept, and not about to go.
+-- Whether the node was kept, not held by a claim nor about to go, between the two moments.
 local function was_kept(node, grants, claim, options)
     local last = last_by(grants, "granted", claim.failed)
     if last == 0 or grants[last].given_up > claim.invoked or node.marked then return false end
@@ -146,7 +146,7 @@ local function was_kept(node, grants, claim, options)
 end
 
 
--- It found another session's node, which may be kept, and nobody else, and did not ask.
+-- Whether the try found only another session's node that may be kept, and did not ask.
 local function has_not_asked(m, node, claim)
     if #claim.nodes > 0 or not node.name:find(KEEPING) then return false end
     return not turns.is_session_of(m, node, claim)
@@ -170,7 +170,7 @@ local function check_try(m, report, line, claim, by_node, options)
 end
 
 
--- { [path] = its nodes in order }; stays_to is when the last of a node and those ahead went.
+-- Returns { [path] = its nodes in order }; stays_to is when a node and all nodes ahead were gone.
 local function lines_of(m)
     local lines = turns.lines_of(m)
     for _, line in pairs(lines) do
@@ -184,7 +184,7 @@ local function lines_of(m)
 end
 
 
---- A node that is kept has grants of its session alone; it goes after its time, and for others.
+--- Checks that a kept node has only its session's grants, and goes after its time and for rivals.
 function kept.check(m, report, options)
     local lines, all, by_node = lines_of(m), turns.of(m, "keep")
     for _, turn in ipairs(all) do

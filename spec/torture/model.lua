@@ -1,4 +1,4 @@
---- Puts together what a history tells about claims, the nodes behind them, faults, and when
+--- Puts a history together from claims, their nodes, faults, and the times in which
 -- each process did not run. The rules of the checker read this, not the events.
 --
 -- claims   in the order in which they were invoked; each has
@@ -40,11 +40,11 @@ local intervals = require "spec.torture.intervals"
 
 local huge, max, min = math.huge, math.max, math.min
 
-local GRANTS = 1024 -- where processes take turns a token counts the grants of its node, so many
+local GRANTS = 1024 -- a token in turns counts up to this many grants of its node
 local LOST = 3 -- session timeouts, until all know what the servers lost
-local ROUNDED = 0.001 -- seconds: ZooKeeper's times are rounded down to that
+local ROUNDED = 0.001 -- seconds: ZooKeeper rounds its times down to that
 
--- Seconds between the clocks of servers and clients: both are this machine's, one is read in
+-- Seconds between the clocks of servers and clients. Both are this machine's, but one is read in
 -- milliseconds.
 local SKEW = 0.005
 
@@ -73,7 +73,7 @@ end
 
 -- --- the events -----------------------------------------------------------------------
 
---- Adds a value to the list of that key; the first one begins it.
+--- Adds a value to the key's list.
 function model.put(lists, key, value)
     lists[key] = lists[key] or {}
     table.insert(lists[key], value)
@@ -141,7 +141,7 @@ local take = {
     end,
 }
 
--- The list of events that are looked at later.
+-- Lists of events that later steps read.
 local KEPT = {
     connected = "states", state = "states", error = "errors", lost = "lost",
     created = "node_events", deleted = "node_events", became = "node_events",
@@ -166,10 +166,10 @@ end
 
 -- --- what follows from them -----------------------------------------------------------
 
-local happen = {} -- to the nodes; `living` are those of the path, by name
+local happen = {} -- to the nodes; `living` are the path's, by name
 
 
--- The node says who was first; whoever waited in a condition had it made again, as another.
+-- The data names the first claim; after a wait in a condition a new claim made the node again.
 local function claim_of(self, event)
     local claim = self.claim[event.claim]
     while claim and claim.next_hold and claim.next_hold.invoked <= event.at + ROUNDED do
@@ -194,8 +194,8 @@ function happen.created(self, event, line, living)
 end
 
 
--- A session whose unfair lock's node a stranger deleted may delete the next one's, before it
--- learns of that, as the name is the same. Once for each.
+-- A session whose unfair lock's node a stranger deleted may delete the next node, which has the
+-- same name, before it learns of that. Once for each.
 local function note_robbed(self, node)
     if node.name ~= "lock" or node.cause ~= "delete" or node.by == node.session then return end
     local robbed = self.robbed[node.path] or {}
@@ -227,8 +227,8 @@ function happen.became(_, event, _, living)
 end
 
 
--- It is the turn of the readers ahead of the first writer or mutex, and of that one when nobody
--- lives ahead of it. Neither index ever goes back, as no reader becomes a writer.
+-- Gives the turn to the readers ahead of the first writer or mutex, and to the latter when nobody
+-- lives ahead of it. Neither index ever goes back, because no reader becomes a writer.
 local function take_turns(line, at)
     while line[line.head] and line[line.head].deleted do line.head = line.head + 1 end
     local node = line[line.barred]
@@ -241,7 +241,7 @@ local function take_turns(line, at)
 end
 
 
--- In a semaphore it is that of those whose permits, with those of all who live ahead, are there.
+-- Gives the turn to nodes of a semaphore whose permits, with those of all ahead, are free.
 local function take_permits(line, at)
     local taken = 0
     while line[line.head] and line[line.head].deleted do line.head = line.head + 1 end
@@ -255,7 +255,7 @@ local function take_permits(line, at)
 end
 
 
--- The turn of a multi-lock is when it is that of all its parts.
+-- A multi-lock's turn begins with the last of its parts' turns.
 local function join_turns(self)
     for _, made in pairs(self.made) do
         local turn = 0
@@ -265,7 +265,7 @@ local function join_turns(self)
 end
 
 
---- The line of each path, in ZooKeeper's order: whose turn it is, and since when.
+--- Finds whose turn it is on each path, and since when, in ZooKeeper's order.
 local function stand_in_line(self)
     table.sort(self.node_events, function(a, b)
         local x, y = tonumber(a.zxid), tonumber(b.zxid)
@@ -303,7 +303,7 @@ local function find_node(self, claim)
 end
 
 
---- Until when a claim used the lock.
+--- Finds until when a claim used the lock.
 local function end_claim(self, claim)
     local certain = claim.held_until or claim.granted
     if certain then claim.noticed = first_behind(claim.notices, certain) end
@@ -316,14 +316,14 @@ local function end_claim(self, claim)
     claim.over = min(claim.given_up, claim.noticed or huge)
     local outer = claim.inside and self.claim[claim.inside]
     claim.second = outer ~= nil and claim.granted ~= nil and claim.token == outer.token
-    -- A writer that asked to be a reader acts as one, unless it was refused.
+    -- A writer that asked to be a reader acts as a reader, unless it was refused.
     local reads = claim.answer ~= "unsupported" and claim.downgrading
     claim.reads_only = claim.kind == "read" and 0 or reads or huge
     claim.alone_until = min(claim.over, claim.reads_only)
 end
 
 
--- Adds a fault, or what is like one, which may last for some seconds more.
+-- Adds a fault, or something like it, which may last for some seconds more.
 local function add(lists, key, fault, more)
     put(lists, key, { from = fault.from, to = fault.to + (more or 0), what = fault.name })
 end
@@ -336,7 +336,7 @@ local function finish(lists)
 end
 
 
---- When a process did not run: it was told to stop, or found that it had not run.
+--- Finds when a process did not run, because of a stop or by its own clock.
 local function find_stops(self)
     local lists = {}
     for _, stall in ipairs(self.stalls) do add(lists, stall.process, stall) end
@@ -350,7 +350,8 @@ local function find_stops(self)
 end
 
 
--- By place, those whose name does not begin so; and when a process there did not run.
+-- Returns the faults of each place, but for names that match `but`, and when its process did not
+-- run.
 local function faults_of(self, more, but)
     local lists = {}
     for _, fault in ipairs(self.faults) do
@@ -364,8 +365,8 @@ local function faults_of(self, more, but)
 end
 
 
--- By place, when there was a fault, which counts for so many seconds more, or a process did not
--- run, or was not connected.
+-- Returns when each place had a fault (for `more` seconds longer), did not run, or was not
+-- connected.
 local function trouble_of(self, more)
     local lists, suspended = faults_of(self, more), {}
     for _, event in ipairs(self.states) do
@@ -381,8 +382,8 @@ local function trouble_of(self, more)
 end
 
 
---- While a place is in trouble, and for a session timeout after, nothing is to be expected
--- of it: its connection is not well, or it does not run.
+--- Nothing is expected of a place in trouble, with a bad connection or not running, nor for a
+-- session timeout after.
 local function find_trouble(self)
     local lists, all = trouble_of(self, self.timeout), {}
     for _, list in pairs(lists) do
@@ -404,7 +405,7 @@ local function find_meddling(self)
 end
 
 
--- A node whose delete was lost is there until it is deleted once more.
+-- A node whose delete was lost stays until it is deleted once more.
 local function find_lost(self)
     local paths, named = {}, {}
     for _, node in ipairs(self.nodes) do named[node.path .. "/" .. node.name] = node end
@@ -418,7 +419,7 @@ local function find_lost(self)
 end
 
 
---- Did the servers lose what had been done to nodes of a claim's paths in its time?
+--- Whether the servers lost a change of nodes on a claim's paths in its time.
 function Model:has_lost(claim, at)
     local node, from = claim.node, min(at, claim.invoked)
     local till = min(max(at, claim.over, node and node.deleted or 0), self.finished)
@@ -430,7 +431,7 @@ function Model:has_lost(claim, at)
 end
 
 
---- The name of the fault that took a node from its owner, if one did.
+--- Returns the name of the fault that took a node from its owner, or nil.
 function Model:taken(node)
     if not node or not node.deleted then return nil end
     if node.misled then return "the delete of another node of the name" end
@@ -445,7 +446,7 @@ function Model:taken(node)
 end
 
 
---- The same of a multi-lock's node that its owner gave up because of another one.
+--- Returns the same for a multi-lock's node that its owner deleted because of another part.
 function Model:taken_part(node)
     if not node or not node.deleted or node.by ~= node.session then return nil end
     for _, part in pairs(self.made[node.zxid]) do
@@ -455,7 +456,7 @@ function Model:taken_part(node)
 end
 
 
---- Puts a history together, from events in order of time.
+--- Puts a history together from events sorted by time.
 function model.build(events)
     local self = setmetatable({
         claims = {}, claim = {}, nodes = {}, made = {}, node_events = {}, robbed = {},

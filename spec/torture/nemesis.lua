@@ -1,9 +1,9 @@
---- The nemesis: inflicts faults (faults.lua) on clients and servers, by chance but from a
--- seed, several at once; records when each began and ended; and in the end heals all.
+--- The nemesis inflicts faults (faults.lua) on clients and servers, several at once, by chance from
+-- a seed. It records when each began and ended, and heals all in the end.
 --
--- It draws the kinds from a deck without putting them back, so a short run sees most of
--- them. Between bursts it keeps still, so that there is time in which all must go well. The world
--- may want only kinds with a word in their names.
+-- It draws the kinds from a deck without putting them back, so a short run sees most of them.
+-- Between bursts it rests, so that all must go well for a time. The world may want only kinds with
+-- a word in their names.
 
 local core = require "zklock.core"
 local faults = require "spec.torture.faults"
@@ -59,8 +59,8 @@ local function is_wanted(kind, word)
 end
 
 
--- One that cannot begin now goes back into the deck, which is never so thin that those
--- that are left could hold up all.
+-- A kind that cannot begin now goes back into the deck, which never gets so thin that the rest
+-- could hold up all.
 function Nemesis:deal()
     local deck = self.deck
     if #deck < THIN then
@@ -81,7 +81,7 @@ function Nemesis:is_busy(victim)
 end
 
 
--- What the kind is done to, and who is busy with it; nil if somebody is busy already.
+-- Returns the victim, and the place that gets busy with it; nil if it is busy already.
 function Nemesis:find_victim(kind)
     local world, victim = self.world, "servers"
     if kind.whole and self:is_busy("servers") then return nil end
@@ -95,7 +95,7 @@ end
 
 local SCOPES = { server = "all", path = "path" }
 
---- True if it has begun.
+--- Whether the fault has begun.
 function Nemesis:begin(kind)
     local victim, busy = self:find_victim(kind)
     if not victim then return false end
@@ -122,7 +122,7 @@ function Nemesis:heal(fault)
 end
 
 
---- Ends the faults that are due; all, if told so.
+--- Ends the faults that are due, or all.
 function Nemesis:heal_due(all)
     local still = {}
     for _, fault in ipairs(self.active) do
@@ -133,7 +133,7 @@ function Nemesis:heal_due(all)
 end
 
 
---- Does its work for so many seconds, then heals all.
+--- Inflicts faults for `seconds`, then heals all.
 function Nemesis:run(seconds)
     local begun = now()
     local next_fault = begun + 1

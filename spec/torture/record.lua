@@ -2,16 +2,16 @@
 --
 --   record.of(report)   of the checker → { record, … }
 --
--- A hold is drawn as its client saw it: from the grant until it gave the lock up, or noticed that
--- it may have lost it. So an overlap is red although a fault explains it; the verdict is that of
--- the checker.
+-- A hold is drawn as its client saw it, from the grant until it released the lock or noticed that
+-- it may have lost it. So an overlap is red although a fault explains it; the checker gives the
+-- verdict.
 
 local model = require "spec.torture.model"
 local overlaps = require "zklock.seckill.overlaps"
 
 local huge, max, min = math.huge, math.max, math.min
 
-local SHOWN = 5 -- violations that are told in words
+local SHOWN = 5 -- violations told in words
 
 local record = {}
 
@@ -29,7 +29,7 @@ local function sorted_keys(places)
 end
 
 
--- Claims by path: those that have a node of their own, in the order in which they were made.
+-- Returns the claims of each path with a node of their own, in the order of their calls.
 local function claims_by_path(m)
     local by_path = {}
     for _, claim in ipairs(m.claims) do
@@ -71,7 +71,8 @@ local function purchase_of(m, claim, place_index)
 end
 
 
--- What excludes whom: a writer that becomes a reader is two holds, the second of which is shared.
+-- Returns the holds for the check of overlaps. A writer that becomes a reader has two, the second
+-- shared.
 local function exclusions_of(m, claims)
     local holds = {}
     local function add(claim, from, to, shared)
@@ -92,7 +93,7 @@ end
 
 -- --- the rest ---------------------------------------------------------------------------
 
--- Those of clients, of all, and of those who meddle with the nodes of this path.
+-- Returns the faults of clients, of all, and on the nodes of this path.
 local function faults_of(m, path)
     local list = {}
     for _, fault in ipairs(m.faults) do
@@ -105,7 +106,7 @@ local function faults_of(m, path)
 end
 
 
--- What the rules say of a path: a verdict, and the first violations in words.
+-- Returns the rules' verdict on a path, and the first violations in words.
 local function judgement_of(report, path)
     local texts = {}
     for _, each in ipairs(report.violations) do
@@ -135,7 +136,6 @@ local function record_of(report, path, claims)
 end
 
 
---- The records of what the checker has reported.
 function record.of(report)
     local records = {}
     local paths, by_path = claims_by_path(report.model)

@@ -1,10 +1,10 @@
---- The findings of the checker: violations, what a fault explains, measures.
+--- Collects the violations, explained overlaps and measures that the checker finds.
 
 local distributions = require "zklock.seckill.distribution"
 
 local report = {}
 
-local MANY = 200 -- violations of one rule; what is wrong all the time need not be listed
+local MANY = 200 -- violations of one rule; a constant fault need not be listed on and on
 
 local Report = {}
 Report.__index = Report
@@ -21,8 +21,8 @@ local function entry(self, at, claim, text, ...)
 end
 
 
---- violation(at, claim or nil, text, ...) of the rule that is at work. It is the servers' if they
--- lost, by their own logs, what was done to nodes of the claim's path; unless the rule is `ours`.
+--- Adds violation(at, claim or nil, text, ...) to the current rule. The servers are to blame if, by
+-- their own logs, they lost a change of the claim's nodes; unless the rule is `ours`.
 function Report:violation(at, claim, text, ...)
     if claim and not self.rule.ours and self.model:has_lost(claim, at) then
         self.lost = self.lost + 1
@@ -35,19 +35,19 @@ function Report:violation(at, claim, text, ...)
 end
 
 
---- The same, of how a claim was granted.
+--- Adds a violation at the claim's grant.
 function Report:grant(claim, ...)
     self:violation(claim.granted, claim, ...)
 end
 
 
---- The rule has as many as need be listed.
+--- Whether the rule has enough violations listed.
 function Report:full()
     return self.rule.violations > MANY
 end
 
 
---- As a violation, but a fault explains it.
+--- Adds a violation that a fault explains.
 function Report:explain(...)
     self.explained[#self.explained + 1] = entry(self, ...)
 end
@@ -59,14 +59,13 @@ function Report:measure(name, seconds)
 end
 
 
---- Begins the work of a rule; ours: whatever servers lose, it holds.
+--- Begins a rule; with `ours` it holds whatever the servers lose.
 function Report:begin(name, text, ours)
     self.rule = { name = name, text = text, ours = ours, violations = 0 }
     self.rules[#self.rules + 1] = self.rule
 end
 
 
---- The report about a model; see checker.lua.
 function report.new(m)
     return setmetatable({
         violations = {}, explained = {}, rules = {}, measures = {}, model = m, lost = 0,

@@ -1,12 +1,11 @@
---- The protected resource: one SQLite file a lock path, with one row. It keeps the
--- highest fencing token that it was shown, and takes no write with a smaller one. Every
--- holder shows its token before it reads: what it then reads no earlier writer changes.
+--- The protected resource is one SQLite file a lock path, with one row. It keeps the highest
+-- fencing token that it was shown, and takes no write with a smaller one. Every holder shows its
+-- token before it reads, so no earlier writer changes what it reads.
 --
--- What is written is a set, as a chain: each element names the one before it that its
--- writer had read, and the row names the last. Who reads, pauses and writes loses the
--- elements that came meanwhile. Lock and tokens have to keep others out: no element that
--- the store took may be lost, whoever was late.
--- A journal, kept by a trigger, has all writes in the order of their transactions.
+-- The data is a set, as a chain. Each element names the element before it that its writer had read,
+-- and the row names the last. A writer that reads, pauses and writes loses the elements that came
+-- meanwhile. Lock and tokens must prevent that. No element that the store took may be lost, even by
+-- a late writer. A journal, kept by a trigger, lists all writes in the order of their transactions.
 
 local files = require "spec.files"
 local history = require "spec.torture.history"
@@ -28,8 +27,8 @@ local SCHEMA = {
 }
 
 
---- Opens the store of a lock path that create() made, below FOLDER/store. pause() is called,
--- again and again, while another process writes.
+--- Opens the store of a lock path that create() made, below FOLDER/store. pause() is called, again
+-- and again, while another process writes.
 function store.open(folder, path, pause)
     local file = folder .. "/store/" .. path:gsub("/", "_")
     local self = setmetatable({ file = file, pause = pause, environment = sqlite.sqlite3() }, Store)
@@ -52,7 +51,7 @@ function Store:close()
 end
 
 
--- Runs a statement; gives the first row as a list, or the number of rows changed.
+-- Runs a statement; returns the first row as a list, or the number of rows changed.
 function Store:execute(statement, ...)
     if select("#", ...) > 0 then statement = statement:format(...) end
     while true do
@@ -69,20 +68,20 @@ function Store:execute(statement, ...)
 end
 
 
---- The last element; "-" if there is none.
+--- Returns the last element, or "-".
 function Store:read()
     return self:execute("SELECT element FROM head")[1]
 end
 
 
---- A holder is about to read: writes with a smaller token are refused from now on.
+--- Refuses writes with a smaller token from now on, for a holder that is about to read.
 function Store:fence(token)
     self:execute("UPDATE head SET token = %s WHERE token < %s", token, token)
 end
 
 
--- Beside the store, which knows nothing of it: the token of a holder that has read and has yet to
--- write, and that of one which the next holder found there.
+-- Beside the store, which knows nothing of it, stand the token of a holder that has read and not
+-- yet written, and the token of such a holder that the next one found there.
 
 function Store:begin(token) files.write(self.file .. ".update", token) end
 function Store:unfinished() return files.read(self.file .. ".update") end
@@ -95,14 +94,14 @@ function Store:finish(token)
 end
 
 
---- Appends an element behind `read`; false if a greater token came before.
+--- Appends an element behind `read`; returns false after a greater token.
 function Store:write(element, read, token)
     return self:execute("UPDATE head SET element = '%s', read = '%s', token = %s WHERE token <= %s",
                         element, read, token, token) == 1
 end
 
 
---- All writes to these lock paths in their order, as history.
+--- Returns all writes to these lock paths in their order, as history.
 function store.record(folder, paths)
     local writer = history.writer(folder .. "/history/store", "store")
     for _, path in ipairs(paths) do

@@ -1,5 +1,5 @@
---- make torture: clients on an ensemble while the nemesis inflicts faults, then a check
--- of what they wrote down.
+--- Runs clients on an ensemble while the nemesis inflicts faults, then checks their histories (make
+-- torture).
 --
 --   torture.lua MINUTES SEED OUTPUT   MINUTES "" = 1; SEED "" = one of its own
 --   torture.lua check OUTPUT          only the check, of the history in OUTPUT
@@ -7,9 +7,9 @@
 -- In the environment, or empty: FSYNC   servers wait for their disks, as in production
 --                               FAULTS  a word: only faults with it in their names (faults.lua)
 --
--- OUTPUT gets history (one file, all events by time), logs (the servers' own) and index.html, the
--- page that sales have, too. The last line is "N passed, N failed", in rules of the checker; the
--- exit status is 1 on a violation. Everything that it starts ends with it, however it ends.
+-- OUTPUT gets history (one file, all events by time), logs (the servers' own) and index.html, a
+-- page like those of sales. The last line is "N passed, N failed", in rules of the checker; the
+-- exit status is 1 on a violation. All that it starts ends with it, however it ends.
 
 local aftermath = require "spec.torture.aftermath"
 local check = require "spec.torture.checker"
@@ -26,18 +26,17 @@ local shell = require "zklock.system.shell"
 local store = require "spec.torture.store"
 
 local PLACES = 5
-local COUNTER_PATH = "/counter" -- its sequence numbers end soon; it has no parent to be made
+local COUNTER_PATH = "/counter" -- its sequence numbers end soon; its parent exists
 local COUNTER_LEFT = 100
 local GATE_PATH = "/torture/gate" -- a semaphore
 local TIMEOUT = 2
 local TICK = 200 -- milliseconds, of the servers
-local BUSY = { slack = 3, bound = 3 * TIMEOUT } -- what a machine may need on which others work
+local BUSY = { slack = 3, bound = 3 * TIMEOUT } -- for a machine that also does other work
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
 local PRELOADED = BUILD .. "/rig/clock.so:" .. BUILD .. "/rig/names.so"
 local HOSTS = "zk1.test,zk2.test,zk3.test" -- by the names of names.c
 
--- Both Luas, where both are built.
 local LUAS = {
     { "lua5.4", BUILD .. "/5.4/?.so" },
     { "luajit", BUILD .. "/5.1/?.so" },
@@ -48,8 +47,8 @@ local UNFAIR_PATH = "/torture/none"
 local TURNS_PATH = "/torture/turns" -- processes take turns
 local KEPT_PATH = "/torture/kept" -- its lock is kept
 
--- Two paths are of a mutex, one of an unfair one, one of turns, one of a lock that is kept, one of
--- a read-write lock, one of a semaphore; the counter's is of a mutex in two of three seeds.
+-- Returns two paths of a mutex, and one each of an unfair mutex, a mutex in turns, a kept mutex, a
+-- read-write lock and a semaphore; the counter's is of a mutex in two of three seeds.
 local function choose_paths(seed)
     local mutexes, rwlocks = { "/torture/a", "/torture/b" }, { "/torture/rw" }
     table.insert(seed % 3 == 0 and rwlocks or mutexes, COUNTER_PATH)
@@ -74,7 +73,7 @@ end
 local ENVIRONMENT = "JVMFLAGS=-Dzookeeper.commitLogCount=1000000 ZOOKEEPER_PRELOAD="
     .. rig.shell("realpath %s/rig/taken.so", BUILD):match("%S+")
 
--- One path whose counter is about to end. The servers must be down for that.
+-- Gives a path a counter that is about to end, while the servers are down.
 local function preset_counter(server)
     for n = 1, 3 do server:kill(n) end
     for n = 1, 3 do
@@ -121,7 +120,7 @@ local function is_running(pid)
 end
 
 
---- Waits for the end of a client; what it said belongs to whoever runs this.
+--- Waits for the end of a client, and passes its output on.
 local function finish_client(place)
     io.stderr:write(place.output:read("*a"))
     place.output:close()
@@ -145,7 +144,7 @@ local function make_place(world, index)
 end
 
 
---- The ZooKeeper session that a client had last.
+--- Returns the last ZooKeeper session of a client.
 local function session_of(world, place)
     local last
     for line in io.lines(world.folder .. "/history/" .. place.process) do
@@ -178,7 +177,7 @@ local function make_world(seed)
 end
 
 
---- The clients end by themselves; one that does not is missed by the checker.
+--- Waits for the clients to end by themselves; the checker misses any that does not.
 local function end_clients(world)
     files.write(world.folder .. "/calm", "")
     for _, place in ipairs(world.places) do

@@ -1,6 +1,6 @@
---- Rules of the checker for locks whose processes take turns: a turn is a node, which the
--- session's claims have one after the other. When others wait it ends after a batch of grants. The
--- token counts them.
+--- Rules of the checker for locks whose processes take turns. A turn is a node, which the session's
+-- claims hold one after the other. When others wait it ends after a batch of grants. The token
+-- counts them.
 
 local intervals = require "spec.torture.intervals"
 local model = require "spec.torture.model"
@@ -10,8 +10,8 @@ local huge, max, min = math.huge, math.max, math.min
 local turns = {}
 
 
---- { node, grants } of each turn, the grants in the order of their numbers; or of each node that
--- may be kept, by the field `keep` of its claims.
+--- Returns { node, grants } of each turn, grants by their numbers; with the field "keep", of each
+-- node that may be kept.
 function turns.of(m, field)
     local all, by_node = {}, {}
     for _, claim in ipairs(m.claims) do
@@ -34,7 +34,7 @@ function turns.of(m, field)
 end
 
 
---- No grant is left out; false if one is. Two of the same number are for the rule of tokens.
+--- Whether no grant is left out before the claim. The rule of tokens sees equal numbers.
 function turns.check_count(report, claim, before, what)
     if claim.count <= (before and before.count + 1 or 0) then return true end
     report:grant(claim, "grant %d of its %s, after %s", claim.count + 1, what,
@@ -50,7 +50,7 @@ local function check_grant(report, claim, before)
 end
 
 
---- { [path] = its nodes in order }; each node's place in that is its `place_in_line`.
+--- Returns { [path] = its nodes in order }, and sets each node's `place_in_line`.
 function turns.lines_of(m)
     local lines = {}
     for _, node in ipairs(m.nodes) do
@@ -61,8 +61,8 @@ function turns.lines_of(m)
 end
 
 
--- A node of another session that waits when the claim is granted, and has waited for so long that
--- the holder before the claim knew.
+-- Returns a node of another session that waits at the claim's grant, and so long that the holder
+-- before knew.
 local function rival(m, line, claim, options)
     for i = claim.node.place_in_line + 1, #line do
         local node = line[i]
@@ -74,8 +74,8 @@ local function rival(m, line, claim, options)
 end
 
 
---- The grants of a turn are counted from the first one, in order of asking; when others wait they
--- are no more than a batch.
+--- Checks that a turn's grants are counted from the first one, in order of asking, and are no more
+-- than a batch when others wait.
 function turns.check(m, report, options)
     local lines = turns.lines_of(m)
     for _, turn in ipairs(turns.of(m)) do
@@ -92,20 +92,19 @@ function turns.check(m, report, options)
 end
 
 
---- Is the node of the claim's process?
 function turns.is_session_of(m, node, claim)
     local owner = m.sessions[node.session] or node.claim and node.claim.process
     return owner == claim.process
 end
 
 
---- Is the node its session's own, and did it live when the claim asked?
+--- Whether the node is its session's own, and lived when the claim asked.
 function turns.is_own(m, node, claim)
     return turns.is_session_of(m, node, claim) and (node.deleted or huge) > claim.invoked
 end
 
 
---- Gives a function that says until when somebody of a claim's process wanted its node.
+--- Returns a function for the end of the time in which a claim's process wanted its node.
 function turns.wanted(m)
     local spans, wanted = {}, {}
     local function key(claim) return claim.process .. " " .. claim.path end
@@ -123,7 +122,7 @@ function turns.wanted(m)
 end
 
 
--- From a moment on nobody has the node: its `heir` gets it, or it goes.
+-- Checks a gap, in which nobody has the node until its `heir` gets it or it goes.
 local function check_gap(m, report, gap, options)
     local node, since, heir, trouble = gap.node, gap.since, gap.heir, m.trouble[gap.place]
     local over = min(heir and heir.granted or huge, node.deleted or huge)
@@ -137,7 +136,7 @@ local function check_gap(m, report, gap, options)
 end
 
 
--- Before the first grant, and behind each.
+-- Returns the gaps before the first grant and after each.
 local function gaps_of(node, grants)
     local claim = node.claim
     local gaps = { { node = node, since = node.turn, claim = claim, place = claim.place,
@@ -151,7 +150,7 @@ local function gaps_of(node, grants)
 end
 
 
---- A turn goes on, or ends, and its node is never at rest.
+--- Checks that each turn goes on or ends, and its node never rests.
 function turns.hand_over(m, report, options)
     local _, by_node = turns.of(m)
     for _, node in ipairs(m.nodes) do
