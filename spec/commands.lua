@@ -1,5 +1,4 @@
---- bin/zklock as a process that a spec talks to, and what it leaves behind. Its server is that of
--- ZK_HOSTS: the shared one.
+--- Runs bin/zklock as a process that a spec talks to, on the shared server of ZK_HOSTS.
 
 local assert = require "luassert"
 local files = require "spec.files"
@@ -15,24 +14,24 @@ local number, started = 0, {}
 --- A command that says "in", and sleeps.
 commands.SLEEP = "sh -c 'echo in; exec sleep 600'"
 
---- Says "in" and its session, then which signals it gets, and ends by USR1 alone.
+--- Says "in" and its session, then each signal that it gets, and ends by USR1 alone.
 commands.IMMORTAL = [[sh -c '
     for each in HUP INT QUIT TERM USR2; do trap "echo $each" $each; done
     trap "exit 0" USR1; echo in $ZKLOCK_SESSION
     while :; do sleep 0.02; done']]
 
 
---- Before the tests of a file.
+--- Runs before the tests of a file.
 function commands.open()
     folder = rig.shell("mktemp -d"):match("[^\n]+")
 end
 
 
---- After them.
+--- Runs after the tests of a file.
 function commands.close() rig.shell("rm -rf %s", folder) end
 
 
---- After a test, as one that failed leaves some.
+--- Runs after each test, because a failed test leaves processes.
 function commands.end_all()
     for process in pairs(started) do process:signal("KILL") end
     started = {}
@@ -40,14 +39,14 @@ function commands.end_all()
 end
 
 
---- A file that no other test uses.
+--- Returns a file that no other test uses.
 function commands.fresh()
     number = number + 1
     return ("%s/%d"):format(folder, number)
 end
 
 
---- Makes lines of that verb; the load of a machine does not end a session of that timeout.
+--- Returns a function for lines of that verb, with a timeout that outlasts the load of a machine.
 function commands.verb(name)
     return function(text, ...) return ("--timeout 20 %s "):format(name) .. text:format(...) end
 end
@@ -57,9 +56,9 @@ local Process = {}
 Process.__index = Process
 
 
---- Starts `zklock TEXT`: a line of a shell's, %s replaced, behind commands.prefix, if there is one.
--- It says all on one stream, and then its status. What signals do does not depend on who runs the
--- specs: nohup.
+--- Starts `zklock TEXT`, a line of a shell's, formatted, behind commands.prefix, if set. All output
+-- comes on one stream, then the status. Signals act the same however the specs were started, even
+-- by nohup.
 function commands.start(text, ...)
     local script = files.write(commands.fresh(), ("echo $$\nexec setpriv --pdeathsig KILL "
         .. "env --default-signal=HUP,INT,QUIT,TERM %s %s bin/zklock %s\n"):format(
@@ -73,14 +72,15 @@ function commands.start(text, ...)
 end
 
 
---- The same of one whose command says "in", at once or in the end; and that line.
+--- Starts one whose command says "in", sooner or later; returns that line, too.
 function commands.running(text, ...)
     local self = commands.start(text, ...)
     return self, self:goes_in()
 end
 
 
---- Its client, which connects again, may cut the second connection off before that has ended it.
+--- The session's client, which reconnects, may cut the second connection off before that has ended
+-- the session.
 function commands.end_session(server, id)
     rig.wait_for("the end of a session", function()
         return not rig.foreign(server:host() .. "@" .. id, ""):find("connection lost", 1, true)
@@ -91,7 +91,7 @@ end
 function Process:line() return self.output:read("*l") end
 
 
---- A line that has the text; those before are passed over.
+--- Skips to a line that contains the text, and returns it.
 function Process:find(text)
     for line in self.output:lines() do
         if line:find(text, 1, true) then return line end
@@ -112,14 +112,15 @@ function Process:signal(name)
 end
 
 
---- Its command gets a signal and tells it.
+--- Checks that its command gets a signal.
 function Process:passes_on(name)
     self:signal(name)
     self:find(name)
 end
 
 
---- It ends with that status, a shell's, after that signal, if one is named; what it still said.
+--- Checks that it ends with that shell status, after a signal, if named; returns the rest of its
+-- output.
 function Process:ends(expected, signal)
     if signal then self:signal(signal) end
     local rest, status = self.output:read("*a"):match("^(.*)status (%d+)\n$")
@@ -130,7 +131,7 @@ function Process:ends(expected, signal)
 end
 
 
---- The status and the output of `zklock TEXT`, from its beginning to its end.
+--- Runs `zklock TEXT` to its end; returns the status and the output.
 function commands.outcome(text, ...)
     local output = rig.shell("%s bin/zklock %s 2>&1; echo \" $?\"", LUA, text:format(...))
     local said, status = output:match("^(.-)\n? (%d+)\n$")
@@ -138,7 +139,7 @@ function commands.outcome(text, ...)
 end
 
 
---- The output of one that ends with that status.
+--- Runs `zklock TEXT`, checks the status, and returns the output.
 function commands.ends(expected, text, ...)
     local status, said = commands.outcome(text, ...)
     assert.equal(expected, status, text .. ": " .. said)
@@ -146,7 +147,7 @@ function commands.ends(expected, text, ...)
 end
 
 
---- The text has each of these.
+--- Checks that the text contains each of these.
 function commands.has(text, ...)
     for _, each in ipairs{ ... } do
         assert.is_truthy(text:find(each, 1, true), each .. " is not in: " .. text)
@@ -154,7 +155,7 @@ function commands.has(text, ...)
 end
 
 
---- The lines of a table, which is no wider than a terminal.
+--- Returns the lines of a table, and checks that a terminal is wide enough.
 function commands.rows(text)
     local rows = {}
     for row in text:gmatch("[^\n]+") do
@@ -165,14 +166,13 @@ function commands.rows(text)
 end
 
 
---- "S", "R", "T" and the like; nil: it has ended.
+--- Returns "S", "R", "T" and the like, or nil after the end.
 function commands.state(pid)
     local letter = rig.shell("ps -o state= -p %d", pid):match("%a")
     return letter ~= "Z" and letter or nil
 end
 
 
---- Waits until each of these processes is in that state.
 function commands.wait_for_state(state, ...)
     for _, pid in ipairs{ ... } do
         rig.wait_for("the state of a process", function() return commands.state(pid) == state end)
@@ -180,7 +180,7 @@ function commands.wait_for_state(state, ...)
 end
 
 
---- What a file has, once it has something.
+--- Waits for a file's first line, and returns it.
 function commands.said(path)
     return rig.wait_for("a line in a file", function()
         local text = files.read(path)

@@ -1,4 +1,4 @@
---- The specs of conditions share this: a lock path with a condition, and those who use them.
+--- Steps of the specs of conditions, on a lock path with a condition.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -9,25 +9,23 @@ local Scene = {}
 Scene.__index = Scene
 
 
---- The folder of those who wait.
+--- Returns the folder of the waiters.
 function Scene:folder(name)
     return self.path .. "-condition-" .. (name or "c")
 end
 
 
---- Waits until so many wait.
 function Scene:waiting(count, name)
     self.server:wait_for_nodes(self:folder(name), count)
 end
 
 
---- Waits until the lock has so many contenders.
 function Scene:contending(count)
     self.server:wait_for_nodes(self.path, count)
 end
 
 
---- Waits until there is no node, and in the sessions no claim.
+--- Waits until no node is left, and no claim in the sessions.
 function Scene:nothing_left(...)
     self:contending(0)
     self:waiting(0)
@@ -35,22 +33,22 @@ function Scene:nothing_left(...)
 end
 
 
---- A session's own objects: the lock, and a condition of it.
+--- Returns a session's own objects, the lock and a condition of it.
 function Scene:side(session, name)
     local lock = session:mutex(self.path)
     return lock, assert(lock:condition(name or "c"))
 end
 
 
---- Has a session hold the lock: the lease, and the session's objects.
+--- Lets a session hold the lock; returns the lease and the session's objects.
 function Scene:holding(session, name)
     local lock, condition = self:side(session, name)
     return rig.hold(lock), condition, lock
 end
 
 
---- The owner "me" waits, with its handle or `lease`, and fn() comes meanwhile; gives what the wait
--- gave: true, or its code; and the handle.
+--- Lets the owner "me" wait, with `lease` or its own, while fn() runs; returns the wait's result,
+-- true or its code, and the lease.
 function Scene:meanwhile(session, fn, lease, timeout)
     local lock, condition = self:side(session)
     local result
@@ -66,7 +64,8 @@ function Scene:meanwhile(session, fn, lease, timeout)
 end
 
 
---- Holds, waits, lets go; gives what the wait gave: true, or its code; and the lease's state.
+--- Acquires, waits and releases; returns the wait's result, true or its code, and the lease's
+-- state.
 function Scene:await(session, timeout, name, owner)
     local lock, condition = self:side(session, name)
     local lease = assert(lock:acquire{ timeout = LONG, owner = owner })
@@ -77,7 +76,7 @@ function Scene:await(session, timeout, name, owner)
 end
 
 
---- Holds, signals or does what `method` says, lets go; gives how many it woke.
+--- Acquires, signals (or calls `method`) and releases; returns how many it woke.
 function Scene:wake(session, method, name)
     local lock, condition = self:side(session, name)
     local lease = assert(lock:acquire(LONG))
@@ -87,8 +86,8 @@ function Scene:wake(session, method, name)
 end
 
 
---- Each of these sessions waits as the n-th in line, for the "owner n", the first until its
--- timeout; fn() when all do. Gives their numbers, or codes, in the order in which they are back.
+--- Lets each of these sessions wait in line for "owner n", the first until its timeout, then calls
+-- fn(). Returns their numbers, or codes, in the order of their return.
 function Scene:come(sessions, fn, timeout)
     local order = {}
     rig.run(#sessions, function(n)

@@ -1,6 +1,6 @@
---- Runs specs in a world of virtual time: their coroutine is a process of it, so a wait takes no
--- time, and a seed decides how long packets are under way and which task goes on first. With
--- ZKLOCK_SERVER=memory; what needs a real process, date or collector has the tag #real.
+--- Runs specs in a world of virtual time. Their coroutine is a process of it, so a wait takes no
+-- time, and a seed decides the time of packets and the order of tasks. With ZKLOCK_SERVER=memory;
+-- tests that need a real process, date or collector carry the tag #real.
 --
 --   SEED=7 ZKLOCK_SERVER=memory lua5.4 spec/in_world.lua --exclude-tags=server,real FILE...
 
@@ -14,7 +14,7 @@ end, { seed = SEED, limit = { steps = 1e9, seconds = 1e7 } }))
 
 world.story = nil
 world.keeps_errors = true -- of callbacks: specs look at them
-local ok, problem = world:run() -- busted ends the process itself, if a test failed
+local ok, problem = world:run() -- busted ends the process itself after a failure
 if not ok then
     io.stderr:write("\n", tostring(problem), "\n")
     os.exit(1)

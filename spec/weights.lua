@@ -1,10 +1,10 @@
---- weights.lua - how many lines each room of the tree has, and how many it should have at most.
+--- weights.lua - the lines of each room of the tree, against its target.
 --
 --   lua5.4 spec/weights.lua   from the top: a line for each room over its target, then status 1
 
 local files = require "spec.files"
 
--- In this order; a file is of the first room with a pattern that fits.
+-- A file belongs to the first of these rooms with a pattern that fits.
 local ROOMS = {
     { "laboratory", 35000,
       "^lua/zklock/seckill/", "^docs/seckill/", "^docs/pictures/", "^spec/seckill/",
@@ -28,12 +28,12 @@ local function room_of(path)
 end
 
 
--- The files of the tree that are text.
+-- Finds the text files of the tree.
 local FIND = "find . \\( -name .git -o -path ./build \\) -prune -o -type f " ..
              "! -name '*.png' ! -name '*.jpg' ! -name '*.ico' -print"
 
 
---- The lines of each room of the tree in the working directory.
+--- Returns the lines of each room of the tree in the working directory.
 ---@return table<string, integer>
 function weights.count()
     local lines = {}
@@ -47,7 +47,7 @@ function weights.count()
 end
 
 
---- A line for each room that is over its target.
+--- Returns a line for each room over its target.
 ---@param lines table<string, integer>
 ---@return string[]
 function weights.excess(lines)

@@ -1,10 +1,9 @@
---- life.lua <chapter> <first n> <step> - a chapter of a session's life, again and again: in
--- the n-th time the n-th of our allocations in it fails, until a time that has no n-th.
--- `make test-alloc` runs all chapters, under AddressSanitizer; see alloc.mk.
+--- life.lua <chapter> <first n> <step> - runs a chapter of a session's life, again and again. In
+-- the n-th run the n-th of our allocations fails, until a run has no n-th. `make test-alloc` runs
+-- all chapters, under AddressSanitizer; see alloc.mk.
 --
--- Each time: nothing crashes or hangs; what fails says so in the ordinary way; the lock can
--- be had after, in the same session; no node is left while the session lives; and when it is
--- closed, no allocation.
+-- Each time, nothing crashes or hangs; a failure is an ordinary one; the same session can then
+-- acquire the lock; no node is left while the session lives, and no allocation after it.
 
 local core = require "zklock.core"
 local rig = require "spec.rig"
@@ -13,11 +12,11 @@ local zklock = require "zklock"
 local module = assert(package.searchpath("zklock.core", package.cpath)) -- luacheck: ignore 143
 local failing = assert(package.loadlib(module, "luaopen_failing"))()
 
-local TIMEOUT = 1.2 -- of sessions: what stalled goes on with the next heartbeat, a sixth
+local TIMEOUT = 1.2 -- of sessions; a stalled step goes on with the next heartbeat, after a sixth
 local PATIENCE = 30
 
 local server = rig.shared()
-local memory = server.memory -- nil: it is a real one
+local memory = server.memory -- nil for a real one
 local proxy = memory and { hosts = server.hosts } or rig.proxy(server.hosts)
 
 
@@ -29,7 +28,7 @@ for code in ordinary_codes:gmatch("%S+") do
     codes[code] = true
 end
 
--- A timeout is none: it says that somebody waited in vain.
+-- A timeout is no ordinary failure, because it shows a wait in vain.
 local function ordinary(ok, ...)
     local result, message, code = ...
     if not ok then
@@ -41,32 +40,32 @@ local function ordinary(ok, ...)
     return result
 end
 
--- Calls; gives the result, or nil after an ordinary failure.
+-- Returns the result of a call, or nil after an ordinary failure.
 local function try(fn, ...)
     return ordinary(pcall(fn, ...))
 end
 
 
--- Has it, with the memory that it needs: again, if the session expired on a machine that stood
--- still, or for want of memory for an event.
+-- Acquires with enough memory; again, if the session expired on a machine that stood still, or for
+-- want of memory for an event.
 local function have(lock)
     return rig.wait_for("the lock", function() return (lock:acquire(PATIENCE)) end, PATIENCE)
 end
 
 
--- Has it once, and gives it up: its path exists then.
+-- Acquires and releases once, so that the path exists.
 local function use(lock)
     assert(have(lock):release{ wait = PATIENCE })
 end
 
--- The same, if memory allows.
+-- Does the same, if memory allows.
 local function try_once(lock, arg)
     local lease = try(lock.acquire, lock, arg)
     if lease then lease:release() end
 end
 
 
--- A try that nobody answers, on a machine that stood still, is told "timeout".
+-- On a machine that stood still an unanswered try ends with "timeout".
 local function try_at_once(lock)
     codes.timeout = true
     local lease = try(lock.acquire, lock, 0)
@@ -81,12 +80,12 @@ local function give_back(lease)
 end
 
 
--- Like rig.wait_for, but without an allocation of ours: the one to fail is another thread's.
+-- Is rig.wait_for without an allocation of ours, because another thread's has to fail.
 local function wait_for(session, what, condition)
     local deadline = core.now() + PATIENCE
     while not condition() do
         if core.now() > deadline then error("waited in vain: " .. what, 2) end
-        try(session.dispatch, session) -- what was not told for want of memory comes again
+        try(session.dispatch, session) -- a report that found no memory comes again
         session.handle:wait(0.01)
     end
 end
@@ -110,7 +109,7 @@ function chapters.connect(book)
     book.session = try(connect, proxy.hosts, { auth = "digest:somebody:secret" })
 end
 
--- On a path that has no parents yet; then on one that has.
+-- Acquires on a path without parents, then on one with them.
 function chapters.acquire(book)
     book.arm()
     for _ = 1, 2 do
@@ -139,7 +138,7 @@ function chapters.try(book)
     if lease then lease:release() end
 end
 
--- One holds, two come behind it.
+-- Lets two wait behind a holder.
 local function wait_in_turn(book, lock, first)
     local queued = 0
     book.arm()
@@ -155,19 +154,18 @@ local function wait_in_turn(book, lock, first)
     first:release()
 end
 
--- A holder, one behind it, one behind that: granted in turn.
 function chapters.wait(book)
     wait_in_turn(book, book.lock, have(book.lock))
 end
 
--- The same for permits: the first heads, and when it is granted it tells the second.
+-- Does the same for permits. The first, once granted, tells the second.
 function chapters.permits(book)
     local gate = book.session:semaphore(book.lock.path, 2)
     local all = { permits = 2, timeout = PATIENCE }
     wait_in_turn(book, gate, assert(gate:acquire(all)))
 end
 
--- One asks for what another limit has, and is told what is in its way.
+-- Asks with a limit that conflicts with the holder's, and is told so.
 function chapters.conflict(book)
     local other = assert(connect(server.hosts))
     local lease = assert(other:semaphore(book.lock.path, 2):acquire(PATIENCE))
@@ -197,7 +195,7 @@ function chapters.queue(book)
     for _, each in ipairs(line or {}) do assert(each.data == "a test", "shown without its data") end
 end
 
--- The session is closed while one holds and one waits; whatever fails, nothing is raised.
+-- Closes the session while one holds and one waits; no failure raises an error.
 function chapters.close(book)
     local lock = book.lock
     local lease = have(lock)
@@ -211,7 +209,7 @@ function chapters.close(book)
     book.session = nil
 end
 
--- The connection is lost while one holds and one waits.
+-- Loses the connection while one holds and one waits.
 function chapters.cut(book)
     local lock = book.lock
     local first = have(lock)
@@ -229,7 +227,7 @@ function chapters.cut(book)
     end)
 end
 
--- The reply to a create, or to a delete, is lost.
+-- Loses the reply to a create or a delete.
 local function lose_reply(book, request)
     use(book.lock)
     proxy:command("drop-reply %s 1", request)
@@ -242,8 +240,8 @@ end
 function chapters.create_lost(book) lose_reply(book, "create2") end
 function chapters.delete_lost(book) lose_reply(book, "delete") end
 
--- A doubt: the path is looked at once more, a session timeout later. `lists` are sent until
--- then: with the creates, and behind the syncs.
+-- In doubt, the session looks at the path once more, a session timeout later. It sends `lists`
+-- until then, with the creates and behind the syncs.
 local function look(book, lists)
     use(book.lock)
     local before = book.session:stats().lists
@@ -260,7 +258,7 @@ end
 
 function chapters.look(book) look(book, 3) end
 
--- A node of this session that no claim answers for is ahead: it is removed first.
+-- Finds a node of this session ahead that belongs to no claim, and removes it first.
 function chapters.orphan(book)
     local lock, id = book.lock, ("%016x"):format(tonumber(book.session:id(), 16))
     use(lock)
@@ -283,7 +281,7 @@ function chapters.slow(book)
     lease:release()
 end
 
--- A writer becomes a reader, and another reader comes in.
+-- Downgrades a writer, and lets another reader in.
 function chapters.share(book)
     local rw = book.session:rwlock(book.lock.path)
     local lease = assert(rw:write():acquire(PATIENCE))
@@ -295,7 +293,7 @@ function chapters.share(book)
     lease:release()
 end
 
--- Several at once: the parents of some are missing; some are taken; a part is lost.
+-- Acquires several locks at once, with parents missing, parts taken, or a part lost.
 function chapters.multi(book)
     local session, path = book.session, book.lock.path
     local all = session:multi{ book.lock, session:mutex(path .. "-2"), session:mutex(path .. "-3") }
@@ -312,7 +310,7 @@ function chapters.multi(book)
     end
 end
 
--- One waits in a condition, is told by another, and comes back; then it waits in vain.
+-- Waits in a condition until a signal and comes back, then waits in vain.
 function chapters.condition(book)
     local lock = book.lock
     local condition = assert(lock:condition("c"))
@@ -336,7 +334,7 @@ function chapters.condition(book)
     end)
 end
 
--- Two wait; the first is told, and gives up: the second has the signal then.
+-- Signals the first of two waiters, which gives up, so the second gets the signal.
 function chapters.pass(book)
     local lock = book.lock
     local condition = assert(lock:condition("c"))
@@ -360,7 +358,7 @@ function chapters.pass(book)
     end)
 end
 
--- What is written under the lease, and what others wish.
+-- Writes under the lease, and asks for its release.
 function chapters.guard(book)
     local lease = have(book.lock)
     book.arm()
@@ -371,7 +369,7 @@ function chapters.guard(book)
     lease:release()
 end
 
--- A node is watched that is made; then it is changed while there is no connection.
+-- Watches a node through its creation, and a change without a connection.
 function chapters.watch(book)
     local session, node = book.session, "/watched-" .. book.lock.path:gsub("%W", "-")
     local seen, seen_twice
@@ -399,13 +397,13 @@ end
 
 -- --- of members --------------------------------------------------------------------------------
 
--- What a chapter's members are in; it is looked at in the end.
+-- Returns the folder of a chapter's members, which is checked in the end.
 local function folder_of(book)
     book.folder = "/members" .. book.lock.path:gsub("%W", "-")
     return book.folder
 end
 
--- 0 also where there is no memory to tell.
+-- Returns 0 also without the memory to tell.
 local function count_members(folder)
     if not memory then return #server:nodes(folder) end
     local ok, names = pcall(memory.children, memory, folder)
@@ -417,7 +415,7 @@ local function join(book)
     return try(book.session.join, book.session, folder_of(book), options)
 end
 
--- In a folder that is not there yet; then in one that is.
+-- Joins a new folder, then an existing folder.
 function chapters.join(book)
     book.arm()
     for _ = 1, 2 do
@@ -432,7 +430,7 @@ function chapters.join(book)
     end
 end
 
--- The node is removed, and made again.
+-- Deletes the member's node, which comes back.
 local function rejoins_after(fault)
     return function(book)
         local folder, member = folder_of(book), assert(join(book))
@@ -449,7 +447,7 @@ end
 chapters.join_again = rejoins_after(function(_, folder) server:foreign("delete %s/a", folder) end)
 chapters.join_expire = rejoins_after(function(book) memory:expire(book.session) end)
 
--- A join waits when the other function ends that.
+-- Joins until the other function cuts the join short.
 local function join_cut_short(by)
     return function(book)
         use(book.lock)
@@ -463,7 +461,7 @@ local function join_cut_short(by)
     end
 end
 
--- The same, and the create has no answer yet.
+-- Does the same before the create is answered.
 local function join_unanswered(by)
     local cut_short = join_cut_short(by)
     return function(book)
@@ -484,7 +482,7 @@ end)
 
 chapters.join_dropped = join_unanswered(function() error("the coroutine is dropped", 0) end)
 
--- Members come, change and go, also while there is no connection.
+-- Members come, change and go, also without a connection.
 function chapters.members(book)
     local session, folder, told = book.session, folder_of(book), nil
     local function hears(text)
@@ -529,7 +527,7 @@ chapters.unfair_create_lost = unfair(chapters.create_lost)
 chapters.unfair_delete_lost = unfair(chapters.delete_lost)
 chapters.unfair_look = unfair(look, 1)
 
--- A node of this session that no claim answers for has the name: it is removed first.
+-- Finds a node of this session under the name that belongs to no claim, and removes it first.
 chapters.unfair_stray = unfair(function(book)
     use(book.lock)
     proxy:command("refuse")
@@ -557,8 +555,8 @@ local function in_turns(chapter)
     end
 end
 
--- Four wait for their turn, and the second gives up. The others are handed the node; when two had
--- it, the session asks whether others wait.
+-- Four wait for their turn, and the second gives up. The node passes to the rest; after two grants
+-- the session asks whether others wait.
 chapters.turns = in_turns(function(book)
     local lock, queued = book.lock, 0
     local first = assert(lock:acquire{ timeout = PATIENCE, owner = "first" })
@@ -585,7 +583,7 @@ chapters.turns_acquire = in_turns(chapters.acquire)
 chapters.turns_cut = in_turns(chapters.cut)
 chapters.turns_close = in_turns(chapters.close)
 
--- The session expires while one holds and one waits; another one is opened.
+-- Expires the session while one holds and one waits, and opens another.
 function chapters.expire(book)
     local lock, id = book.lock, book.session:id()
     local first = have(lock)
@@ -603,14 +601,14 @@ end
 
 -- --- on a server in memory -----------------------------------------------------------------------
 
--- How many nodes a lock has; 0 also where there is no memory to tell.
+-- Returns the number of a lock's nodes, 0 also without the memory to tell.
 local function count_nodes(path)
     local ok, nodes = pcall(server.nodes, server, path)
     return ok and #nodes or 0
 end
 
 
--- The connection is lost with the answer to a create; and healed.
+-- Loses the connection with the answer to a create, and heals it.
 function chapters.memory_cut(book)
     local lock, session = book.lock, book.session
     use(lock)
@@ -627,7 +625,7 @@ function chapters.memory_cut(book)
 end
 
 
--- The session ends, and another one is opened.
+-- Ends the session, which opens another.
 local function ends_by(fault)
     return function(book)
         local lock, session = book.lock, book.session
@@ -646,7 +644,7 @@ chapters.memory_expire = ends_by(function(session) memory:expire(session) end)
 chapters.memory_reset = ends_by(function() memory:reset() end)
 
 
--- Another session writes to a node that is watched, also while the watching one is cut off.
+-- Changes a watched node from another session, also while the watcher is cut off.
 function chapters.memory_watch(book)
     local session, node = book.session, book.lock.path .. "-watched"
     local other, seen = assert(connect(server.hosts)), nil
@@ -654,7 +652,7 @@ function chapters.memory_watch(book)
     local function write(...)
         local lease = try(pen.acquire, pen, PATIENCE)
         if not lease then return end
-        pcall(lease.guard, lease, { { ... }, timeout = PATIENCE }) -- on what may not be there
+        pcall(lease.guard, lease, { { ... }, timeout = PATIENCE }) -- on a node that may be missing
         lease:release()
     end
     use(pen)
@@ -676,7 +674,7 @@ function chapters.memory_watch(book)
 end
 
 
--- What a tester asks of a server, also of one that is not there.
+-- Looks at a server as a tester does, and at a missing one.
 function chapters.memory_look(book)
     local slow = zklock.memory "slow"
     book.arm()
@@ -692,7 +690,7 @@ local function connect_again()
     return rig.wait_for("a session", function() return (connect(proxy.hosts)) end, PATIENCE)
 end
 
--- The lock is free, and can be had; then nothing of it is left in ZooKeeper.
+-- Checks that the lock is free, then that nothing of it is left in ZooKeeper.
 local function check_lock(session, path)
     use(session:mutex(path))
     rig.wait_for("no node", function() return #server:nodes(path) == 0 end, PATIENCE)
@@ -705,7 +703,7 @@ local function check_memory()
     end, PATIENCE)
 end
 
--- Gives where the n-th allocation was; nil: there is none.
+-- Runs a chapter; returns the place of the n-th allocation, or nil.
 local function read(chapter, n)
     local book = { session = assert(connect(proxy.hosts)) }
     local path = rig.path()
@@ -725,7 +723,7 @@ local function read(chapter, n)
 end
 
 
--- run (the script beside this one) reads these lines.
+-- `run`, beside this script, reads these lines.
 local chapter, n, step = arg[1], tonumber(arg[2]), tonumber(arg[3])
 repeat
     io.write(chapter, memory and "@memory" or "", " ", n, "\n")

@@ -1,5 +1,4 @@
---- What the specs of faults share: how a server stops, how a session loses its connection or its
--- life, and what its calls give then.
+--- Stops servers, cuts sessions off, ends them, and checks failed calls, for the specs of faults.
 
 local assert = require "luassert"
 local rig = require "spec.rig"
@@ -7,25 +6,24 @@ local rig = require "spec.rig"
 local fault = {}
 
 
---- What another program may do to nodes; see foreign.pl.
+--- Changes nodes as another program (see foreign.pl).
 function fault.foreign(server, ...)
     return rig.foreign(server:host(), ...)
 end
 
 
---- The czxid of a node, as text; nil: there is no such node.
+--- Returns the czxid of a node, as text, or nil without the node.
 function fault.czxid(server, node)
     return fault.foreign(server, "stat %s", node):match("czxid=(%d+)")
 end
 
 
---- Stops a server, number n of an ensemble.
 function fault.pause(server, n)
     server:pause(n)
 end
 
 
---- Has a server lose its data, and come back.
+--- Restarts a server without its data.
 function fault.wipe(server)
     server:kill()
     rig.shell("rm -rf %s/1/data/version-2", server.dir)
@@ -33,7 +31,7 @@ function fault.wipe(server)
 end
 
 
---- Waits until the session is connected, for the count-th time again or a later one.
+--- Waits until the session has reconnected `count` times or more.
 function fault.reconnected(session, count)
     rig.wait_for("a reconnect", function()
         return session:stats().reconnects >= count and session:state() == "connected"
@@ -41,21 +39,21 @@ function fault.reconnected(session, count)
 end
 
 
---- Cuts the proxy's connections, and refuses new ones, until heal(); the session knows.
+--- Cuts the proxy's connections, and refuses new ones until heal(); the session knows.
 function fault.suspend(proxy, session)
     proxy:shut()
     rig.becomes(session, "suspended")
 end
 
 
---- Undoes what a proxy does to all that passes.
+--- Lets everything pass the proxy again.
 function fault.heal(proxy)
     for _, command in ipairs{ "accept", "flow", "delay 0" } do proxy:command(command) end
 end
 
 
---- Cuts the session off until the shared server has ended it; then meanwhile(), if given; then
--- the session hears of its end.
+--- Cuts the session off until the shared server has ended it, calls meanwhile(), if given, and lets
+-- the session learn of its end.
 function fault.expire(proxy, session, meanwhile)
     local expiries, id = session:stats().expiries, "0x" .. session:id()
     proxy:command("blackhole")
@@ -71,21 +69,21 @@ function fault.expire(proxy, session, meanwhile)
 end
 
 
---- How many sockets and pipes a command inherits that is started now. Its own output is one.
+--- Returns how many sockets and pipes a new command inherits. Its own output is one.
 function fault.inherited()
     local _, count = rig.shell("exec ls -l /proc/self/fd"):gsub("%-> %a+:%[", "")
     return count
 end
 
 
---- Asserts that a call failed so: fails("lost", lease:check(20)).
+--- Asserts a failed call, as in fails("lost", lease:check(20)).
 function fault.fails(code, result, message, got)
     assert.is_nil(result)
     assert.equal(code, got, message)
 end
 
 
---- Asserts that fn(...) fails with timeout after these seconds: no sooner, and not much later.
+--- Asserts that fn(...) fails with timeout after these seconds, no sooner and not much later.
 function fault.times_out(seconds, fn, ...)
     fault.fails("timeout", rig.takes(seconds - 0.01, seconds + 5, fn, ...))
 end

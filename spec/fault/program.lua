@@ -1,7 +1,6 @@
---- Programs in processes of their own, for what a spec cannot do to itself:
--- end, be stopped, be traced, run beside a broken library.
---
--- A program that hangs is killed: no spec waits for one for ever.
+--- Programs in processes of their own, because a spec itself can neither end, be stopped, be
+-- traced, nor run beside a broken library. A program that hangs is killed, so no spec waits for
+-- ever.
 
 local assert = require "luassert"
 local files = require "spec.files"
@@ -9,7 +8,7 @@ local rig = require "spec.rig"
 
 local program = {}
 
---- "asan", "tsan": the interpreter has a sanitizer in it; else nil.
+--- The interpreter's sanitizer, "asan" or "tsan", or nil.
 program.sanitizer = (os.getenv("ZKLOCK_LUA") or ""):match("%f[%w][at]san%f[%W]")
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
@@ -20,8 +19,8 @@ local zklock = require "zklock"
 local function say(...) print(...) io.stdout:flush() end
 ]]
 
--- Says the pid, waits, and notes how it ended: LuaJIT's popen does not tell. The
--- alarm outlives exec. A process that is stopped does not hear it.
+-- Prints the pid, waits, and records how the program ended, which LuaJIT's popen does not tell. The
+-- alarm outlives exec. A stopped process does not hear it.
 local LAUNCHER = [[
     $| = 1;
     my ($status, $seconds, @command) = @ARGV;
@@ -33,10 +32,10 @@ local LAUNCHER = [[
     open my $file, ">", $status;
     print $file $? & 127 ? 128 + ($? & 127) : $? >> 8;]]
 
--- What signals do does not depend on who runs the specs: nohup.
+-- Signals act the same however the specs were started, even by nohup.
 local COMMAND = "env --default-signal=HUP,INT,QUIT,TERM LD_PRELOAD='%s' %s %s %s %s"
 
--- A sanitizer's own library has to be the first.
+-- Puts a sanitizer's own library first.
 local function preloaded(library)
     if not library then return "" end
     if not program.sanitizer then return library end
@@ -49,7 +48,7 @@ local Program = {}
 Program.__index = Program
 
 
---- Writes a file: a program looks at it, or what is preloaded. Gives its path.
+--- Writes a file for a program or a preloaded library; returns its path.
 program.write = files.write
 
 
@@ -58,10 +57,9 @@ local function temporary(content)
 end
 
 
---- Runs Lua source with `zklock`, `HOSTS` and `say` (prints a line at once) defined.
--- options: prefix (a command before Lua, such as valgrind), preload (a library),
--- environment ("NAME=value"), input (it reads what tell() writes), seconds (it is
--- killed after that; default 120).
+--- Runs Lua source with `zklock`, `HOSTS` and `say` (prints a line at once) defined. options:
+-- prefix (a command before Lua, such as valgrind), preload (a library), environment
+-- ("NAME=value"), input (it reads what tell() writes), seconds (until it is killed; default 120).
 function program.start(hosts, source, options)
     options = options or {}
     local self = setmetatable({}, Program)
@@ -91,13 +89,13 @@ function Program:tell(line)
 end
 
 
---- The next line that it says; nil when it ended.
+--- Returns the next line of its output; nil at the end.
 function Program:line()
     return self.output:read("*l")
 end
 
 
---- Asserts that it says these lines next.
+--- Asserts that its next lines are these.
 function Program:says(...)
     for _, line in ipairs{ ... } do assert.equal(line, self:line()) end
 end
@@ -108,8 +106,8 @@ function Program:signal(name)
 end
 
 
---- Waits for the end. What it still said, what it said on stderr, and its exit status;
--- 128 and the signal's number if a signal ended it.
+--- Waits for the end. Returns the rest of its output, its stderr, and its exit status; after a
+-- signal, 128 and the signal's number.
 function Program:finish()
     local rest = self.output:read("*a")
     self.output:close()
@@ -121,14 +119,14 @@ function Program:finish()
 end
 
 
---- Waits for the end; asserts that it said no more, and how it ended: with status 0, if not given.
+--- Waits for the end; asserts that no output was left, and the status, 0 by default.
 function Program:ends(status)
     local rest, errors, got = self:finish()
     assert.same({ "", "", status or 0 }, { rest, errors, got })
 end
 
 
---- Compiles spec/fault/NAME.c into a library, for this Lua; gives its path.
+--- Compiles spec/fault/NAME.c into a library for this Lua; returns its path.
 function program.library(name)
     local include = jit and "luajit-2.1" or "lua5.4" -- luacheck: globals jit
     local path = os.tmpname()
@@ -140,7 +138,7 @@ function program.library(name)
 end
 
 
---- What system.c has, for this process.
+--- Returns the functions of system.c, for this process.
 function program.system()
     local path = program.library("system")
     local open = assert(package.loadlib(path, "luaopen_system"))

@@ -1,6 +1,6 @@
---- zklock beside other ZooKeeper clients on one path, step by step: who excludes whom, in
--- which order, and what lock:queue() shows. Not one of the specs that run with every build:
--- `make test-neighbours` runs it, `make matrix-peers-sid` with newer clients.
+--- zklock beside other ZooKeeper clients on one path, step by step, with their exclusion, order,
+-- and entries in lock:queue(). Not part of every build: `make test-neighbours` runs it, and `make
+-- matrix-peers-sid` with newer clients.
 
 local markdown = require "spec.markdown"
 local neighbour = require "spec.neighbours.neighbour"
@@ -8,10 +8,10 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
-local CLIENTS = os.getenv "ZKLOCK_CLIENTS" or "" -- where the newer ones are unpacked
+local CLIENTS = os.getenv "ZKLOCK_CLIENTS" or "" -- the folder of the unpacked newer ones
 local NAMES = { "Curator", "go-zookeeper", "kazoo" }
-local LONG = 10 -- seconds, for what comes at once
-local KEEP = 60 -- seconds that a lock is kept, if nobody comes
+local LONG = 10 -- seconds for an immediate result
+local KEEP = 60 -- seconds to keep a lock without a rival
 
 local neighbours, observer
 
@@ -45,7 +45,7 @@ function Ours:take(kind, path, limit, data)
     coroutine.wrap(function()
         local lease, message, code = lock:acquire{ timeout = limit, owner = self }
         self.lease, self.value = lease, lease and lease.token or message
-        local in_vain = code == "timeout" or code == "busy" -- others have one word for both
+        local in_vain = code == "timeout" or code == "busy" -- other clients have one word for both
         self.word = lease and "held" or in_vain and "timeout" or "failed"
     end)()
 end
@@ -74,7 +74,6 @@ local function becomes(hand, word)
 end
 
 
--- The hand takes the lock, and has it.
 local function hold(hand, ...)
     hand:take(...)
     becomes(hand, "held")
@@ -89,7 +88,7 @@ end
 local function waits(hand) assert.equal("waiting", (hand:state())) end
 
 
--- The hand gets as far as to stand in line, as the one of that number.
+-- Brings the hand into line at that number.
 local function stand(hand, number, kind, path, ...)
     hand:take(kind, path, ...)
     nodes(number, path)
@@ -97,7 +96,8 @@ local function stand(hand, number, kind, path, ...)
 end
 
 
--- The hands have the lock one after the other, in this order, each with the token of the queue.
+-- Checks that the hands hold the lock one after the other, in this order, each with the token of
+-- the queue.
 local function have_in_order(line, queue)
     for n, hand in ipairs(line) do
         becomes(hand, "held")
@@ -108,7 +108,7 @@ local function have_in_order(line, queue)
 end
 
 
--- The node of a hand's session on a path.
+-- Returns the node of a hand's session on a path.
 local function node_of(hand, path)
     for _, entry in ipairs(assert(observer:mutex(path):queue(LONG))) do
         if entry.session == hand:session() then return path .. "/" .. entry.name end
@@ -117,7 +117,7 @@ local function node_of(hand, path)
 end
 
 
--- Does the session watch the node, as the server knows it?
+-- Whether the session watches the node, by the server's word.
 local function watches(hand, node)
     local session, watched = "0x" .. hand:session(), nil
     for line in server:ask("wchp"):gmatch("[^\n]+") do
@@ -128,7 +128,7 @@ local function watches(hand, node)
 end
 
 
--- The one waits, and watches the other's node.
+-- Checks that the waiter waits and watches the holder's node.
 local function waits_for(waiter, holder, path)
     local node = node_of(holder, path)
     rig.wait_for("it watches", function() return watches(waiter, node) end, LONG)
@@ -136,8 +136,8 @@ local function waits_for(waiter, holder, path)
 end
 
 
---- What becomes of the waiter while the holder holds: it "enters", "fails", or it "waits":
--- it watches the holder's node, does not hold, and has the lock when the holder gives it up.
+--- Returns the waiter's fate while the holder holds, "enters", "fails", or "waits". A waiter
+-- watches the holder's node, does not hold, and gets the lock at the release.
 local function outcome(holder, waiter, path)
     hold(holder.hand, holder.kind, path)
     local node = node_of(holder.hand, path)
@@ -157,14 +157,14 @@ end
 
 -- --- the tables of the documentation ------------------------------------------------------
 
--- "fails; waits" is what the machine's clients show, and what newer ones do.
+-- In "fails; waits" the first word is of the machine's clients, the second of newer ones.
 local function expected_of(cell)
     local older, newer = cell:match "^(%l+); (%l+)$"
     return CLIENTS == "" and older or newer or cell
 end
 
 
---- The rows of the table whose first cell is `title`: { { holder, waiter, expected }, … }.
+--- Returns the rows of the table whose first cell is `title`: { { holder, waiter, expected }, … }.
 local function read_table(title)
     local found = {}
     for _, lines in ipairs(markdown.tables(rig.shell("cat docs/neighbours.md"))) do
@@ -180,7 +180,7 @@ local function read_table(title)
 end
 
 
--- "Curator, read" as the client and the kind of its lock.
+-- Splits "Curator, read" into the client and the kind of its lock.
 local KINDS = { ["as above"] = "mutex", ["extra pattern"] = "extra" }
 
 local function party(text, role)
@@ -191,7 +191,7 @@ local function party(text, role)
 end
 
 
--- A test in which waits of zklock and of others go on side by side.
+-- Makes a test in which waits of zklock and of neighbours go on side by side.
 local function side_by_side(name, test)
     it(name, function() zklock.run(test) end)
 end
@@ -342,7 +342,7 @@ describe("beside the others", function()
         hold(one, "mutex", path, 0)
     end)
 
-    -- The node of a lock that is kept.
+    -- Leaves a kept lock behind; returns its node.
     local function keep(hand)
         hold(hand, "kept", path)
         hand:release()
@@ -379,7 +379,7 @@ describe("beside the others", function()
         end
     end)
 
-    -- Of the keeper's giving back and the neighbour's look one is first.
+    -- Either the keeper returns the lock first, or the neighbour looks first.
     side_by_side("a try of theirs has what is only kept, or leaves it to others", function()
         for _, hand in ipairs{ curator, kazoo } do
             path = rig.path()

@@ -1,16 +1,16 @@
---- A client left to itself: it takes and gives up locks chosen at random, until the file
--- FOLDER/calm is there.
+--- A client left to itself, which acquires and releases random locks until the file
+-- FOLDER/calm exists.
 --
 --   loop.lua NAME PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS KEPT
 --
--- On paths of KEPT zklock keeps the lock: for two of five seconds a worker of its wants it again
+-- On paths of KEPT zklock keeps the lock. For two of five seconds its worker wants it again
 -- and again, for one second the neighbours, half of which is the same.
 --
 -- NAME is "zklock", whose workers share a session, or that of a neighbour, of which each worker
 -- is a hand (neighbour.lua). Most claims wait for ever; one of ten tries or gives up soon, where
--- the client can. A holder of a mutex, and a writer, adds to the set of its path (FOLDER/store,
--- spec/torture/store.lua); a reader looks twice. What it does is written to FOLDER/history/PROCESS,
--- as spec/torture/history.lua says.
+-- the client can. A holder of a mutex, or a writer, adds to the set of its path (FOLDER/store,
+-- spec/torture/store.lua); a reader looks twice. The steps are written to FOLDER/history/PROCESS,
+-- in the form of spec/torture/history.lua.
 
 local core = require "zklock.core"
 local files = require "spec.files"
@@ -28,10 +28,10 @@ local OURS = NAME == "zklock" -- only its writers downgrade, and only its calls 
 local SESSION_TIMEOUT = 20
 local CONNECT_TIMEOUT = 15
 local SPAN, KEEP = 5, 60 -- seconds, of paths whose lock is kept
-local TOKENS = 1024 -- of a node that is kept; a neighbour's node has the first of them
-local POLL = 0.002 -- seconds after which a hand that waits is asked again
+local TOKENS = 1024 -- of a kept node; a neighbour's node has the first of them
+local POLL = 0.002 -- seconds between questions to a waiting hand
 
--- No readers of kazoo: those before 2.9 wait also for writers behind them (kazoo-649).
+-- No readers of kazoo, because those before 2.9 wait also for writers behind them (kazoo-649).
 local ABILITIES = {
     zklock = { try = true, read = true },
     Curator = { try = true, read = true },
@@ -58,12 +58,12 @@ end
 
 -- --- workers --------------------------------------------------------------------------------
 
--- Of zklock.
+-- A worker of zklock.
 local Ours = {}
 Ours.__index = Ours
 
 
---- Gives the token; or nil and a code.
+--- Returns the token, or nil and a code.
 function Ours:acquire(claim, limit)
     local opts, kind = { data = claim.id, keep = claim.keep }, claim.kind
     local lock = self.session[kind == "mutex" and kind or "rwlock"](self.session, claim.path, opts)
@@ -89,7 +89,7 @@ function Ours:release()
 end
 
 
--- Of a neighbour.
+-- A worker of a neighbour.
 local Theirs = {}
 Theirs.__index = Theirs
 
@@ -162,7 +162,7 @@ end
 
 -- --- the loop -------------------------------------------------------------------------------
 
--- Is it time for a lock that is kept? Of zklock it is for one worker.
+-- Whether it is time for a kept lock. Of zklock it is for one worker.
 local function is_time_to_keep(worker)
     local at = now() % SPAN
     if OURS then return worker.number == 1 and at < 2 end
@@ -214,7 +214,7 @@ local function connected(id)
 end
 
 
--- So many workers, and what ends their sessions.
+-- Returns `number` workers, and the end of their sessions.
 local function our_workers(number)
     local workers, session = {}, assert(zklock.connect(HOSTS, {
         timeout = SESSION_TIMEOUT, identity = PROCESS, connect_timeout = CONNECT_TIMEOUT,

@@ -1,10 +1,10 @@
---- The neighbours: programs of ours, each in the language of a ZooKeeper client and with that
--- client's own locks, which is told every step: by the tests of exclusion.lua, or by loop.lua.
+--- Our programs in the languages of other ZooKeeper clients, each with that
+-- client's own locks. The tests of exclusion.lua, or loop.lua, tell them every step.
 --
 --   neighbour.start(NAME, HOSTS)   NAME: "Curator", "kazoo", "go-zookeeper"; of the machine, or of
 --                                  packages that are unpacked in $ZKLOCK_CLIENTS
 --
--- A hand is one session, opened when it is first named, which has one lock at a time. Commands are
+-- A hand is one session, opened by its first command, which holds one lock at a time. Commands are
 -- lines, and each is answered at once by "ok …" or "error: …":
 --
 --   take HAND KIND PATH LIMIT DATA   begins to acquire. KIND: mutex, read, write (kazoo: also
@@ -14,8 +14,8 @@
 --   release HAND        answers when it is done
 --   downgrade HAND      a writer becomes a reader, as the client does that
 --   elect HAND PATH ID, leader HAND, resign HAND
---                       Curator's: stands for election by that id, and has the lead as a lock; says
---                       who leads; ends
+--                       Curator's: stands for election and holds the lead as a lock; tells
+--                       the leader; ends
 --   session HAND        its session, in hexadecimal
 --   drop HAND           closes its session, whatever it does
 --   quit                closes all sessions and ends
@@ -27,19 +27,19 @@ local neighbour = {}
 local CLIENTS = os.getenv("ZKLOCK_CLIENTS") or ""
 local BUILD = (CLIENTS ~= "" and CLIENTS or os.getenv("ZKLOCK_BUILD") or "build") .. "/neighbours"
 
--- Each is behind the jars that it needs: it names those of the machine as the next of the path.
+-- The jars that each jar needs, by name, which follow it on the path.
 local JARS = { "zookeeper-jute", "guava", "slf4j-api", "slf4j-simple", "zookeeper",
                "curator-client", "curator-framework", "curator-recipes" }
 
 
--- Java has no CLOCK_BOOTTIME: it is told how far its own clock is behind.
+-- Java has no CLOCK_BOOTTIME, so it gets the offset of its own clock.
 local function clock_offset()
     return rig.shell("perl -MTime::HiRes=clock_gettime " ..
                      "-e 'print clock_gettime(7) - clock_gettime(1)'")
 end
 
 
---- The upstream version of a package that rig/unpack unpacked in a folder.
+--- Returns the upstream version of a package that rig/unpack unpacked in a folder.
 function neighbour.unpacked(root, package)
     for line in io.lines(root .. "/packages") do
         local name, version = line:match "^(%S+) (%d[%d.]*)"
@@ -48,8 +48,9 @@ function neighbour.unpacked(root, package)
 end
 
 
---- The command that runs a Java program of ours with Curator: the folder in which its packages are
--- unpacked, "" for the machine's; the program's folder, class and heap in megabytes; more flags.
+--- Returns the command that runs a Java program of ours with Curator, by the folder of its unpacked
+-- packages ("" for the machine's), the program's folder, class and heap in megabytes, and more
+-- flags.
 function neighbour.java(root, folder, class, heap, flags)
     local jars = {}
     for i, name in ipairs(JARS) do jars[i] = ("%s/usr/share/java/%s.jar"):format(root, name) end
@@ -77,7 +78,7 @@ local Neighbour, Hand = {}, {}
 Neighbour.__index, Hand.__index = Neighbour, Hand
 
 
---- Starts one; greet() or the first command waits until it has started.
+--- Starts a neighbour; greet() or the first command waits until it runs.
 function neighbour.start(name, hosts)
     local servant = rig.servant(PROGRAMS[name]() .. " " .. hosts)
     return setmetatable({ name = name, servant = servant, used = {} }, Neighbour)
@@ -89,7 +90,7 @@ function Neighbour:hand(name)
 end
 
 
---- Its client's version, as the client itself says it.
+--- Returns its client's version, as the client reports it.
 function Neighbour:version()
     return (self.servant:greet():match "^ready (.+)$")
 end
@@ -107,7 +108,7 @@ local function command(hand, verb, ...)
 end
 
 
---- Drops the hands that have not given up what they took since the last time.
+--- Drops the hands that have not released everything since the last time.
 function Neighbour:tidy()
     for name, hand in pairs(self.used) do
         if hand:state() ~= "free" then command(hand, "drop") end
@@ -123,7 +124,7 @@ function Hand:take(kind, path, limit, data)
 end
 
 
---- "free", "waiting", "held" and the token, "timeout", "failed" and why.
+--- Returns "free", "waiting", "held" and the token, "timeout", or "failed" and the reason.
 function Hand:state()
     local word, rest = command(self, "state"):match("^(%S+) ?(.*)$")
     return word, word == "held" and tonumber(rest) or rest

@@ -1,15 +1,14 @@
---- make neighbours: zklock and its neighbours in a loop on the same paths, then the check of
--- what they wrote down, by the rules of the torture's checker; and no fault is there to explain
--- anything.
+--- Runs zklock and its neighbours in a loop on the same paths (make neighbours), then checks their
+-- histories by the rules of the torture's checker, with no fault to explain anything.
 --
 --   together.lua MINUTES SEED SERVERS      MINUTES "" = 1; SEED "" = one of its own
 --
--- On /neighbours/kept-… zklock keeps the lock, and one neighbour wants it, too.
--- On /neighbours/mixed only zklock's clients are: some take it as a mutex, some as a read-write
--- lock, and there are children beside them that are no contenders.
+-- On /neighbours/kept-… zklock keeps the lock, and one neighbour wants it, too. On
+-- /neighbours/mixed there are only zklock's clients, some for a mutex, some for a read-write lock,
+-- and children beside them that are no contenders.
 --
--- The last line is "N passed, N failed"; the exit status is 1 on a violation. Everything that
--- it starts ends with it, however it ends.
+-- The last line is "N passed, N failed"; the exit status is 1 on a violation. All that it starts
+-- ends with it, however it ends.
 
 local aftermath = require "spec.torture.aftermath"
 local check = require "spec.torture.checker"
@@ -23,7 +22,7 @@ local zklock = require "zklock"
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
 local TICK = 200 -- milliseconds, of the servers
 local WORKERS = 3
-local STOP = 60 -- seconds in which all must have ended
+local STOP = 60 -- seconds for all to end
 local SLACK = 2 -- seconds: seven programs share the machine
 
 local MUTEX, RWLOCK, MIXED = "/neighbours/mutex", "/neighbours/rwlock", "/neighbours/mixed"
@@ -32,7 +31,7 @@ local PATHS = { MUTEX, RWLOCK, MIXED, KEPT[1], KEPT[2], KEPT[3] }
 local JUNK = { "hello", "0000000001", "lock-", "n_0000000001", "-foreign" }
 
 
--- A process each; the checker knows clients by names such as c1.1.
+-- One process each; the checker knows clients by names such as c1.1.
 local function processes()
     return {
         { name = "zklock, Lua 5.4", mutexes = { MUTEX, MIXED }, rwlocks = { RWLOCK },
@@ -86,7 +85,7 @@ local function start(world, process, index)
 end
 
 
--- Has every process written that it is so far? Or ended before.
+-- Whether every process has recorded the event, or ended before.
 local function all_have(world, event)
     return function()
         for _, process in ipairs(world.processes) do
@@ -104,12 +103,11 @@ local function loop(world, minutes)
     rig.wait_for("all have begun", all_have(world, "granted"), STOP)
     zklock.sleep(minutes * 60)
     assert(io.open(world.folder .. "/calm", "w")):close()
-    rig.eventually(all_have(world, "ended"), STOP) -- else the checker misses it
+    rig.eventually(all_have(world, "ended"), STOP) -- otherwise the checker misses it
 end
 
 
---- Ends the programs, also those that have not ended by themselves. What they said was not
--- expected; it is for whoever runs this.
+--- Ends the programs, even those still running, and passes on their unexpected output.
 local function finish(world)
     for _, process in ipairs(world.processes) do
         if process.pid then
@@ -123,8 +121,8 @@ end
 
 -- --- what happened ------------------------------------------------------------------------
 
---- Nodes of go-zookeeper carry no data: their claims are those that were granted with them, in
--- a session of the same process.
+--- Nodes of go-zookeeper carry no data, so their claims are the ones granted with them, in a
+-- session of the same process.
 local function name_claims(events)
     local process_of, granted, keeps = {}, {}, {}
     for _, event in ipairs(events) do
@@ -168,7 +166,7 @@ end
 
 -- --- the verdict --------------------------------------------------------------------------
 
---- Grants of a process by kind.
+--- Returns the number of a process's grants by kind.
 local function grants_of(report, process)
     local grants = { mutex = 0, read = 0, write = 0 }
     for _, claim in ipairs(report.model.claims) do
