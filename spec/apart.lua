@@ -1,6 +1,6 @@
---- apart(fn): what happens while nothing is dispatched to the caller. In a world of virtual time
--- fn() runs in a process of its own, and the caller's does nothing until it has ended; what
--- happened to that one meanwhile is told at its next wait. Elsewhere it is a call.
+--- apart(fn) runs fn() while nothing is dispatched to the caller. In a world of virtual time fn()
+-- runs in a process of its own, and the caller's pauses until it has ended, and learns at its next
+-- wait what happened meanwhile. Elsewhere it is a call.
 
 local current = require "zklock.world.current"
 

@@ -1,4 +1,4 @@
---- A helper of busted: tells at the end, of each test that failed, how to run it alone, and where
+--- A helper of busted that tells at the end, for each failed test, how to run it alone, and where
 -- the logs of its servers are. ZKLOCK_TARGET names the target of make that runs these specs.
 
 local busted = require "busted"
@@ -12,7 +12,7 @@ local SEED = os.getenv "ZKLOCK_SERVER" == "memory" and os.getenv "SEED" -- of a 
 local failed = {}
 
 
--- Keeps the logs of the servers that run while the test fails: they go with them.
+-- Keeps the logs of servers that run while the test fails, which would go with them.
 local function keep_logs(name)
     local rig = package.loaded["spec.rig"]
     local kept = {}
@@ -25,13 +25,13 @@ local function keep_logs(name)
 end
 
 
--- The full name, as a filter for this test alone: a pattern, in quotes of the shell.
+-- Returns a filter for this test alone, the full name as a pattern, in quotes of the shell.
 local function filter_of(test)
     return " --filter='^" .. full_name(test):gsub("[^%w ]", ".") .. "'"
 end
 
 
--- What fails before its tests are known is run with all of its file.
+-- Returns the file, to run all of it, after a failure before its tests are known.
 local function file_of(element)
     while element.descriptor ~= "file" do element = busted.parent(element) end
     return element.name

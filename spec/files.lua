@@ -3,7 +3,7 @@
 local files = {}
 
 
---- All that is in it; or nil, and why it cannot be read.
+--- Returns the whole file, or nil and why it cannot be read.
 function files.read(path)
     local file, problem = io.open(path, "rb")
     if not file then return nil, problem end
@@ -13,7 +13,7 @@ function files.read(path)
 end
 
 
---- Makes the file, with that in it. Gives its path.
+--- Writes a file; returns its path.
 function files.write(path, text)
     local file = assert(io.open(path, "wb"))
     assert(file:write(text))
@@ -22,7 +22,7 @@ function files.write(path, text)
 end
 
 
---- The same, and who reads meanwhile finds all of the old one or all of the new one.
+--- Does the same in one step, so that a reader finds the old file or the new one, whole.
 function files.replace(path, text)
     return assert(os.rename(files.write(path .. ".new", text), path))
 end

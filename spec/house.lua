@@ -1,9 +1,9 @@
 --- The rules of the house (docs/design.md): which room may know which, how long a file may be, how
---- many files may need each other in a circle, and how many fields may be flags.
+-- many files may need each other in a circle, and how many fields may be flags.
 
 local LINES = 500
 
--- What each room of src may include of others: a room, or single headers of one.
+-- The rooms, or single headers of rooms, that each room of src may include.
 local INCLUDES = {
     core = {},
     session = { "core" },
@@ -17,17 +17,18 @@ local INCLUDES = {
     child = { "lua/values.h", "shell/now.h", "shell/linux.h", "core" },
 }
 
--- What the pure rooms may include of the system: no threads, no clock, no I/O but into a text.
+-- The system's headers that the pure rooms may include, without threads, clock, or I/O but into a
+-- text.
 local PURE = { core = true, session = true }
 local OF_C = { assert = true, inttypes = true, stdbool = true, stddef = true, stdint = true,
                stdio = true, stdlib = true, string = true }
 
--- Headers that only Linux has: what needs them is in LINUX_FILE.
+-- Headers that only Linux has, for LINUX_FILE alone.
 local LINUX_FILE = "src/shell/linux.c"
 local OF_LINUX = { ["linux/magic"] = true, ["sys/prctl"] = true, ["sys/syscall"] = true,
                    ["sys/vfs"] = true }
 
--- What each room of lua may require of others. The room "zklock" is the public modules.
+-- The rooms that each room of lua may require. The room "zklock" is the public modules.
 local PUBLIC = { ["zklock"] = true, ["zklock.init"] = true, ["zklock.resty_lock"] = true }
 local REQUIRES = {
     core = {}, -- in C
@@ -46,17 +47,17 @@ local REQUIRES = {
     child = {},
 }
 
--- At most so many sources of a room need each other in a circle, by what they call of one another.
+-- Limits for a room's largest circle of sources that need each other by their calls.
 local CIRCLE, CIRCLES = 6, { core = 2, session = 5, shell = 3 }
 
--- The structs of the pure rooms have at most so many flags, for an enum often says more.
+-- The limit of flags in the structs of the pure rooms, because an enum often says more.
 local FLAGS = 50
 
 
 local house = {}
 
 
--- "core, session": what may be known.
+-- Returns the names of the allowed rooms, as in "core, session".
 local function list_of(allowed)
     return allowed[1] and "only " .. table.concat(allowed, ", ") or "no other room"
 end
@@ -70,7 +71,8 @@ local function has(list, wanted)
 end
 
 
--- In a room: "../core/name.h" → "core", "name.h"; "name.h" → the room, "name.h"
+-- Returns room and header in a room: "../core/name.h" → "core", "name.h"; "name.h" → the room,
+-- "name.h"
 local function resolve(room, path)
     local other, name = path:match "([^/]+)/([^/]+)$"
     return other or room, name or path
@@ -106,7 +108,7 @@ end
 
 -- --- requires ---------------------------------------------------------------------------
 
--- Nil: it is in no room, or the name of a class.
+-- Nil for a module outside of all rooms, or the name of a class.
 local function room_of(module)
     local name = module:match "^zklock%.(%w+)"
     return REQUIRES[name] and name or PUBLIC[module] and "zklock" or nil
@@ -119,7 +121,7 @@ local function names_room(name, text)
 end
 
 
--- A module is named where it is required, or will be: also as a text.
+-- Checks modules where they are required, or will be, also as a text.
 local function check_requires(files, tell)
     for path, text in pairs(files) do
         local module = path:match "^lua/(.+)%.lua$"
@@ -151,7 +153,7 @@ end
 
 -- --- circles ----------------------------------------------------------------------------
 
--- Inline functions of all headers: a name → the body.
+-- Returns the bodies of all headers' inline functions, by name.
 local function inline_functions(files)
     local found = {}
     for path, text in pairs(files) do
@@ -164,7 +166,7 @@ local function inline_functions(files)
 end
 
 
--- The names that a text has, and those that inline functions of these names have.
+-- Adds the names in a text, and the names in inline functions that it calls.
 local function add_names(named, text, inlines)
     for name in text:gmatch "[%a_][%w_]*" do
         if not named[name] then
@@ -176,7 +178,7 @@ local function add_names(named, text, inlines)
 end
 
 
--- What a source defines for others, by the way the formatter writes.
+-- Returns the names that a source defines for others, as the formatter writes them.
 local function definitions(text)
     local defined = {}
     for head in ("\n" .. text):gmatch "\n(%a[^\n;={}]-)%s*[%(%[=;]" do
@@ -187,7 +189,7 @@ local function definitions(text)
 end
 
 
--- A room: each source → the set of sources that it needs.
+-- Returns for each source of a room the set of sources that it needs.
 local function needs(files, room, inlines)
     local home, names, graph = {}, {}, {}
     for path, text in pairs(files) do
@@ -218,7 +220,7 @@ local function reach(graph, from, seen)
 end
 
 
---- The largest circle of a room of src, sorted.
+--- Returns the largest circle of a room of src, sorted.
 ---@param files table<string, string>
 ---@param room string
 ---@return string[]
@@ -250,7 +252,7 @@ end
 
 -- --- flags ------------------------------------------------------------------------------
 
--- How many flags the structs of a source have, wherever they are defined.
+-- Returns the number of flags in the structs of a source, wherever they are defined.
 local function count_flags(text)
     local count = 0
     for body in text:gsub("/%*.-%*/", ""):gmatch "struct[%s%w_]*(%b{})" do
@@ -274,7 +276,7 @@ local function check_flags(files, tell)
 end
 
 
---- What breaks a rule, a sentence each, sorted.
+--- Returns a sentence for each broken rule, sorted.
 ---@param files table<string, string>  path → text
 ---@return string[]
 function house.faults(files)

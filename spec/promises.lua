@@ -1,4 +1,4 @@
---- The promises of the reference, and the tests that show each. `make promises` prints them.
+--- The promises of the reference, and the tests that show each (`make promises`).
 --
 -- A promise is a call, or a section about many calls. A test names it by a tag, in its own name or
 -- in that of a describe around it: `#lock:acquire`, `#order_turns`.
@@ -14,7 +14,7 @@ local function tag_of(section)
 end
 
 
---- The tag of each promise, in the order of the pages.
+--- Returns the tag of each promise, in the order of the pages.
 ---@return string[]
 function promises.all()
     local list, seen = {}, {}
@@ -35,7 +35,7 @@ function promises.all()
 end
 
 
--- The tags in the name of a describe or of a test, which begins at that line.
+-- Returns the tags in the title of a describe or test that begins at that line.
 local function tags_at(lines, i)
     local tags, name = {}, lines[i]
     while not name:find "function%(" and lines[i + 1] do
@@ -71,7 +71,7 @@ local function each_test(text, add)
 end
 
 
---- How many tests have each tag, by the paths of their specs.
+--- Returns the number of tests with each tag, by the paths of their specs.
 ---@param paths string[]
 ---@return table<string, table<string, integer>>
 function promises.tests(paths)
@@ -86,7 +86,7 @@ function promises.tests(paths)
 end
 
 
---- A line for each promise.
+--- Returns a line for each promise.
 ---@param paths string[]
 ---@return string text
 ---@return string[] missing the promises without a test

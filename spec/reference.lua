@@ -10,7 +10,7 @@ local PAGES = { "session", "locks", "lease", "election", "members", "drivers", "
 local reference = {}
 
 
---- The text of a page.
+--- Returns the text of a page.
 ---@param name string without its ending
 ---@return string
 function reference.page(name)
@@ -37,7 +37,7 @@ end
 
 local calls
 
---- Each call: its heading, the text below it, and the name of its page.
+--- Returns each call's heading, the text below it, and the name of its page.
 ---@return { page: string, heading: string, text: string }[]
 function reference.calls()
     if calls then return calls end
@@ -47,7 +47,7 @@ function reference.calls()
 end
 
 
---- The text of the call whose heading begins like that.
+--- Returns the text of the call whose heading begins like that.
 ---@param beginning string
 ---@return string
 function reference.call(beginning)
@@ -58,7 +58,7 @@ function reference.call(beginning)
 end
 
 
---- The names in the first column of the table with that head.
+--- Returns the names in the first column of the table with that head.
 ---@param text string
 ---@param head string its first cell
 ---@return table<string, true>

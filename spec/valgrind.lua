@@ -1,4 +1,4 @@
---- A short life with all that allocates, for valgrind: run by make test-valgrind.
+--- A short life with all that allocates, for valgrind (make test-valgrind).
 
 local zklock = require "zklock"
 
@@ -6,7 +6,7 @@ local hosts = os.getenv("ZK_HOSTS")
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 
--- Waiters of one lock, one of which gives up.
+-- Lets several owners wait for one lock, and one give up.
 local function contend(lock)
     local tasks = {}
     for i = 1, 5 do
@@ -41,7 +41,7 @@ local function wait_and_signal(lock)
 end
 
 
--- Of nodes that are there and are not; one is changed, and stopped.
+-- Watches existing and missing nodes; one is changed, and its watch stopped.
 local function watch_nodes(session)
     local calls, last = 0, nil
     local function hear(data)

@@ -8,7 +8,7 @@ local zklock = require "zklock"
 local LIBRARY = arg[1]
 local MOST = 650 -- calls in C
 
--- Files of what such an acquire does not use.
+-- Files that such an acquire does not use.
 local RARE = {
     ["turn.c"] = "turns", ["keep.c"] = "kept locks", ["kept.c"] = "kept locks",
     ["multi.c"] = "multi-locks",

@@ -1,5 +1,5 @@
---- jobs.lua JOB COUNT: a job that spec/cost/growth.lua counts the instructions of. Time is virtual,
--- so that a job takes the same steps on each machine: in plain Lua it goes on when zklock waits.
+--- jobs.lua JOB COUNT - a job whose instructions spec/cost/growth.lua counts. Time is virtual, so
+-- that a job takes the same steps on each machine, and goes on in plain Lua when zklock waits.
 
 local core = require "zklock.core"
 
@@ -23,7 +23,7 @@ local close, yield = coroutine.close, coroutine.yield
 local jobs = {}
 
 
--- Numbers from 0 to 1 in an order that is none, and the same each time.
+-- Returns numbers from 0 to 1, scattered, and the same each time.
 local function spread(i)
     return i * 0.6180339887 % 1
 end
@@ -125,7 +125,8 @@ local function in_world(fn)
 end
 
 
--- Callbacks of leases that are lost together; lock_of(session, i) gives the lock of each.
+-- Calls the callbacks of leases that are lost together; lock_of(session, i) returns the lock of
+-- each.
 local function lose(count, lock_of)
     in_world(function(world)
         world:process("p", function()

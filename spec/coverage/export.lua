@@ -1,10 +1,10 @@
---- export.lua - what `llvm-cov export` says of a folder's conditions.
+--- export.lua - the conditions of a folder in the output of `llvm-cov export`.
 --
--- A decision is what is decided at one place: `a && b || c` with three conditions, or the one
--- condition of an if, a loop or a ?:, or a case of a switch. A condition of several is covered when
--- two runs differ in it alone, and in the outcome (MC/DC); one that is alone, when it was true and
--- was false; a case, when it was taken. Code that is compiled several times, as an inline function
--- is, counts once: what covers it anywhere covers it.
+-- A decision is taken at one place: `a && b || c` with three conditions, or the one condition of an
+-- if, a loop or a ?:, or a case of a switch. One of several conditions is covered when two runs
+-- differ in it alone, and in the outcome (MC/DC); a single condition, when it was true and was
+-- false; a case, when it was taken. Code that is compiled several times, as an inline function is,
+-- counts once, and any copy may cover it.
 
 local json = require "dkjson"
 
@@ -27,7 +27,7 @@ local function source_of(path)
 end
 
 
--- What a span, { line, column, line, column }, has: in one line, without comments.
+-- Returns the text of a span, { line, column, line, column }, in one line, without comments.
 local function text_of(path, span)
     local source = source_of(path)
     local text = source.text:sub(source[span[1]] + span[2] - 1, source[span[3]] + span[4] - 2)
@@ -45,7 +45,7 @@ end
 local function comes_first(a, b) return is_before(a[1], a[2], b[1], b[2]) end
 
 
--- The span is in the other one.
+-- Whether a span is within another span.
 local function is_in(span, other)
     return not is_before(span[1], span[2], other[1], other[2])
         and not is_before(other[3], other[4], span[3], span[4])
@@ -57,7 +57,7 @@ end
 -- A branch is an array: a span, how often it was true, how often false. An MC/DC record is an
 -- array: a span, ..., an array that says of each condition whether it is covered.
 
--- What is known of this place; new with these fields if nothing is.
+-- Returns the record of this place; the first time it is new, with these fields.
 local function at(places, path, span, fields)
     local key = ("%s:%d:%d:%d:%d"):format(path, span[1], span[2], span[3], span[4])
     if not places[key] then
@@ -104,7 +104,7 @@ end
 
 -- --- conditions ---------------------------------------------------------------------
 
--- Those of the branches that are in the span, in order; one that is in another comes after it.
+-- Returns the branches in the span, in order; an inner one comes after its outer one.
 local function branches_in(branches, path, span)
     local list = {}
     for _, branch in pairs(branches) do
@@ -120,7 +120,8 @@ local function branches_in(branches, path, span)
 end
 
 
--- The conditions of a decision: branches that are in no other one, as that of a ?: may be.
+-- Returns the conditions of a decision, which are branches in no other branch, as the condition of
+-- a ?: may be.
 local function outermost(branches)
     local list = {}
     for _, branch in ipairs(branches) do
@@ -131,7 +132,7 @@ local function outermost(branches)
 end
 
 
--- What a condition lacks; nil: nothing.
+-- Returns the lack of a condition, or nil.
 local function lack_of(branch)
     if branch.yes == 0 then return "is never true" end
     return branch.no == 0 and "is never false" or nil
@@ -146,7 +147,6 @@ end
 local function is_case(text) return text:find "^case " or text == "default" end
 
 
--- Adds a condition to the list.
 local function add(list, fn, branch, decision, lacks)
     list[#list + 1] = { path = branch.path, line = branch.span[1], at = fn.name,
                         decision = decision, condition = text_of(branch.path, branch.span),
@@ -154,7 +154,7 @@ local function add(list, fn, branch, decision, lacks)
 end
 
 
--- Adds the conditions of a decision, and has them as no other's.
+-- Adds the conditions of a decision, and claims them for it.
 local function add_conditions(list, fn, decision, found)
     local all = branches_in(found.branches, decision.path, decision.span)
     local branches = outermost(all)
@@ -169,7 +169,7 @@ local function add_conditions(list, fn, decision, found)
 end
 
 
--- What a switch does with a value that no case has is no decision: each value of an enum has one.
+-- A switch takes no decision about a value without a case, because each value of an enum has one.
 local function is_switch(branch)
     local source = source_of(branch.path)
     local line = source[branch.span[1]]
@@ -178,7 +178,7 @@ local function is_switch(branch)
 end
 
 
--- clang takes no decision as one that has a `!` of several conditions in it.
+-- clang sees no decision with a `!` of several conditions in it.
 local function is_of_several(branch)
     local source = source_of(branch.path)
     local first = source[branch.span[1]] + branch.span[2] - 1
@@ -188,7 +188,7 @@ local function is_of_several(branch)
 end
 
 
--- Adds a condition that is in no decision of several; says whether it is one.
+-- Adds a condition that is in no decision of several; returns whether it is one.
 local function add_alone(list, fn, branch)
     if branch.is_part or is_switch(branch) then return false end
     local text = text_of(branch.path, branch.span)
@@ -206,9 +206,9 @@ local function add_uncalled(list, fn)
 end
 
 
---- The conditions in these folders of src, a set, and the functions that were never called: each
--- { path =, line =, at = its function, decision =, condition =, lacks = }; `lacks` says what it
--- lacks, nil: it is covered. Also how many decisions there are.
+--- Returns the conditions in these folders of src, a set, and the functions that were never called,
+-- each as { path =, line =, at = its function, decision =, condition =, lacks = }; `lacks` is nil
+-- for a covered one. Also returns the number of decisions.
 function export.conditions(path, folders)
     local found, list = read(path, folders), {}
     local decisions = 0

@@ -1,9 +1,9 @@
---- judge.lua - holds the conditions that the tests covered against left.lua:
+--- judge.lua - compares the conditions that the tests covered with left.lua:
 --
 --   llvm-cov export ... >FILE; lua spec/coverage/judge.lua FILE
 --
 -- Each condition is covered, or is in left.lua with its reason. A row of left.lua fails, too, if
--- its condition is covered, or is not in the sources any more. Ends with: N passed, N failed
+-- its condition is covered, or has left the sources. Ends with: N passed, N failed
 
 local export = require "spec.coverage.export"
 local left = require "spec.coverage.left"

@@ -1,7 +1,7 @@
 --- left.lua - conditions of src/core and src/session that no test covers. A row has the file, the
--- function, the text of the decision, with the condition in backquotes if that is a part of it; and
--- why it cannot be covered: it follows from another condition, or defends against what no caller
--- does.
+-- function, the text of the decision, with the condition in backquotes if it is a part; and the
+-- reason, which is that it follows from another condition, or defends against a mistake that no
+-- caller makes.
 
 local UNWANTED = "Nobody wants a claim in this state any more, and the function returned before."
 

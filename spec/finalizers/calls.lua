@@ -1,5 +1,5 @@
---- A call of each public function, by its name in the types: of what a book has (storm.lua), of
--- whoever else uses that at the same time. No call takes long.
+--- Calls each public function, by its name in the types, with the objects of a book (storm.lua),
+-- which others use at the same time. No call takes long.
 
 local resty_lock = require "zklock.resty_lock"
 local zklock = require "zklock"
@@ -111,8 +111,8 @@ calls["session:get"] = function(book) book.session:get(book.node, book.patience)
 local function follow(book, method, path, hear, name)
     local stopped, stop
     stop = book.session[method](book.session, path, function(news)
-        -- In Lua 5.4 a finalizer may run where a stack grows, also between the last look whether
-        -- it was stopped and this call.
+        -- In Lua 5.4 a finalizer may run where a stack grows, also between the last check for a
+        -- stop and this call.
         if stopped and rawget(_G, "jit") then book.problem = method .. " called when stopped" end
         hear(news)
     end)
@@ -129,7 +129,8 @@ calls["session:members"] = function(book)
     follow(book, "members", "/members", book.list, "stop_members")
 end
 
--- A name of its own each time: one that was joined under in a finalizer is a conflict.
+-- A new name each time, because joining a folder in a finalizer conflicts with the name of another
+-- join.
 local function join(book)
     book.joins = book.joins + 1
     local name = "member-" .. book.joins
@@ -142,7 +143,7 @@ calls["session:join"] = function(book)
     member:leave()
 end
 
--- Another coroutine raises an error while one joins: that one is dropped.
+-- Another coroutine raises an error during a join, which is dropped.
 calls["session:join, dropped"] = function(book)
     pcall(zklock.run, function()
         local member = join(book)
@@ -207,7 +208,7 @@ calls["lease:guard"] = function(book)
     book.lease:guard{ { "delete", "/not-there" }, timeout = book.patience }
 end
 
--- It is a new one then.
+-- It is new then.
 calls["lease:release"] = function(book)
     book.lease:release()
     book.lease = book.lock:acquire{ timeout = 0, owner = book.owner } or book.lease
@@ -231,7 +232,7 @@ calls["member:on_change"] = function(book)
     stop()
 end
 
--- It is a new one then.
+-- It is new then.
 calls["member:leave"] = function(book)
     book.member:leave()
     book.member = join(book) or book.member

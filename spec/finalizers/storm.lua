@@ -1,11 +1,12 @@
 --- storm.lua - calls each public function while the collector runs at each allocation, and
 -- finalizers call each public function, too. See finalizers.mk.
 --
--- What a finalizer breaks crashes the process, hangs it, or is told here. Ends with: N passed,
--- N failed; one check is one call, with finalizers at one of its allocations.
+-- A broken invariant crashes or hangs the process, or is told here. Ends with: N passed, N failed;
+-- one check is one call, with finalizers at one of its allocations.
 
--- Lua 5.4 is built to collect at each allocation (finalizers.mk); it is not to do so by itself,
--- too: where it collects twice, its own pointers are stale. LuaJIT begins anew when it is through.
+-- Lua 5.4 is built to collect at each allocation (finalizers.mk). It must not also do so by itself,
+-- because where it collects twice, its own pointers are stale. LuaJIT begins anew when it is
+-- through.
 collectgarbage "stop"
 if rawget(_G, "jit") then
     require("jit").off() -- compiled code collects less often
@@ -49,7 +50,7 @@ else
 end
 
 
--- Calls fn(...) while the n-th collection calls finalize(n). How many there were.
+-- Calls fn(...) while the n-th collection calls finalize(n); returns the number of collections.
 local function storm(finalize, fn, ...)
     local rages, count = true, 0
     local function again()
@@ -70,9 +71,9 @@ end
 
 -- --- calls ------------------------------------------------------------------------------
 
--- After these, all is over.
+-- Calls after which all is over.
 local endings = { "session:close", "memory:expire", "memory:reset" }
--- Of these each makes thousands of allocations.
+-- Each makes thousands of allocations.
 local function is_long(name)
     return name:find "^world:" or name == "zklock.world" or name == "zklock.simulate"
 end
@@ -97,7 +98,8 @@ for code in ([[timeout lost released expired connection closed interrupted not_o
 end
 
 
--- A finalizer cannot wait in zklock.run, where it cannot yield, nor in a world for what is outside.
+-- A finalizer cannot wait, because in zklock.run it cannot yield, and a world has no outside to
+-- wait for.
 local function is_ordinary(ok, result, message, code)
     if ok then return result ~= nil or message == nil or codes[code] end
     local text = tostring(result)
@@ -143,7 +145,7 @@ local function callbacks(book)
 end
 
 
--- A session with one of everything, and another one that writes.
+-- Opens a session with one of everything, and another session that writes.
 local function new_book()
     number = number + 1
     local name = "storm" .. number
@@ -167,7 +169,7 @@ local function new_book()
 end
 
 
--- Now there is news of each kind that nobody has taken.
+-- Prepares news of each kind that nobody has taken.
 local function prepare(book)
     local session = book.session
     book.problem, book.version = nil, book.version + 1
@@ -191,7 +193,7 @@ local function prepare(book)
 end
 
 
--- The watcher is told what is in the node in the end, and who follows the folder, too.
+-- Checks that the watcher and the follower of the folder learn the final state.
 local function hear(book)
     local deadline = core.now() + PATIENCE
     call("session:dispatch", book)
@@ -213,8 +215,8 @@ end
 
 -- --- storms -----------------------------------------------------------------------------
 
--- A call, while a finalizer at its n-th allocation makes all calls, beginning with another one
--- each time. False: it has no n-th.
+-- Makes a call, while a finalizer at its n-th allocation makes all calls, beginning with a
+-- different one each time. False without an n-th.
 local function meets_all(name, book, n)
     prepare(book)
     local count = storm(function(count)
@@ -226,7 +228,7 @@ local function meets_all(name, book, n)
 end
 
 
--- The same, while the session ends.
+-- Does the same while the session ends.
 local function meets_ending(name, ending, n)
     local book = new_book()
     prepare(book)
@@ -239,7 +241,7 @@ local function meets_ending(name, ending, n)
 end
 
 
--- At each of the first allocations; of the others not at each one.
+-- Meets at each of the first allocations, and at some of the rest.
 local function at_each(first, meets, name, with, step)
     local n = 1
     while meets(name, with, n) do n = n + (n < first and 1 or 1 + floor(n * (step or 0.2))) end

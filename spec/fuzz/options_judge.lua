@@ -1,5 +1,5 @@
---- Judges what the options' checks make of a value: see options_fuzz.c.
--- judge(call, ...) raises when a promise is broken.
+--- Judges the result of the options' checks for a value (see options_fuzz.c). judge(call, ...)
+-- raises when a promise is broken.
 
 local Session = require "zklock.object.session"
 local hosts = require "zklock.value.hosts"
@@ -9,12 +9,12 @@ local writes = require "zklock.value.writes"
 
 local to_time = ... -- seconds as C takes them; UBSan watches
 
--- Never opened: mutex() does not need it, but for the number of a name.
+-- Never opened, because mutex() needs it only for the number of a name.
 local session = setmetatable({ handle = { meter = function() return 1 end }, meters = {},
                                meter_count = 0 }, Session)
 
 
--- What a user writes, in a file of the user's.
+-- A user's code, in a file of the user's.
 local user = {
     connect = "options.connect(...)",
     mutex = "session:mutex(...)",
@@ -49,7 +49,7 @@ local function is_known(call, name)
 end
 
 
--- Each refusal names what is wrong, from its beginning: what follows may be the user's text.
+-- The beginnings of refusals, which name the fault; the user's text may follow.
 local refusals = {
     connect = { '^acl = "%a+" needs auth, because ', "^grace needs recover, " },
     mutex = { "^a lock path must be ", "^the lock path .* must ", "^the lock path .* contains ",
@@ -101,7 +101,7 @@ local function is_text(value)
     return type(value) == "string" and #value <= 4096 and not value:find("\0", 1, true)
 end
 
--- What an accepted option may be; nil is allowed for all.
+-- Types of an accepted option; nil is allowed for all.
 local allowed = {
     acl = function(value) return value == "open" or value == "creator" or value == "read" end,
     auth = function(value) return type(value) == "string" and not value:find("\0", 1, true) end,
@@ -138,7 +138,7 @@ local function check_accepted(call, result)
 end
 
 
--- A batch is of turns, and turns have one.
+-- A batch belongs to turns, and turns have a batch.
 local function check_mutex(lock, given)
     local batch = lock.batch and lock.batch > 0 and lock.batch or nil
     check_accepted("mutex", { data = lock.data, reentrant = lock.reentrant, batch = batch })

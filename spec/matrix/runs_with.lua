@@ -1,5 +1,5 @@
 --- Prints the versions that a cell of the matrix runs with, those of nginx where NGINX names one.
--- Fails if the text in WANT is not among them.
+-- Fails unless they contain the text in WANT.
 
 local found
 if os.getenv "NGINX" then

@@ -1,4 +1,4 @@
---- The versions that a cell of the matrix runs with, as each of them says itself.
+--- The versions that a cell of the matrix runs with, as each program reports its own.
 
 require "zklock.core" -- with libzookeeper
 
@@ -40,7 +40,7 @@ function versions.text()
 end
 
 
---- What an nginx serves as /tell.
+--- Serves the versions of an nginx as /tell.
 function versions.tell() ngx.print(versions.text()) end
 
 

@@ -1,16 +1,15 @@
---- catch.lua - the checks that are to catch a mutant, each within a minute of the processor's time.
+--- catch.lua - the checks that must catch a mutant, each within a minute of the processor's time.
 --
--- A row's `catch` says which:
+-- A row's `catch` names them:
 --
 --   nil                                 the simulator, and of src/core the C tests of spec/core
---   { program = "memory/tree_test" }    that C test of tree.mk's
---   { spec = file, tests = { ... } }    those tests of a busted spec whose names have one of
---                                       these texts in them, on a server of their own; with
---                                       in_memory = true on one in memory
+--   { program = "memory/tree_test" }    this C test of tree.mk's
+--   { spec = file, tests = { ... } }    the tests of a busted spec whose names contain one of
+--                                       these texts, on a server of their own; with
+--                                       in_memory = true on a server in memory
 --
--- A check fails for the right reason when it says what is wrong, or when a sanitizer does, or
--- when the program crashes. A build that fails, a server that is missing and a check that
--- never comes to an end catch nothing.
+-- A check fails for the right reason when it names a failure, or when a sanitizer does, or when the
+-- program crashes. A failed build, a missing server and an endless check catch nothing.
 
 local files = require "spec.files"
 local mutant = require "spec.mutants.mutant"
@@ -18,7 +17,7 @@ local shell = require "spec.mutants.shell"
 
 local catch = {}
 
--- How long a check may take, as the start of its command: a minute of the processor, however many
+-- Returns the start of a check's command that limits it to a minute of the processor, however many
 -- share that; without a defect there is no hurry.
 local function limit(row)
     return (row.find and "ulimit -S -t 60 && " or "") .. "timeout -k 5 600 "
@@ -28,13 +27,12 @@ end
 local SIGXCPU = 128 + 24 -- as an exit status: the minute is over
 
 
--- Makes a target of the tree; output, exit status.
 local function build(tree, target)
     return shell.run("make -s -r -C %s -f tree.mk %s", tree, target)
 end
 
 
--- What came of a check: "caught", "survived" or "broken", and by what or why.
+-- Returns the verdict of a check, "caught", "survived" or "broken", with its cause.
 local function verdict(kind, by)
     return { kind = kind, by = by }
 end
@@ -45,7 +43,7 @@ local SANITIZERS = { "ERROR: (AddressSanitizer: [%w-]+)", "ERROR: (LeakSanitizer
 local SIGNALS = { [134] = "SIGABRT", [136] = "SIGFPE", [139] = "SIGSEGV" }
 
 
--- How a sanitizer or a signal ended a program, if one did.
+-- Returns how a sanitizer or a signal ended a program, or nil.
 local function crash(output, status)
     for _, pattern in ipairs(SANITIZERS) do
         local found = output:match(pattern)
@@ -62,7 +60,7 @@ end
 
 -- --- the C tests ----------------------------------------------------------------------
 
--- "file:line: promise: what failed", as spec/core/check.h prints it.
+-- Returns the first failed promise, from a line that spec/core/check.h prints.
 local function failed_check(output)
     return output:match("[%w_/.]+:%d+: ([^\n]+)\n")
 end
@@ -80,7 +78,7 @@ local function by_program(tree, row, name)
 end
 
 
--- The names of the C tests: those that are about the row's file first, the long one last.
+-- Returns the names of the C tests, those about the row's file first, the long one last.
 local function units_for(tree, row)
     local subject = row.find and mutant.file(row):match("/(%a+)[%w_]*%.[ch]$") or ""
     local own, others, long = {}, {}, {}
@@ -133,7 +131,7 @@ end
 
 -- --- specs -------------------------------------------------------------------------------
 
--- Patterns that busted matches with the full names of tests.
+-- Returns patterns that busted matches with the full names of tests.
 local function filters(tests)
     local words = {}
     for _, text in ipairs(tests) do
@@ -144,7 +142,7 @@ local function filters(tests)
 end
 
 
--- Tests that failed since what they stand on is missing.
+-- Messages of tests that failed without their server, proxy or module.
 local MISSING = { "no server: ", "no proxy", "error loading module", "module '[%w_.]+' not found",
                   "the server did not start" }
 
@@ -189,7 +187,7 @@ local function by_spec(tree, row)
 end
 
 
---- What the checks of a row are called together.
+--- Returns one name for all checks of a row.
 function catch.name(row)
     if not row.catch then return "unit tests and simulator" end
     if row.catch.program then return row.catch.program end
@@ -197,7 +195,7 @@ function catch.name(row)
 end
 
 
---- The checks of a row, each { name, function(tree, row) }.
+--- Returns the checks of a row, each { name, function(tree, row) }.
 function catch.checks(row)
     if row.catch then
         return { { catch.name(row), row.catch.program and by_program or by_spec } }

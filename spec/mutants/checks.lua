@@ -1,4 +1,4 @@
---- checks.lua - what may catch a drawn mutant: parts of the suite, by their price.
+--- checks.lua - parts of the suite that may catch a drawn mutant, by their price.
 --
 -- Each has its specs and `command`, which runs some of them in a tree. The lists of specs are the
 -- Makefile's, by way of mutants.mk.
@@ -14,10 +14,10 @@ end
 
 
 local NGINX = { "spec/nginx" }
--- What is never loaded there.
+-- Files that nginx never loads.
 local NO_NGINX = { "lua/zklock/command/", "lua/zklock/seckill/[^dh]", "lua/zklock/seckill/d[^a]",
                    "lua/zklock/world", "lua/zklock/object/memory", "src/child/", "src/lua/" }
--- Of files that Lua 5.4 does not load: copas is LuaJIT's.
+-- Files that Lua 5.4 does not load, because copas is LuaJIT's.
 local ON_JIT = { ["lua/zklock/waiting/driver/copas.lua"] = { "spec/loops/copas_spec.lua" } }
 local ALL = list_of "ALL_SPECS"
 local BUSTED = [["$(command -v busted)" --exclude-tags=%s]]
@@ -47,7 +47,7 @@ for _, check in ipairs{
 end
 
 
--- The tree's own zklock.
+-- Sets the paths of the tree's own zklock.
 local function environment(check)
     local abi = check.abi or "5.4"
     return ([[env LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="build/%s/?.so;;" ]] ..
@@ -55,15 +55,15 @@ local function environment(check)
 end
 
 
---- The command that runs specs in a tree: `words` are more of busted's options, `seconds` the time
--- that it may take, a minute of it the processor's in each process.
+--- Returns the command that runs specs in a tree. `words` are more of busted's options, and
+-- `seconds` is its time, a minute of it the processor's in each process.
 function checks.command(check, tree, specs, words, seconds)
     return ("cd %s && ulimit -S -t 60 && %stimeout -k 5 %d %s -o TAP %s %s")
         :format(tree, environment(check), seconds, check.run, words, table.concat(specs, " "))
 end
 
 
---- busted's options for tests, by their names; option: --filter if left out.
+--- Returns busted's options for tests, by their names; option is --filter if left out.
 function checks.filters(tests, option)
     local words = {}
     for _, name in ipairs(tests) do

@@ -1,12 +1,12 @@
---- drawn.lua - small changes of lua/zklock, src/child and src/lua, drawn by a seed: which part of
--- the suite catches each.
+--- drawn.lua - small changes of lua/zklock, src/child and src/lua, drawn by a seed, and the part
+-- of the suite that catches each.
 --
 --   lua5.4 spec/mutants/drawn.lua COUNT SEED [number ...]   from the top, by mutants.mk
 --
 -- A mutant is one change of places.lua in code that loads or compiles then; its name is its number
--- in the draw. Parts of the suite (checks.lua) judge it one after the other, until one fails: of
--- each the tests that execute the changed line (traces.lua); of a change in C all tests.
--- A test that fails is asked again, and asked of the tree as it is: it must fail, and pass.
+-- in the draw. Parts of the suite (checks.lua) judge it one after the other, until one fails. Of
+-- each the tests that execute the changed line run (traces.lua); for a change in C, all tests.
+-- A failed test runs again, and on the unchanged tree. It must fail again, and pass there.
 -- Mutants and traces stay in build/mutants/drawn, and the verdicts in table.tsv there.
 
 local checks = require "spec.mutants.checks"
@@ -17,7 +17,7 @@ local shell = require "spec.mutants.shell"
 local traces = require "spec.mutants.traces"
 
 local FOLDER = os.getenv "BUILD" .. "/mutants/drawn"
-local BASE = FOLDER .. "/base" -- the tree as it is
+local BASE = FOLDER .. "/base" -- the unchanged tree
 local JOBS = os.getenv "JOBS" or 2 -- at a time
 local COMPILE = "%s -std=c11 -D_GNU_SOURCE -O0 -g1 -w -fPIC -fvisibility=hidden " ..
                 "-I/usr/include/lua5.4 -I" .. os.getenv "ZOOKEEPER_INCDIR" .. " "
@@ -26,8 +26,8 @@ COMPILE = COMPILE:format(os.getenv "CC")
 
 -- --- the draw -----------------------------------------------------------------------------
 
--- All places of the tree as it is, each with its `file`, and with `what`, which names it also in
--- another tree: its line, the change, and how many such there are up to it.
+-- Returns all places of the unchanged tree, each with its `file`, and with `what`, which names it
+-- in any tree by its line, the change, and the number of such changes up to it.
 local function all_places()
     local list, seen = {}, {}
     for file in shell.must("cd %s && { find lua/zklock -name '*.lua'; " ..
@@ -86,7 +86,7 @@ end
 
 local OF_BOTH = { ["src/lua/values.c"] = true, ["src/shell/now.c"] = true }
 
--- The objects of a module, "core" or "child".
+-- Returns the objects of a module, "core" or "child".
 local function objects(module, object_of)
     local list = {}
     for _, file in ipairs(sources()) do
@@ -112,15 +112,15 @@ local function base_object(file)
 end
 
 
--- A sum of all that traces depend on.
+-- Returns a sum of all that traces depend on.
 local function sum()
     return shell.must("find * -path build -prune -o -path spec/mutants -prune -o -type f " ..
                       "-print0 | LC_ALL=C sort -z | xargs -0 cat | cksum")
 end
 
 
--- Copies the tree as it is, if it is not the one that was copied last. From here on nobody looks at
--- the original, which may change.
+-- Copies the unchanged tree, unless it is the same as last time. From here on the original may
+-- change.
 local function copy()
     if files.read(FOLDER .. "/sum") == sum() then return end
     shell.must("rm -rf %s && mkdir -p %s/build", FOLDER, BASE)
@@ -136,7 +136,7 @@ local function copy()
 end
 
 
--- Makes the tree of a mutant: all other files are the base's.
+-- Makes the tree of a mutant, with all other files of the base's.
 local function make(place)
     local tree = FOLDER .. "/" .. place.name
     local path = tree .. "/" .. place.file
@@ -157,7 +157,8 @@ end
 local SECONDS = { memory = 600, luajit = 600 }
 local index
 
--- The specs of a check that execute the place, the quickest first, and of all of them the tests.
+-- Returns the specs of a check that execute the place, the quickest first, and all their tests that
+-- do.
 local function executing(check, place)
     local specs, tests = {}, {}
     for _, spec in ipairs(check.specs) do
@@ -181,7 +182,7 @@ local function is_one_of(file, patterns)
 end
 
 
--- The runs of a check that may catch a mutant, each { specs, words }.
+-- Returns the runs of a check that may catch a mutant, each { specs, words }.
 local function runs_of(check, place)
     local specs, tests = check.specs, {}
     if check.without then
@@ -202,7 +203,7 @@ end
 local SIGNALS = { [124] = "no end in time", [137] = "no end in time",
                   [152] = "a minute of the processor" }
 
--- What failed, if anything: the test's name, its file, and why.
+-- Returns the failure, if any, with the test's name, its file, and the reason.
 local function failure_of(output, status)
     if status == 0 then return end
     local name, why = ("\n" .. output):match("\nnot ok %d* ?%-? ?([^\n]*)\n(.*)")
@@ -232,8 +233,8 @@ local function runs_nothing(output)
 end
 
 
--- Whether a failure is the mutant's: its test, or the spec if it is none of a test, fails again,
--- and passes without.
+-- Whether the mutant causes the failure. Its test (or else its spec) must fail again, and pass
+-- without the mutant.
 local function is_proven(check, tree, failed)
     if not failed.test or not failed.spec then return true end
     local words = checks.filters{ failed.test }
@@ -263,7 +264,7 @@ local function is_caught(check, place, tree)
 end
 
 
--- Prints name, what caught it ("-": nothing) and by which spec and test.
+-- Prints the mutant's name, the catching check or "-", the spec and the test.
 local function judge(place)
     local tree = make(place)
     local caught, by = "-", ""
@@ -282,7 +283,7 @@ end
 
 -- --- all --------------------------------------------------------------------------------
 
--- Each name is the last word of a command; JOBS at a time. Its lines.
+-- Runs a command for each name, its last word, JOBS at a time; returns the lines.
 local function each(names, words)
     files.write(FOLDER .. "/names", table.concat(names, "\n") .. "\n")
     return assert(io.popen(("xargs -a %s/names -P %s -L 1 %s %s %s"):format(
@@ -343,7 +344,7 @@ local function main(count, seed, names)
 end
 
 
--- Does what a process of each() is to do.
+-- Does the work of a process of each().
 local function work(what, one, other)
     index = traces.index(BASE, FOLDER)
     if what == "--trace" then

@@ -1,16 +1,15 @@
 --- machine.lua - mutants of src/core and src/session that a machine makes, all in one build
--- (switch.lua): which check kills each.
+-- (switch.lua), and the checks that kill each.
 --
 --   lua5.4 spec/mutants/machine.lua COUNT SEED [file ...]   from the top, by mutants.mk
 --
--- With files: all mutants of these. Else all of those that COMPLETE names, and COUNT of the others,
+-- Takes all mutants of the files; without files, all of those in COMPLETE, and COUNT of the rest,
 -- drawn by the seed. One check after the other judges a mutant, until KILLS (1) of them kill it: C
--- tests, schedules of the simulator, both with sanitizers, worlds, servers in memory. A survivor is
--- to be in equivalent.txt, with its reason; an entry there that is killed, or is of no mutant any
--- more, fails, too. With KILLS=2 a table shows what each check alone kills. PARTS=20 takes a
--- twentieth of them; which one depends on the sources. Verdicts stay in
--- build/mutants/machine/results.tsv, as long as neither the sources nor the check's tests change: a
--- run that was interrupted goes on.
+-- tests, schedules of the simulator, both with sanitizers, worlds, servers in memory. A survivor
+-- must be in equivalent.txt, with its reason; an entry of a killed or vanished mutant fails, too.
+-- With KILLS=2 a table shows what each check alone kills. PARTS=20 takes a twentieth of them, which
+-- changes with the sources. Verdicts stay in build/mutants/machine/results.tsv, as long as neither
+-- the sources nor the check's tests change, so an interrupted run goes on.
 
 local files = require "spec.files"
 local ranks = require "spec.mutants.ranks"
@@ -26,11 +25,11 @@ local COMPLETE = shell.words("clock.c clock.h line.c line.h name.c name.h permit
                              "keep.c unfair.c condition.c lookahead.c max_waiters.c")
 local EQUIVALENT = "spec/mutants/equivalent.txt"
 local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -D_FORTIFY_SOURCE=2"
--- One that each check has to kill, or the switch does not work.
+-- A mutant that each check has to kill if the switch works.
 local PLANTED = { file = "src/core/clock.c", in_ = "zkl_clock_phase",
                   text = "clock->connected && now < clock->certain",
                   after = "clock->connected && !(now < clock->certain)" }
--- How a spec runs, by the kind of server.
+-- The command for a spec, by the kind of server.
 local RUN = {
     world = "lua5.4 spec/in_world.lua --exclude-tags=nginx,server,real",
     memory = "timeout -k 5 300 lua5.4 $(command -v busted) --exclude-tags=nginx,server,slow,clock",
@@ -48,8 +47,8 @@ local function sources()
 end
 
 
--- All mutants of the tree: each with its file, `in_` (the function), text and `after`; `what` tells
--- it from all others.
+-- Returns all mutants of the tree, each with its file, `in_` (the function), text and `after`.
+-- `what` tells it from all others.
 local function all_mutants()
     local list, sites_of, seen = {}, {}, {}
     for _, file in ipairs(sources()) do
@@ -90,7 +89,7 @@ local function find_mutant(list, id)
 end
 
 
--- Marks what the compiler refuses; whether it refuses any.
+-- Marks the mutants that the compiler refuses; returns whether there are any.
 local function refuse(list, errors)
     local found = false
     for path, line, what in errors:gmatch "(src/[^:\n]+):(%d+):%d+: error:([^\n]*)" do
@@ -108,7 +107,7 @@ local function refuse(list, errors)
 end
 
 
--- Writes the sources with the switch, with those mutants only that compile.
+-- Writes the sources with the switch and the mutants that compile.
 local function write(list, sites_of)
     local errors
     repeat
@@ -133,7 +132,7 @@ end
 
 -- --- the checks -------------------------------------------------------------------------------
 
--- Prints what judge.h says, of one mutant.
+-- Prints a line as judge.h does, for one mutant.
 local function judge_by_specs(kind, id)
     local specs = os.getenv(kind == "world" and "IN_WORLDS" or "IN_MEMORY")
     local output, status = shell.run(SPECS, PLAIN, id, specs, RUN[kind])
@@ -143,7 +142,7 @@ local function judge_by_specs(kind, id)
 end
 
 
--- How many mutants each process takes; what a verdict depends on, besides src.
+-- Name, command, mutants for each process, and sources of the verdict besides src.
 local CHECKS = {
     { "C tests", PLAIN .. "/judge_units", 50, "spec/core spec/session" },
     { "schedules", PLAIN .. "/judge_schedules", 4, "spec/sim" },
@@ -155,7 +154,7 @@ local CHECKS = {
 }
 
 
--- A line a check: its name, and a sum of all that its verdicts depend on.
+-- Returns a line a check, with its name and a sum of all that its verdicts depend on.
 local function sums()
     local lines = {}
     for i, check in ipairs(CHECKS) do
@@ -168,7 +167,7 @@ local function sums()
 end
 
 
--- The verdicts of earlier runs that still hold: those of checks whose sum is the same.
+-- Returns the verdicts of earlier runs that still hold, because their checks' sums are the same.
 local function verdicts(before, now)
     local lines, holds = {}, {}
     for line in now:gmatch "[^\n]+" do
@@ -181,8 +180,8 @@ local function verdicts(before, now)
 end
 
 
--- Copies and builds the tree with the switch, if this tree was not the last one. Without `numbers`
--- a build has failed.
+-- Copies and builds the tree with the switch, unless it is the same as last time. Without the file
+-- `numbers` a build has failed.
 local function prepare()
     local list, sites_of = all_mutants()
     local before, now = files.read(FOLDER .. "/sums") or "", sums()
@@ -225,7 +224,7 @@ local function ask(check, ids, report)
 end
 
 
--- The verdicts of earlier runs: check → id → { verdict, seconds, why }.
+-- Returns earlier verdicts, as [check][id] = { verdict, seconds, why }.
 local function remembered()
     local results = {}
     for _, check in ipairs(CHECKS) do results[check[1]] = {} end
@@ -248,7 +247,7 @@ local function find_planted(list)
 end
 
 
--- The tree as it is survives the check, and the planted mutant does not.
+-- Checks that the unchanged tree survives, and the planted mutant does not.
 local function check_the_switch(check, planted)
     ask(check, { 0, planted }, function(id, verdict, _, why)
         local wanted = id == 0 and "survived" or "killed"
@@ -259,13 +258,13 @@ local function check_the_switch(check, planted)
 end
 
 
--- C tests, schedules, ...: what a check belongs to.
+-- Returns the level of a check: C tests, schedules, ...
 local function level_of(check)
     return check[1]:find "^C test" and "C tests" or check[1]:match "^%a+"
 end
 
 
--- The mutants that a check is asked about: too few levels kill them, and its own does not.
+-- Returns the mutants for a check, which too few levels kill, and its own does not.
 local function left_for(check, mutants)
     local list, level = {}, level_of(check)
     for _, mutant in ipairs(mutants) do
@@ -277,8 +276,8 @@ local function left_for(check, mutants)
 end
 
 
--- Asks the checks about the mutants; each gets the levels that kill it, in `killers`, and `why` the
--- first one does.
+-- Asks the checks about the mutants. Each gets the levels that kill it, in `killers`, and the first
+-- reason, in `why`.
 local function judge(chosen, planted, judged)
     local results = remembered()
     for _, mutant in ipairs(chosen) do mutant.killers = {} end
@@ -318,7 +317,7 @@ local function key(file, in_, text, after, nth)
 end
 
 
--- The entries of equivalent.txt, which says how it is written.
+-- Returns the entries of equivalent.txt, which explains its form.
 local function entries()
     local list, entry, part = {}, nil, nil
     for line in files.read(EQUIVALENT):gmatch "[^\n]+" do
@@ -377,7 +376,7 @@ local function told(mutant)
 end
 
 
--- How many mutants each level kills, and how many no other level that was asked does.
+-- Prints how many mutants each level kills, and how many no other level does.
 local function print_matrix(chosen)
     local kills, alone = {}, {}
     for _, mutant in ipairs(chosen) do

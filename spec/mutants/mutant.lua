@@ -19,16 +19,15 @@ local mutant = {}
 
 local FOLDER = (os.getenv("BUILD") or "build") .. "/mutants/"
 
-mutant.BASE = FOLDER .. "base" -- the tree as it is
+mutant.BASE = FOLDER .. "base" -- the unchanged tree
 
 
---- Where the mutant's tree is.
 function mutant.tree(row)
     return FOLDER .. row.name
 end
 
 
---- The rows of all tables, in order and by name; each has `name` and `what`, too.
+--- Returns the rows of all tables, in order and by name; each has `name` and `what`, too.
 function mutant.rows()
     local rows = {}
     for _, file in ipairs{ "core", "zookeeper", "memory", "world" } do
@@ -44,9 +43,9 @@ function mutant.rows()
 end
 
 
-local sources_of = {} -- { file = text } of each tree that was asked for
+local sources_of = {} -- { file = text } of each requested tree
 
--- The sources of the tree as it is.
+-- Returns the sources of the unchanged tree.
 local function originals()
     local sources = sources_of[mutant.BASE]
     if sources then return sources end
@@ -59,8 +58,8 @@ local function originals()
 end
 
 
--- Where the text of an edit is, each { file =, first =, last = }; and how many definitions have
--- the name of its place.
+-- Returns where the text of an edit is, each { file =, first =, last = }, and the number of
+-- definitions with the name of its place.
 local function find(edit)
     local found, definitions = {}, 0
     for file, text in pairs(originals()) do
@@ -77,7 +76,7 @@ local function find(edit)
 end
 
 
--- The one place that an edit changes, as above; or nil and why it is not one.
+-- Returns the one place that an edit changes, as above, or nil and the reason.
 local function locate(edit)
     local found, definitions = find(edit)
     if definitions == 0 then
@@ -92,7 +91,7 @@ local function locate(edit)
 end
 
 
--- The changes of a row, each { at =, find =, replace = }.
+-- Returns the changes of a row, each { at =, find =, replace = }.
 local function edits_of(row)
     local edits = {}
     for _, each in ipairs{ row, table.unpack(row.also or {}) } do
@@ -103,13 +102,13 @@ local function edits_of(row)
 end
 
 
---- The file that a row changes first.
+--- Returns the file that a row changes first.
 function mutant.file(row)
     return assert(locate(edits_of(row)[1])).file
 end
 
 
---- The changed sources, { file = text }; or nil and why it is no defect of the tree as it is.
+--- Returns the changed sources, { file = text }, or nil and why it is no defect of the tree.
 function mutant.sources(row)
     local spots, changed = {}, {}
     for i, each in ipairs(edits_of(row)) do
@@ -118,7 +117,7 @@ function mutant.sources(row)
         spot.replace = each.replace:match("^%s*(.-)%s*$")
         spots[i] = spot
     end
-    table.sort(spots, function(a, b) return a.first > b.first end) -- none moves the next one
+    table.sort(spots, function(a, b) return a.first > b.first end) -- moves no later one
     for _, spot in ipairs(spots) do
         local text = changed[spot.file] or originals()[spot.file]
         changed[spot.file] = text:sub(1, spot.first - 1) .. spot.replace .. text:sub(spot.last + 1)
@@ -127,7 +126,7 @@ function mutant.sources(row)
 end
 
 
---- Copies the tree as it is. From here on nobody looks at the original, which may change.
+--- Copies the unchanged tree. From here on the original may change.
 function mutant.copy()
     shell.must("rm -rf %s && mkdir -p %s/spec", mutant.BASE, mutant.BASE)
     shell.must("cp -R src %s && cp -R spec/core spec/cost spec/sim spec/memory %s/spec",
@@ -141,7 +140,7 @@ function mutant.build(targets)
 end
 
 
---- Makes the mutant's tree. The sources are newer than what is built, so make sees them.
+--- Makes the mutant's tree. The sources are newer than its build, so make sees them.
 function mutant.make(row)
     local tree = mutant.tree(row)
     shell.must("rm -rf %s && cp -Rp %s %s", tree, mutant.BASE, tree)

@@ -1,15 +1,15 @@
---- place.lua - where a mutant's change goes, by names and tokens of the source.
+--- place.lua - the place of a mutant's change, by names and tokens of the source.
 --
--- A definition has a name and begins at the start of a line: a function or a struct, up to the
--- line that begins with "}"; a table, up to "};"; a macro, with the lines it goes on in.
+-- A definition has a name and begins at the start of a line. It is a function or a struct, up to
+-- the line that begins with "}", a table, up to "};", or a macro, with its continuations.
 --
--- A token is a word or one mark. Text is compared token by token, so neither space nor comments
--- matter: it may be wrapped, indented and explained in another way, and moved to another file.
+-- A token is a word or one mark. Text is compared token by token, so it may be wrapped, indented,
+-- commented or moved to another file.
 
 local place = {}
 
 
--- The text with spaces instead of comments; what is left stands where it stood.
+-- Replaces comments by spaces, so that no other text moves.
 local function without_comments(text)
     return (text:gsub("/%*.-%*/", function(comment) return (" "):rep(#comment) end))
 end
@@ -17,7 +17,8 @@ end
 
 -- --- definitions ----------------------------------------------------------------------
 
--- What begins at this place: its name is the last word before the first bracket or "=".
+-- Returns the definition that begins here. Its name is the last word before the first bracket or
+-- "=".
 local function beginning(text, first)
     local macro = text:match("^#define ([%w_]+)", first)
     if macro then return { name = macro, kind = "macro", first = first } end
@@ -28,7 +29,7 @@ local function beginning(text, first)
 end
 
 
--- Whether this line is the last one. What has a ";" before any "{" is a mere declaration.
+-- Whether this line is the last one. A ";" before any "{" makes a mere declaration.
 local function ends(begun, line)
     if begun.kind == "macro" then return not line:find("\\$") end
     begun.opened = begun.opened or line:match("[{;]")
@@ -38,7 +39,7 @@ local function ends(begun, line)
 end
 
 
---- The definitions of a name, each { first =, last = }.
+--- Returns the definitions of a name, each { first =, last = }.
 function place.definitions(text, name)
     local found, begun = {}, nil
     if not text:find(name, 1, true) then return found end
@@ -58,7 +59,7 @@ end
 
 -- --- tokens ---------------------------------------------------------------------------
 
--- Each { text =, first =, last = }.
+-- Returns { text =, first =, last = } for each token.
 local function tokens(text)
     local list = {}
     local function add(token, first)
@@ -82,7 +83,7 @@ local function matches(list, at, part)
 end
 
 
---- Where a text has a part, each { first =, last = }. An empty part is nowhere.
+--- Returns where a text contains a part, each { first =, last = }. An empty part is nowhere.
 function place.occurrences(text, part)
     local found, list, wanted = {}, tokens(text), tokens(part)
     if not wanted[1] then return found end

@@ -1,8 +1,8 @@
---- places.lua - where a source can be changed mechanically, and to what: not in comments, texts,
--- asserts or lines of the preprocessor.
+--- places.lua - the places of a source that can be changed mechanically, and the changes. Comments,
+-- texts, asserts and lines of the preprocessor have no places.
 --
--- A place is { first =, last =, text =, change =, line =, last_line = }: what stands there, and
--- what is to.
+-- A place is { first =, last =, text =, change =, line =, last_line = }, with the old text and the
+-- new.
 
 local places = {}
 
@@ -53,7 +53,7 @@ local function match_end(text, at, patterns)
 end
 
 
--- The end of a text in quotes.
+-- Returns the end of a text in quotes.
 local function quoted_end(text, at)
     local quote, last = text:sub(at, at), at + 1
     while text:sub(last, last) ~= quote do
@@ -63,14 +63,14 @@ local function quoted_end(text, at)
 end
 
 
--- The end of a line of the preprocessor and of those that go on with it.
+-- Returns the end of a preprocessor line, with its continuations.
 local function directive_end(text, at)
     local last = text:find("[^\\]\n", at)
     return last or #text
 end
 
 
--- The kind of what stands there, and its end; kind nil: nothing that says anything.
+-- Returns the kind of the token there, and its end; the kind is nil for spaces and comments.
 local function token_at(text, at, grammar)
     local is_c = grammar == C
     local last = match_end(text, at, is_c and C_BLANKS or LUA_BLANKS)
@@ -108,7 +108,7 @@ end
 
 local CLOSES = { ["("] = ")", ["["] = "]", ["{"] = "}" }
 
--- The number of the token that closes what this one opens.
+-- Returns the number of the token that closes the bracket.
 local function closing(tokens, at)
     local open, close, depth = tokens[at].text, CLOSES[tokens[at].text], 0
     for i = at, #tokens do
@@ -122,7 +122,7 @@ local function closing(tokens, at)
 end
 
 
--- The numbers of the tokens inside of asserts.
+-- Returns the numbers of the tokens inside of asserts.
 local function asserted(tokens)
     local inside = {}
     for i, token in ipairs(tokens) do
@@ -149,7 +149,7 @@ local function begins_statement(tokens, at, grammar)
 end
 
 
--- The last token of the call that begins here and is a statement in Lua, if one does.
+-- Returns the last token of a call that is a statement in Lua and begins here, or nil.
 local function lua_call_end(tokens, at)
     local is_call
     while true do
@@ -178,7 +178,7 @@ local function c_call_end(tokens, at)
 end
 
 
--- The last token of what is returned here, if anything is.
+-- Returns the last token of the result returned here, or nil.
 local function lua_result_end(tokens, at)
     local depth = 0
     for i = at + 1, #tokens + 1 do
@@ -205,7 +205,7 @@ LUA.call_end, LUA.result_end = lua_call_end, lua_result_end
 C.call_end, C.result_end = c_call_end, c_result_end
 
 
--- A number, one more; nil, where that is not simple.
+-- Returns a number plus one, or nil, where that is not simple.
 local function one_more(text)
     local number = tonumber(text)
     if not number then return nil end
@@ -216,7 +216,7 @@ end
 
 -- --- places ---------------------------------------------------------------------------
 
---- The tokens of a source in C, each { kind =, text =, first =, last =, line = }.
+--- Returns the tokens of a source in C, each { kind =, text =, first =, last =, line = }.
 function places.tokens(text)
     return tokens_of(text, C)
 end
@@ -225,7 +225,7 @@ end
 places.closing = closing
 
 
---- The places of a source; is_c: it is C, and no Lua.
+--- Returns the places of a source, in C if is_c, else in Lua.
 function places.of(text, is_c)
     local grammar = is_c and C or LUA
     local tokens, list = tokens_of(text, grammar), {}

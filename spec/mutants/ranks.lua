@@ -5,7 +5,7 @@ local shell = require "spec.mutants.shell"
 local ranks = {}
 
 
--- A number of 31 bits for the seed and a text, the same on each Lua.
+-- Returns a number of 31 bits for the seed and a text, the same on each Lua.
 local function rank(seed, text)
     local state = seed % 2147483646 + 1
     for i = 1, #text do state = (state * 16807 + text:byte(i)) % 2147483647 end
@@ -25,7 +25,7 @@ function ranks.sorted(seed, list)
 end
 
 
---- Gives one of so many parts of a list, another one when the sources change.
+--- Returns one of `parts` parts of a list, which changes with the sources.
 function ranks.part(list, parts)
     if parts == 1 then return list end
     local wanted = tonumber(shell.must("cat src/*/*.[ch] spec/sim/* | cksum"):match "^%d+") % parts

@@ -2,10 +2,10 @@
 --
 --   lua5.4 spec/mutants/run.lua [--core | --twentieth] [name ...]    from the top of the tree
 --
--- --core: those of core.lua, and those of the tree of src/memory that need no spec; the simulator,
--- with fewer schedules, only where the C tests catch nothing. Exit status 0: every mutant was
--- caught, and the tree as it is passes the same checks.
--- --twentieth: of those a twentieth; which one depends on the sources: another with each change.
+-- --core: the mutants of core.lua, and those of the tree of src/memory that need no spec; the
+-- simulator, with fewer schedules, runs only where the C tests catch nothing. Exit status 0: every
+-- mutant was caught, and the unchanged tree passes the same checks.
+-- --twentieth: a twentieth of these, which changes with the sources.
 
 local catch = require "spec.mutants.catch"
 local mutant = require "spec.mutants.mutant"
@@ -13,7 +13,7 @@ local ranks = require "spec.mutants.ranks"
 local shell = require "spec.mutants.shell"
 
 local JOBS = os.getenv "JOBS" or 2 -- at a time
-local PARTS = { ["--core"] = 1, ["--twentieth"] = 20 } -- of so many parts one is run
+local PARTS = { ["--core"] = 1, ["--twentieth"] = 20 } -- one part of so many runs
 local brief = PARTS[arg[3]] -- one catch of a mutant is enough
 
 
@@ -35,7 +35,7 @@ local function chosen(rows, arguments)
 end
 
 
--- The checks that the rows need, as rows without a defect: what fails there is no catch.
+-- Returns the checks that the rows need, as rows without a defect, which must not fail.
 local function controls(rows)
     local list, by_check = {}, {}
     for _, row in ipairs(rows) do
@@ -99,7 +99,7 @@ local function judge_all(rows, report)
 end
 
 
--- The checks of a result, each { name, "caught" | "survived" | "broken", by what or why }.
+-- Returns the checks of a result, each { name, "caught" | "survived" | "broken", cause }.
 local function checks_of(result)
     local checks = {}
     for i = 2, #result - 1, 3 do
@@ -109,7 +109,7 @@ local function checks_of(result)
 end
 
 
--- A check of the tree as it is must pass, else it catches everything.
+-- A check must pass on the unchanged tree, otherwise it catches everything.
 local function report_control(row, result)
     local passed = true
     print(("%-62s %5s s"):format(row.what, result[#result]))
@@ -125,7 +125,7 @@ end
 
 local SAYS = { caught = "caught", survived = "NOT CAUGHT", broken = "BROKEN" }
 
--- A mutant is caught when one check at least fails for the right reason, and none is broken.
+-- A mutant is caught when at least one check fails for the right reason, and none is broken.
 local function report_mutant(row, result, tally)
     local caught, broken = false, false
     print(("\n%-28s %-33s %5s s\n    %s"):format(row.name, row.at, result[#result], row.what))

@@ -1,15 +1,15 @@
---- shell.lua - what the runner of the mutants asks the shell for.
+--- shell.lua - the shell, for the runners of mutants.
 
 local shell = {}
 
 
---- The text as one word of a command.
+--- Returns the text as one word of a command.
 function shell.quote(text)
     return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
 end
 
 
---- Output, both kinds, and exit status of a command.
+--- Runs a command; returns its output and errors, and its exit status.
 function shell.run(command, ...)
     local pipe = assert(io.popen(("{ %s\n} 2>&1; echo \"\n$?\""):format(command:format(...))))
     local output, status = pipe:read("*a"):match("^(.*)\n(%d+)\n$")
@@ -18,7 +18,7 @@ function shell.run(command, ...)
 end
 
 
---- A command that must succeed; gives its output.
+--- Runs a command that must succeed; returns its output.
 function shell.must(command, ...)
     local output, status = shell.run(command, ...)
     if status ~= 0 then error(command:format(...) .. ": " .. output, 0) end
@@ -26,7 +26,7 @@ function shell.must(command, ...)
 end
 
 
---- The words of a text, in a list.
+--- Returns the words of a text, in a list.
 function shell.words(text)
     local words = {}
     for word in text:gmatch("%S+") do words[#words + 1] = word end
@@ -34,7 +34,7 @@ function shell.words(text)
 end
 
 
---- Seconds since any fixed point.
+--- Returns the seconds since a fixed point.
 function shell.now()
     return tonumber((shell.run("date +%%s.%%N")))
 end

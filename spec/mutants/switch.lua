@@ -1,10 +1,10 @@
---- switch.lua - all mutants of a source in C at once, with a switch: `zkl_mutant` is the number of
--- the one that is on, or 0.
+--- switch.lua - all mutants of a source in C at once, with a switch. `zkl_mutant` is the number of
+-- the active one, or 0.
 --
 -- A site is a whole expression (the head of an `if`, an initializer, what is returned), or a
 -- statement. Of a site that has mutants there is one copy for each, in a chain of `?:`, so that no
--- operand need be found but those of && and ||, ?: and |. Each copy is on a line of its own: a
--- compiler that refuses one names it by its line.
+-- operand need be found but those of && and ||, ?: and |. Each copy has a line of its own, so a
+-- compiler that refuses a mutant names it by its line.
 --
 -- Mutants are: a condition is negated, or the operand of && or ||; a bound is moved by one (< for
 -- <=); && and || are swapped, == and !=, + and -, true and false; a number is one more, and one
@@ -48,13 +48,12 @@ function Parser:is(at, text)
 end
 
 
--- The number of the token that closes what this one opens.
 function Parser:close(at)
     return places.closing(self.tokens, at)
 end
 
 
--- The first token from `at` on that is one of these, outside of all brackets; `last` if none is.
+-- Returns the first token from `at` on that is one of these, outside of all brackets, or `last`.
 function Parser:find(at, last, wanted)
     while at <= last do
         local token = self.tokens[at]
@@ -66,7 +65,7 @@ function Parser:find(at, last, wanted)
 end
 
 
--- The text of some tokens on one line, without comments; `edit` replaces some of them.
+-- Returns the text of some tokens on one line, without comments; `edit` replaces some of them.
 function Parser:text(first, last, edit)
     local words, at = {}, first
     while at <= last do
@@ -124,7 +123,7 @@ function Parser:token_edits(first, last, add)
 end
 
 
--- Negates an operand that is not negated by a swap of its == or its !.
+-- Negates an operand that no swap of its == or its ! negates.
 function Parser:negate(first, last, add)
     local alone = first == last and SWAPS[self.tokens[first].text] -- true, false
     local equality = self:find(first, last, { ["=="] = true, ["!="] = true }) <= last
@@ -137,7 +136,7 @@ function Parser:negate(first, last, add)
 end
 
 
--- Negates the conditions of an expression; is_condition: it is one itself.
+-- Negates the conditions of an expression, and the expression itself if is_condition.
 function Parser:condition_edits(first, last, is_condition, add)
     local at, before = first, nil
     while at <= last do
@@ -153,7 +152,7 @@ function Parser:condition_edits(first, last, is_condition, add)
                 local group = conditional and close == stop - 1 and
                               (inner == at or inner == at + 1 and self:is(at, "!"))
                 self:condition_edits(inner + 1, close - 1, group, add)
-                -- What is inside of it is done.
+                -- Its inside is done.
                 for skipped = inner + 1, close do self.done[skipped] = true end
             end
         end
@@ -162,7 +161,7 @@ function Parser:condition_edits(first, last, is_condition, add)
 end
 
 
--- The end of the operand that lies before (step -1) or behind (step 1) an operator.
+-- Returns the end of the operand before (step -1) or behind (step 1) an operator.
 function Parser:operand_end(at, step, first, last)
     local depth = 0
     at = at + step
@@ -178,7 +177,7 @@ function Parser:operand_end(at, step, first, last)
 end
 
 
--- An operand of | is dropped: what an action would do is left undone.
+-- Drops an operand of |, so that a part of an action is not done.
 function Parser:bit_edits(first, last, add)
     for at = first, last do
         if self:is(at, "|") then
@@ -192,7 +191,7 @@ end
 
 -- --- sites ------------------------------------------------------------------------------------
 
--- A site of these tokens: kind "condition", "value" or "statement".
+-- Adds a site of these tokens, of the kind "condition", "value" or "statement".
 function Parser:site(first, last, kind)
     local site = { first = first, last = last, kind = kind, mutants = {}, in_ = self.name,
                    text = self:text(first, last), line = self.tokens[first].line }
@@ -213,7 +212,7 @@ function Parser:site(first, last, kind)
 end
 
 
--- The site is a statement that can be dropped, with its semicolon.
+-- Makes the site a statement that can be dropped, with its semicolon.
 local function drop(site, last)
     site.last, site.dropped = last, true
     table.insert(site.mutants, 1, { after = "" })
@@ -226,7 +225,7 @@ function Parser:is_logical(first, last)
 end
 
 
--- The values of `T a = x, b = y;`
+-- Adds the values of `T a = x, b = y;`
 function Parser:declaration(at, last)
     local stops = { ["="] = true, [","] = true }
     at = self:find(at, last, stops)
@@ -253,7 +252,7 @@ function Parser:is_declaration(at)
 end
 
 
--- All that follows in the function closes blocks.
+-- Whether nothing but ends of blocks follows in the function.
 function Parser:is_end(at)
     for i = at, self.last do
         if not self:is(i, "}") then return false end
@@ -312,7 +311,7 @@ function Parser:loop(at)
 end
 
 
--- Parses the statement that begins there; gives the token behind it.
+-- Parses the statement that begins there; returns the token behind it.
 function Parser:statement(at)
     local word = self.tokens[at].kind ~= "text" and self.tokens[at].text
     if word == "{" then
@@ -358,8 +357,8 @@ end
 
 -- --- what is made -----------------------------------------------------------------------------
 
---- The sites of a source, in its order, each { text =, in_ =, line =, mutants = }; of a mutant
--- `after` is what the text becomes.
+--- Returns the sites of a source, in its order, each { text =, in_ =, line =, mutants = }; a
+-- mutant's `after` is the new text.
 function switch.sites(source)
     local parser = setmetatable({ tokens = places.tokens(source), sites = {} }, Parser)
     local at = 1
@@ -385,7 +384,7 @@ local function without_end(text)
 end
 
 
--- The site as a chain, each mutant on a line of its own.
+-- Returns the site as a chain, each mutant on a line of its own.
 local function chain(site, mutants)
     local first, count, lines = mutants[1].id, #mutants, {}
     local guard = site.dropped and site.kind ~= "statement"
@@ -411,7 +410,7 @@ local function chain(site, mutants)
 end
 
 
---- The source with those mutants that have an `id`; these have to be numbered in order.
+--- Returns the source with the mutants that have an `id`, numbered in order.
 function switch.render(source, sites)
     local parts, at = {}, 1
     for _, site in ipairs(sites) do

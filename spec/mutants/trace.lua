@@ -1,5 +1,5 @@
---- trace.lua - a helper of busted: tells trace.c which test runs. The names of the tests are the
--- lines of $TRACE.tests.
+--- trace.lua - a helper of busted that tells trace.c the running test. The names of the tests are
+-- the lines of $TRACE.tests.
 
 local busted = require "busted"
 
@@ -18,7 +18,7 @@ local function before_all()
 end
 
 
--- What comes before a test is the test's.
+-- Steps before a test belong to the test.
 local function before_test()
     set_segment(count + 1)
     return nil, true

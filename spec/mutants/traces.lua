@@ -1,4 +1,4 @@
---- traces.lua - which tests execute a line: made once for each spec of a check, by trace.c.
+--- traces.lua - the tests that execute a line, traced once for each spec of a check by trace.c.
 
 local checks = require "spec.mutants.checks"
 local files = require "spec.files"
@@ -6,7 +6,7 @@ local shell = require "spec.mutants.shell"
 
 local traces = {}
 
-local SEGMENTS = 500 -- trace.c's
+local SEGMENTS = 500 -- as in trace.c
 local LOAD = "local load = package.loadlib('%s/trace.so', 'luaopen_trace') if load then load() end"
 
 
@@ -15,8 +15,8 @@ local function file_of(folder, check, spec)
 end
 
 
---- Writes the list of the files that are traced, and builds the library. Gives the index:
--- { [file] = number of the byte before its first line }, and `lines`.
+--- Lists the traced files, and builds the library. Returns the index, { [file] = number of the byte
+-- before its first line }, with `lines`.
 function traces.index(tree, folder)
     local index, first, rows = { length = {} }, 0, {}
     local list = shell.must("cd %s && find lua/zklock -name '*.lua' | LC_ALL=C sort", tree)
@@ -35,7 +35,7 @@ function traces.index(tree, folder)
 end
 
 
---- Runs a spec of a check, and notes what it executes.
+--- Runs a spec of a check, and records the executed lines.
 function traces.make(tree, folder, index, check, spec)
     local file = file_of(folder, check, spec)
     shell.must("truncate -s %d %s", 8 + SEGMENTS * index.lines, file)
@@ -60,8 +60,8 @@ local function read_bytes(file, first, count)
 end
 
 
--- The bytes of a trace, those of what is done for several tests, and the names of its tests; nil
--- if there is none.
+-- Returns the bytes of a trace, those of the setup of several tests, and the names of its tests;
+-- nil without a trace.
 local function read_trace(file, lines)
     if read[file] == nil then
         local tests = {}
@@ -82,7 +82,7 @@ local function has(bytes, first, last)
 end
 
 
--- The tests of a trace that execute any of these bytes of their segments.
+-- Returns the tests of a trace that execute any of these bytes of their segments.
 local function executing(trace, lines, first, last)
     local tests = {}
     for n, name in ipairs(trace.tests) do
@@ -92,8 +92,8 @@ local function executing(trace, lines, first, last)
 end
 
 
---- The names of a spec's tests that execute any of the lines from..to of a file: all, if what is
--- done for several does; of lines that are executed when the file is loaded, those that execute
+--- Returns the names of a spec's tests that execute any of the lines from..to of a file. All do if
+-- a shared setup does. For lines that run as the file is loaded, it returns the tests that execute
 -- anything in it.
 function traces.tests(folder, index, check, spec, file, from, to)
     local trace, first = read_trace(file_of(folder, check, spec), index.lines), index[file]
@@ -106,7 +106,6 @@ function traces.tests(folder, index, check, spec, file, from, to)
 end
 
 
---- How long the spec took, in seconds.
 function traces.seconds(folder, check, spec)
     return tonumber(files.read(file_of(folder, check, spec) .. ".seconds") or 0)
 end

@@ -14,8 +14,8 @@
 --   release HAND        answers when it is done
 --   downgrade HAND      a writer becomes a reader, as the client does that
 --   elect HAND PATH ID, leader HAND, resign HAND
---                       Curator's: stands for election and holds the lead as a lock; tells
---                       the leader; ends
+--                       Curator's: stands for election by that id and holds the lead as a
+--                       lock; names the leader; ends
 --   session HAND        its session, in hexadecimal
 --   drop HAND           closes its session, whatever it does
 --   quit                closes all sessions and ends

@@ -1,9 +1,9 @@
---- compare.lua - what the simulator saw, beside the table of docs/design/states.md:
+--- compare.lua - compares the simulator's outcomes with the table of docs/design/states.md:
 --
 --   sim transitions 1 100000 | lua spec/sim/compare.lua docs/design/states.md
 --
--- What came of an event has to be in the table. What is in the table and was not seen is printed:
--- some of it is rare (spec/core/claim_table_test.c has it), but four fifths have to be there.
+-- Every outcome of an event has to be in the table. Rows without an outcome are printed. Some of
+-- them are rare (spec/core/claim_table_test.c shows them), but four fifths must occur.
 
 local files = require "spec.files"
 local states = require "spec.sim.states"
@@ -28,14 +28,14 @@ end
 local rows = {}
 for _, row in ipairs(read.rows) do rows[key_of(row.form, row.state, row.event)] = row end
 
--- The texts of a cell; none if there is no such row.
+-- Returns the texts of a cell, none without such a row.
 local function cell(form, state, event, column, set)
     local row = rows[key_of(form, state, event)]
     return row and states.expand(read, form, row[column], set) or set
 end
 
 
--- What the page says in words, of every state: these events are as those rows.
+-- Rules that the page states in words for every state, as event = row.
 local as = {
     tick = { "cancel", "clock ran out", "kept for long" },
     deadline = { "cancel" },
@@ -51,7 +51,7 @@ local function expired(form, column)
 end
 
 
--- All that may come of it, as a set.
+-- Returns all that may come of it, as a set.
 local function allowed(form, state, event, column)
     if event == "expire" then return expired(form, column) end
     local set = {}
@@ -93,7 +93,7 @@ end
 
 -- --- what was not seen ------------------------------------------------------------------------
 
--- Was one of the forms of that outcome?
+-- Whether a variant of that outcome occurred.
 local function was_seen(key, row, column, outcome)
     for text in pairs(states.expand(read, row.form, { outcome }, {})) do
         if seen[key] and seen[key][column][text] then return true end

@@ -10,7 +10,7 @@ local function cells_of(row)
 end
 
 
--- The rows below a heading, as cells.
+-- Returns the rows below a heading, as cells.
 local function rows_below(page, heading)
     local rows = {}
     local first = assert(select(2, page:find(heading, 1, true)), "no table with " .. heading)
@@ -22,7 +22,7 @@ local function rows_below(page, heading)
 end
 
 
--- "when → what; when → what" as a list of each { what =, with = { ... }, maybe = { ... } }.
+-- Splits "when → what; when → what" into { what =, with = { ... }, maybe = { ... } } each.
 local function outcomes(cell)
     local list = {}
     for outcome in cell:gmatch "[^;]+" do
@@ -66,7 +66,7 @@ function states.read(page)
 end
 
 
--- One text for an outcome, however its actions are ordered.
+-- Returns the same text for an outcome in whichever order its actions are.
 local function text_of(state, actions)
     local sorted = {}
     for action in pairs(actions) do sorted[#sorted + 1] = action end
@@ -75,7 +75,7 @@ local function text_of(state, actions)
 end
 
 
---- The same text of "STATE + action, action", as the simulator prints it.
+--- Returns that text for "STATE + action, action", as the simulator prints it.
 function states.normal(outcome)
     local one, actions = outcomes(outcome)[1], {}
     for _, action in ipairs(one.with) do actions[action] = true end
@@ -91,7 +91,7 @@ local function united(actions, more)
 end
 
 
--- Calls each(state, actions) for all that an outcome may be, of a claim of that form.
+-- Calls each(state, actions) for each variant of an outcome of a claim of that form.
 local function expand(read, form, outcome, actions, each)
     local with = united(actions, outcome.with)
     local step = read.steps[outcome.what]
@@ -109,7 +109,7 @@ local function expand(read, form, outcome, actions, each)
 end
 
 
---- Adds to `set` the texts of all that these outcomes may be.
+--- Adds the texts of all variants of these outcomes to `set`.
 function states.expand(read, form, list, set)
     for _, outcome in ipairs(list) do
         expand(read, form, outcome, {}, function(state, actions)
