@@ -200,7 +200,7 @@ function app.member()
 end
 
 
---- It leaves when the worker is to go, as docs/members.md has it.
+--- Leaves when the worker is told to go, as in docs/members.md.
 function app.leave_when_told()
     local member = members[arg("name")]
     ngx.timer.every(3600, function(premature)
