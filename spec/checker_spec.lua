@@ -12,13 +12,13 @@
 -- that may be left out, or be given without a name. The first case of a file has a whole history.
 -- Each later case has its differences from that, or from the case after the word `as`:
 --
---   c1.1-1  2.05 granted 100       this, instead of that event of the claim (of several, that of
---                                  the moment), or as one more
---   + c1.1-1 3.00 wrote e9         this as one more, for sure
---   - c1.1-1 wrote 2.02; - store   not these: of somebody events, or moments, or all
+--   c1.1-1  2.05 granted 100       replaces that event of the claim (at that moment, if there are
+--                                  several), or is added
+--   + c1.1-1 3.00 wrote e9         is added
+--   - c1.1-1 wrote 2.02; - store   removes somebody's events, moments, or all
 --   -> order: before; token        these rules are broken, first in these words
 --   -> explained: stop             so are they, as it seems, but a fault explains it
---   | leases lost 1                a figure begins so
+--   | leases lost 1                the beginning of a figure
 
 local check = require "spec.torture.checker"
 local figures = require "spec.torture.figures"
@@ -27,8 +27,8 @@ local history = require "spec.torture.history"
 local intervals = require "spec.torture.intervals"
 local program = require "spec.fault.program"
 
--- Fields in the order of values without a name, and the value of some if nothing is said: `asked`,
--- when the claim was invoked or its downgrade asked for, and `now`, the moment of the event.
+-- Fields in the order of values without a name, some with a default. `asked` is when the claim was
+-- invoked or its downgrade asked for, and `now` the moment of the event.
 local FIELDS = {
     connected = "session timeout=2", state = "state", error = "message",
     invoked = "kind=mutex way=acquire", granted = "token state=held limit=9 begun=asked held=now",
@@ -116,8 +116,8 @@ local function fields_of(step)
 end
 
 
--- The event of a step, with what is known from those before: whose session it is, on which path,
--- by which node. A claim that is not certain held nothing.
+-- Returns the event of a step, with session, path and node from earlier steps. A claim that is not
+-- certain held nothing.
 local function event_of(step, known)
     local at, who, event, process = step.at, step.who, step.event, step.who:match("^[^-]+")
     local fields = fields_of(step)
@@ -149,7 +149,7 @@ local function events_of(steps)
 end
 
 
--- The first violation of each rule, and what is explained: { rule, text } each.
+-- Returns the first violation of each rule, and the explained ones, each { rule, text }.
 local function findings(report)
     local found, seen, texts = {}, {}, {}
     for _, each in ipairs(report.violations) do
@@ -443,8 +443,7 @@ end)
 
 
 describe("a long history", function()
-    -- Clients on four paths, one after the other, each with another that waits meanwhile; or
-    -- readers, who hold together until all have come.
+    -- Lets clients hold four paths in turn while another waits, or readers hold them together.
     local function long_history(grants, readers)
         local kind, stays = readers and "read" or "mutex", readers and grants * 0.01 or 0
         local marker, steps = readers and "-__READ__" or "-lock-", {}
@@ -460,8 +459,8 @@ describe("a long history", function()
         return events_of(steps)
     end
 
-    -- Lines that the checker, and what it calls, runs through.
-    local function count_lines(fn)
+    -- Returns how many hundreds of Lua's instructions fn() takes.
+    local function count_steps(fn)
         local count = 0
         debug.sethook(function() count = count + 1 end, "", 100)
         fn()
@@ -482,8 +481,8 @@ describe("a long history", function()
             if jit then jit.off() end -- luacheck: globals jit (a compiled loop counts nothing)
             local readers, report = crowd:find("readers") ~= nil, nil
             local small, large = long_history(500, readers), long_history(4000, readers)
-            local few = count_lines(function() check(small) end)
-            local many = count_lines(function() report = check(large) end)
+            local few = count_steps(function() check(small) end)
+            local many = count_steps(function() report = check(large) end)
             if jit then jit.on() end -- luacheck: globals jit
             assert_lawful(report)
             assert.is_true(many < 8 * 1.6 * few,

@@ -13,7 +13,7 @@ local world = assert(zklock.world(function(world)
 end, { seed = SEED, limit = { steps = 1e9, seconds = 1e7 } }))
 
 world.story = nil
-world.keeps_errors = true -- of callbacks: specs look at them
+world.keeps_errors = true -- of callbacks; specs look at them
 local ok, problem = world:run() -- busted ends the process itself after a failure
 if not ok then
     io.stderr:write("\n", tostring(problem), "\n")

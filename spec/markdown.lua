@@ -3,7 +3,7 @@
 local markdown = {}
 
 
---- The tables of a text: each a list of lines, the first one its head, of cells.
+--- Returns the tables of a text, each a list of lines of cells, of which the first is the head.
 ---@param text string
 ---@return string[][][]
 function markdown.tables(text)
@@ -25,7 +25,7 @@ function markdown.tables(text)
 end
 
 
---- The rows of all tables, heads too, by their first cell: each a list of the other cells.
+--- Returns the rows of all tables, heads too, by their first cell, each a list of its other cells.
 ---@param text string
 ---@return table<string, string[][]>
 function markdown.rows(text)

@@ -52,10 +52,10 @@ local function is_in(span, other)
 end
 
 
--- --- what the file has --------------------------------------------------------------
+-- --- the exported file --------------------------------------------------------------
 --
--- A branch is an array: a span, how often it was true, how often false. An MC/DC record is an
--- array: a span, ..., an array that says of each condition whether it is covered.
+-- A branch is an array of a span, and how often it was true and false. An MC/DC record is an array
+-- of a span, ..., and an array that says of each condition whether it is covered.
 
 -- Returns the record of this place; the first time it is new, with these fields.
 local function at(places, path, span, fields)

@@ -24,7 +24,7 @@ local function limit(row)
 end
 
 
-local SIGXCPU = 128 + 24 -- as an exit status: the minute is over
+local SIGXCPU = 128 + 24 -- the exit status after the minute
 
 
 local function build(tree, target)

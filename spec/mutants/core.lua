@@ -1,9 +1,8 @@
---- core.lua - defects of src/core, and of src/session those that the simulator catches.
--- mutant.lua says what a row is.
+--- core.lua - defects of src/core, and the defects of src/session that the simulator catches. Rows
+-- are as mutant.lua says.
 --
--- Named after where the defect was seen: BUG-... in locks that applications wrote for themselves,
--- CURATOR-... in Curator (its issue), the others in the client that they name. The rest are our
--- own.
+-- A name tells where the defect was seen. BUG-... was in an application's own lock, CURATOR-... in
+-- Curator (its issue), and a client's name in that client. The rest are our own.
 
 return {
 

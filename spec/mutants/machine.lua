@@ -310,7 +310,7 @@ local function judge(chosen, planted, judged)
 end
 
 
--- --- those that are equivalent ------------------------------------------------------------------
+-- --- equivalent mutants -------------------------------------------------------------------------
 
 local function key(file, in_, text, after, nth)
     return (table.concat({ file, in_, text, after, nth }, "\n"):gsub("[ \t]", ""))

@@ -1,5 +1,4 @@
---- memory.lua - defects of src/memory, the server inside the process. mutant.lua says what a row
--- is, catch.lua how one is caught.
+--- memory.lua - defects of src/memory, the server inside the process. Rows are as mutant.lua says.
 
 local TREE = { program = "memory/tree_test" }
 

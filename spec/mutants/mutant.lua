@@ -2,14 +2,14 @@
 --
 -- A mutant is a row of core.lua, zookeeper.lua, memory.lua or world.lua:
 --
---   { "BUG-07", "names are compared as text",  its tree is build/mutants/BUG-07; what is wrong
---     at = "compare",                          a function, macro, table or struct: place.lua
---     find = "return one < other;",            is there exactly once, however it is wrapped; if
---                                              several have that name, in one of them
---     replace = "return text_below(one);",     stands there instead; nothing, if left out
---     also = { { at =, find =, replace = } },  optional: more changes; `at` as above if left out
---     rare = true,                             optional: few schedules of the simulator catch it
---     catch = }                                how the mutant is caught: catch.lua
+--   { "BUG-07", "names are compared as text",  its tree is build/mutants/BUG-07; the defect
+--     at = "compare",                          a function, macro, table or struct (place.lua)
+--     find = "return one < other;",            occurs exactly once, however it is wrapped, in all
+--                                              definitions of that name
+--     replace = "return text_below(one);",     its replacement, or nothing
+--     also = { { at =, find =, replace = } },  more changes, if any; `at` as above if left out
+--     rare = true,                             few schedules of the simulator catch it
+--     catch = }                                how the mutant is caught (catch.lua)
 
 local files = require "spec.files"
 local place = require "spec.mutants.place"

@@ -59,7 +59,7 @@ end
 
 -- --- one ------------------------------------------------------------------------------
 
--- Runs the checks of a row; prints its name and "check<tab>verdict<tab>by what" for each.
+-- Runs the checks of a row; prints its name and "check<tab>verdict<tab>cause" for each.
 local function judge(row)
     local begin = shell.now()
     local tree = row.find and mutant.make(row) or mutant.BASE

@@ -1,7 +1,7 @@
 --- switch.lua - all mutants of a source in C at once, with a switch. `zkl_mutant` is the number of
 -- the active one, or 0.
 --
--- A site is a whole expression (the head of an `if`, an initializer, what is returned), or a
+-- A site is a whole expression (the head of an `if`, an initializer, a returned value), or a
 -- statement. Of a site that has mutants there is one copy for each, in a chain of `?:`, so that no
 -- operand need be found but those of && and ||, ?: and |. Each copy has a line of its own, so a
 -- compiler that refuses a mutant names it by its line.

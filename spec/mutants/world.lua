@@ -1,5 +1,4 @@
---- world.lua - defects of src/world, simulated clients and servers. mutant.lua says what a row is,
--- catch.lua how one is caught.
+--- world.lua - defects of src/world, simulated clients and servers. Rows are as mutant.lua says.
 
 local function by(...)
     return { spec = "spec/simulate_spec.lua", tests = { ... }, in_memory = true }

@@ -1,5 +1,4 @@
---- zookeeper.lua - defects of src/zookeeper. mutant.lua says what a row is, catch.lua how one
--- is caught.
+--- zookeeper.lua - defects of src/zookeeper. Rows are as mutant.lua says.
 
 local function by(spec, ...)
     return { spec = "spec/" .. spec .. "_spec.lua", tests = { ... } }

@@ -23,7 +23,7 @@ local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
 local TICK = 200 -- milliseconds, of the servers
 local WORKERS = 3
 local STOP = 60 -- seconds for all to end
-local SLACK = 2 -- seconds: seven programs share the machine
+local SLACK = 2 -- seconds, because seven programs share the machine
 
 local MUTEX, RWLOCK, MIXED = "/neighbours/mutex", "/neighbours/rwlock", "/neighbours/mixed"
 local KEPT = { "/neighbours/kept-Curator", "/neighbours/kept-kazoo", "/neighbours/kept-go" }

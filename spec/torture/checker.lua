@@ -1,18 +1,18 @@
---- The checker says whether a history (history.lua) is one that zklock may produce.
+--- The checker says whether zklock may produce a history (history.lua).
 --
 --   check(events, options) → report
 --
--- Each rule is a function of the model (model.lua) and takes O(n log n), and the time for
--- what it reports: violations, and what looks like one and is explained by a fault on record.
+-- Each rule is a function of the model (model.lua) and takes O(n log n), and the time for its
+-- findings, which are violations, and overlaps that a fault on record explains.
 --
 -- options, all seconds:
 --   bound = session timeout    for a hand-off, and for a node to go, while nothing disturbs
---   slack = 0.5                what a call may take beyond its deadline, a notice beyond
---                              its own; a busy machine needs some
+--   slack = 0.5                for a call beyond its deadline, and a notice beyond its own; a busy
+--                              machine needs some
 --
 -- report: { violations = { { rule=, at=, text=, claim= }, … }, explained = { the same },
 --           rules = { { name=, text=, violations = count }, … }, model = …,
---           figures = what figures.lua counts }
+--           figures = the counts of figures.lua }
 
 local downgrade = require "spec.torture.downgrade"
 local figures = require "spec.torture.figures"

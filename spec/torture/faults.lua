@@ -7,15 +7,18 @@
 --                       active = the proxy in use, connects = number of connections,
 --                       gone = those through former proxies,
 --                       clock = the file of clock.c, names = the folder of names.c }, … },
---          paths, counter_path (one of them, whose numbers end), session_of(place) → id,
+--          paths, counter_path (its numbers end), session_of(place) → id,
 --          replace(place): kills its process, starts another }
 --
--- A kind is { name, needs, begin(world, victim, fault), … }. needs: "place" (victim is one),
--- "server" (the ensemble), "path" (victim is one), "holder" (victim is what find_holder() gives).
--- whole: not while there is a fault of the ensemble; always: also while there is one of the victim;
--- asked: only if world.faults names it. begin may fill in `fault`, the record for the history
--- (history.lua), with what is special; it gives, for a fault that lasts, { seconds, finish } or
--- { over = condition }, and false if there is nothing to do it to.
+-- A kind is { name, needs, begin(world, victim, fault), … }:
+--
+--   needs    the kind of victim: "place", "server" (the ensemble), "path", "holder" (find_holder())
+--   whole    it waits until the ensemble has no fault
+--   always   it comes even while the victim has a fault
+--   asked    it comes only if world.faults names it
+--
+-- begin may add details to `fault`, its record in the history (history.lua). It returns
+-- { seconds, finish } or { over = condition } for a fault that lasts, and false without a victim.
 
 local files = require "spec.files"
 local rig = require "spec.rig"

@@ -1,17 +1,17 @@
---- A history: what several processes did and saw, one event a line.
+--- A history of several processes, with one event a line.
 --
 --   CLOCK <tab> PROCESS <tab> CLAIM <tab> EVENT [<tab> FIELD=VALUE]...
 --
 -- CLOCK    seconds, by zklock's own clock (CLOCK_BOOTTIME), which all processes of
 --          a machine share and which no setting of the time of day moves.
--- PROCESS  "c2.1" is the first process in place c2; one that replaces it after a
---          kill is c2.2. "torture" is the nemesis, "zookeeper" the servers' own
+-- PROCESS  "c2.1" is the first process in place c2, and after a kill c2.2
+--          replaces it. "torture" is the nemesis, "zookeeper" the servers' own
 --          transaction log (see truth.pl), "store" the protected resource.
 -- CLAIM    one call of acquire, from the wish to its last trace; "-" for none.
 -- VALUE    text; a percent sign, tab and newline are written as %25, %09, %0A.
 --
 -- Events of a client (fields in brackets may be missing). A moment is a CLOCK;
--- `held` is the last moment at which the lease was seen held: taken before the
+-- `held` is the last moment at which the lease was seen held, taken before the
 -- question, so that the lease was certain then or later. An event that ends a call
 -- has `begun`, and `limit`, the seconds that the call may take.
 --   connected    session timeout [begun limit]  also after an expiry, with the new session
@@ -31,22 +31,22 @@
 --   read         element [held]         a reader has read the set, then
 --   downgrading  [held]                 from now on a writer only reads: it asks for the
 --                                       downgrade, or gives up its last handle that writes
---   downgraded   result begun limit [held]    the answer, to who asked: ok, unsupported (it
---                                       may write again), timeout, lost, …
---   revoked      result begun limit     somebody asked who holds to give way
+--   downgraded   result begun limit [held]    the answer, ok, unsupported (it may write again),
+--                                       timeout, lost, …
+--   revoked      result begun limit     a stranger asked the holder to give way
 --   released     result begun [limit] [held]  result: ok, lost, …; "dropped": left to the
 --                                       collector; "scope": its scope ended
 --   closing      session                session:close() is called, ...
 --   closed       begun limit            ... and has returned
---   error        message                what should not have happened
+--   error        message                an unexpected event
 --   ended                               the process is about to end in order
 -- Events of the nemesis:
 --   fault        id name scope [path] [session] [victim]   begins. scope: a place, "all",
 --                                       or "path": somebody meddled with the nodes of that
---                                       path; session: what was ended; victim: the
---                                       process that was killed
+--                                       path; session the ended one, victim the killed
+--                                       process
 --   healed       id                     the fault has ended
---   residue      nodes watches          what is left at the end
+--   residue      nodes watches          left at the end
 -- Events of ZooKeeper, in its own order:
 --   created      zxid path name session       CLAIM as the node's data says
 --   deleted      zxid path name session cause     cause: delete, close (of the session)
@@ -59,8 +59,8 @@
 -- Events of the store, in the order of its transactions:
 --   stored       path element read token
 --
--- A line is written at once, so that what a killed process leaves is a valid
--- beginning; a last line without its end is no event.
+-- A line is written at once, so that a killed process leaves a valid beginning;
+-- a last line without its end is no event.
 
 local core = require "zklock.core"
 local files = require "spec.files"

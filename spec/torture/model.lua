@@ -6,35 +6,37 @@
 --   invoked, queued, granted, failed, held_until, noticed, over   moments
 --   token (number), state (right after the grant), code
 --   second         it is a second handle on the grant of the outer claim, and none of its own
---   batch, count   where processes take turns: grants of a turn, and of those before it
---   keep, count    where locks are kept: for how long the node may stay; grants of it before
+--   batch, count   in turns, the grants of a turn, and those of its turn before
+--   keep, count    of a kept lock, how long the node may stay, and its grants before
 --   trying         it is a try
---   reads    what a reader read: { at, element, certain (it held then) }
+--   reads    of a reader, { at, element, certain (it held then) }
 --   downgrading, downgraded (moments), answer   of a writer that went on to read only
 --     reads_only   since when it acts as a reader; a reader always (0), others never (huge)
 --     alone_until  for so long it excluded everybody
 --     held_until  last moment at which the lease was certain; nil if it never was
 --     noticed     first notice behind that which says that it is not certain
---     over        when the claim no longer used the lock: gave it up, noticed, was closed
---                 with its session, killed, or failed
---   after    the claim whose hold it gave up to wait in a condition: its own begins when it is back
---   nodes    what the server made for it, oldest first; node: of the grant, which where
---            processes take turns another claim may have made
+--     over        when the claim no longer used the lock, because it released, noticed, failed, was
+--                 closed with its session or killed
+--   after    the claim whose hold it ended to wait in a condition
+--   nodes    its nodes on the server, oldest first; `node` is the grant's, which in turns another
+--            claim may have made
 -- nodes    { path, name, kind, claim, session, zxid, created, deleted, cause, by (session),
---          turn (when nobody ahead excluded it any more; of a multi-lock's node: nor any other
---          of its nodes) }; made[czxid][path] is the same: one transaction makes several
---          One that became a reader's is the same still, with another name and kind; it has
---          shared (when), was (its name before). marked: when its data said that it is held
+--          turn (when nobody ahead excluded it any more, nor, in a multi-lock, any other of its
+--          nodes) }; also in made[czxid][path], because one transaction makes several.
+--          A node that became a reader's is the same still, with another name and kind; it has
+--          shared (when) and was (its name before). `marked` is when its data said that it is held
 -- writes   { claim, at, element, accepted }
 -- faults   { name, scope, path, session, from, to }
 -- permits, limit   of a claim or node of a semaphore
--- sessions[id]   the process that had it
--- lost_writes[path]   Intervals: what was done to its nodes and lost by the servers (truth.pl) may
---               be seen; to a session's end if a delete was lost
--- any_trouble   Intervals: that of all places
--- faulty[place]   Intervals: as trouble, but only while a fault lasts
--- harm[place]     Intervals: the part of it by which a session may expire; no changed address
--- stops[process], trouble[place], meddling[path], expiring[session]   Intervals
+-- sessions[id]   its process
+--
+-- Intervals:
+--   lost_writes[path]   in which changes of its nodes that the servers lost (truth.pl) may be seen;
+--                       to a session's end if a delete was lost
+--   any_trouble         of all places
+--   faulty[place]       as trouble, but only while a fault lasts
+--   harm[place]         in which a session may expire; no changed address
+--   stops[process], trouble[place], meddling[path], expiring[session]
 
 local intervals = require "spec.torture.intervals"
 
@@ -61,7 +63,7 @@ end
 
 local KINDS = { __READ__ = "read", __rlock__ = "read", __WRIT__ = "write", __lock__ = "write" }
 
-local CONDITION = "%-condition%-" -- in the path of a folder: nobody there is next
+local CONDITION = "%-condition%-" -- in the path of a folder without contenders
 
 local PERMIT = "permit%-(%d+)%-of%-(%d+)%-%-?%d+$"
 

@@ -89,7 +89,7 @@ local function rows_of(cursor)
 end
 
 
--- The number of the last error; nil: the server does not answer.
+-- The number of the last error, or nil while the server does not answer.
 local function error_number(connection)
     local cursor = connection:execute "SHOW ERRORS"
     if not cursor then return nil end
