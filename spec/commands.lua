@@ -21,13 +21,11 @@ commands.IMMORTAL = [[sh -c '
     while :; do sleep 0.02; done']]
 
 
---- Runs before the tests of a file.
 function commands.open()
     folder = rig.shell("mktemp -d"):match("[^\n]+")
 end
 
 
---- Runs after the tests of a file.
 function commands.close() rig.shell("rm -rf %s", folder) end
 
 
@@ -112,7 +110,6 @@ function Process:signal(name)
 end
 
 
---- Checks that its command gets a signal.
 function Process:passes_on(name)
     self:signal(name)
     self:find(name)
@@ -147,7 +144,6 @@ function commands.ends(expected, text, ...)
 end
 
 
---- Checks that the text contains each of these.
 function commands.has(text, ...)
     for _, each in ipairs{ ... } do
         assert.is_truthy(text:find(each, 1, true), each .. " is not in: " .. text)

@@ -9,7 +9,6 @@ local Scene = {}
 Scene.__index = Scene
 
 
---- Returns the folder of the waiters.
 function Scene:folder(name)
     return self.path .. "-condition-" .. (name or "c")
 end

@@ -13,7 +13,6 @@ function files.read(path)
 end
 
 
---- Writes a file; returns its path.
 function files.write(path, text)
     local file = assert(io.open(path, "wb"))
     assert(file:write(text))
@@ -22,7 +21,7 @@ function files.write(path, text)
 end
 
 
---- Does the same in one step, so that a reader finds the old file or the new one, whole.
+--- Writes a file in one step, so that a reader finds the old file or the new one, whole.
 function files.replace(path, text)
     return assert(os.rename(files.write(path .. ".new", text), path))
 end

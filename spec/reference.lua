@@ -18,7 +18,6 @@ function reference.page(name)
 end
 
 
--- Adds the calls of a page.
 local function add_calls(list, page)
     local call
     for line in reference.page(page):gmatch "([^\n]*)\n" do

@@ -40,7 +40,6 @@ local function needs_server(what)
 end
 
 
---- Returns the output of a shell command.
 function rig.shell(command, ...)
     local pipe = assert(io.popen(command:format(...)))
     local output = pipe:read("*a")
@@ -166,7 +165,6 @@ function rig.is_refused(code, text, result, message, why)
 end
 
 
---- Returns the error that fn(...) raises, unchanged.
 function rig.raised(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then error("it raises nothing", 2) end
@@ -213,7 +211,6 @@ function rig.server(options)
 end
 
 
---- Returns the logs of the running servers.
 function rig.server_logs()
     local logs = {}
     for _, folder in ipairs(folders) do
@@ -312,7 +309,6 @@ function Memory:wait_for_nodes(path, count)
 end
 
 
---- Returns the server in memory of that name.
 function rig.memory(name)
     return setmetatable({ hosts = "memory:" .. name, memory = zklock.memory(name) }, Memory)
 end
@@ -479,14 +475,12 @@ function Servant:tell(text, ...)
 end
 
 
---- Returns the answer behind "ok".
 function Servant:answer()
     local answer = self.output:read("*l") or "error: it ended"
     return answer:match("^ok ?(.*)$") or error(answer, 2)
 end
 
 
---- Sends a command and returns the answer behind "ok".
 function Servant:command(text, ...)
     self:tell(text, ...)
     return self:answer()
@@ -581,14 +575,12 @@ end
 function Proxy:reset() self:command("reset") end
 
 
---- Accepts connections and lets everything through.
 function Proxy:pass()
     self:command("accept")
     self:command("flow")
 end
 
 
---- Cuts every connection and refuses new ones.
 function Proxy:shut()
     self:command("refuse")
     self:command("cut")
@@ -704,7 +696,6 @@ function rig.session(hosts, options)
 end
 
 
---- Opens `count` sessions; returns a list.
 function rig.sessions(count, hosts, options)
     local list = {}
     for n = 1, count do list[n] = rig.session(hosts, options) end
@@ -870,7 +861,6 @@ function rig.hears(list, last, count)
 end
 
 
---- Joins a folder; returns the member.
 function rig.join(session, folder, name, data)
     return assert(session:join(folder, { name = name, data = data, timeout = 20 }))
 end
@@ -899,7 +889,6 @@ function rig.held_by_another(server, path)
 end
 
 
---- Returns the code and message of a refused acquire.
 function rig.code_of(lock, arg)
     local lease, message, code = lock:acquire(arg)
     assert(lease == nil, "it can be had")

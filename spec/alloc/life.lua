@@ -209,7 +209,6 @@ function chapters.close(book)
     book.session = nil
 end
 
--- Loses the connection while one holds and one waits.
 function chapters.cut(book)
     local lock = book.lock
     local first = have(lock)
@@ -227,7 +226,6 @@ function chapters.cut(book)
     end)
 end
 
--- Loses the reply to a create or a delete.
 local function lose_reply(book, request)
     use(book.lock)
     proxy:command("drop-reply %s 1", request)

@@ -45,7 +45,6 @@ end
 
 -- --- what was entered -----------------------------------------------------------------------
 
--- Calls fn(name, room, file) for each address.
 local function each_function(addresses, fn)
     local list = assert(io.open(LIBRARY .. ".calls", "w"))
     for _, address in ipairs(addresses) do list:write(("%#x\n"):format(address)) end

@@ -45,7 +45,6 @@ end
 local function comes_first(a, b) return is_before(a[1], a[2], b[1], b[2]) end
 
 
--- Whether a span is within another span.
 local function is_in(span, other)
     return not is_before(span[1], span[2], other[1], other[2])
         and not is_before(other[3], other[4], span[3], span[4])
@@ -132,7 +131,6 @@ local function outermost(branches)
 end
 
 
--- Returns the lack of a condition, or nil.
 local function lack_of(branch)
     if branch.yes == 0 then return "is never true" end
     return branch.no == 0 and "is never false" or nil

@@ -95,7 +95,6 @@ function Program:line()
 end
 
 
---- Asserts that its next lines are these.
 function Program:says(...)
     for _, line in ipairs{ ... } do assert.equal(line, self:line()) end
 end
@@ -138,7 +137,6 @@ function program.library(name)
 end
 
 
---- Returns the functions of system.c, for this process.
 function program.system()
     local path = program.library("system")
     local open = assert(package.loadlib(path, "luaopen_system"))

@@ -344,7 +344,6 @@ local function main(count, seed, names)
 end
 
 
--- Does the work of a process of each().
 local function work(what, one, other)
     index = traces.index(BASE, FOLDER)
     if what == "--trace" then

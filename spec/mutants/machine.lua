@@ -317,7 +317,6 @@ local function key(file, in_, text, after, nth)
 end
 
 
--- Returns the entries of equivalent.txt, which explains its form.
 local function entries()
     local list, entry, part = {}, nil, nil
     for line in files.read(EQUIVALENT):gmatch "[^\n]+" do

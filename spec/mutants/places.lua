@@ -53,7 +53,6 @@ local function match_end(text, at, patterns)
 end
 
 
--- Returns the end of a text in quotes.
 local function quoted_end(text, at)
     local quote, last = text:sub(at, at), at + 1
     while text:sub(last, last) ~= quote do

@@ -3,7 +3,6 @@
 local shell = {}
 
 
---- Returns the text as one word of a command.
 function shell.quote(text)
     return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
 end
@@ -18,7 +17,6 @@ function shell.run(command, ...)
 end
 
 
---- Runs a command that must succeed; returns its output.
 function shell.must(command, ...)
     local output, status = shell.run(command, ...)
     if status ~= 0 then error(command:format(...) .. ": " .. output, 0) end
@@ -26,7 +24,6 @@ function shell.must(command, ...)
 end
 
 
---- Returns the words of a text, in a list.
 function shell.words(text)
     local words = {}
     for word in text:gmatch("%S+") do words[#words + 1] = word end

@@ -90,7 +90,6 @@ function Neighbour:hand(name)
 end
 
 
---- Returns its client's version, as the client reports it.
 function Neighbour:version()
     return (self.servant:greet():match "^ready (.+)$")
 end

@@ -166,7 +166,6 @@ end
 
 -- --- the verdict --------------------------------------------------------------------------
 
---- Returns the number of a process's grants by kind.
 local function grants_of(report, process)
     local grants = { mutex = 0, read = 0, write = 0 }
     for _, claim in ipairs(report.model.claims) do

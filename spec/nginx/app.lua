@@ -42,7 +42,6 @@ function app.open()
 end
 
 
---- The lock of the request's path.
 function app.lock()
     return app.open():mutex(arg("path"))
 end
@@ -76,7 +75,6 @@ function app.connect()
 end
 
 
---- The session's id and state, and its claims.
 function app.session()
     local ours = app.open()
     return app.answer(ours:id() or "none", ours:state(), "claims=" .. ours:stats().claims)
@@ -89,7 +87,6 @@ function app.close()
 end
 
 
---- Holds the lock for `hold` seconds.
 function app.with()
     local ok, message, code = app.lock():with(tonumber(arg("timeout")), function()
         ngx.sleep(tonumber(arg("hold", 0.001)))
@@ -141,7 +138,6 @@ function app.state()
 end
 
 
---- The calls of callbacks.
 function app.news()
     return say(table.concat(news, " "))
 end
@@ -275,7 +271,6 @@ local function wait_for_lock(path)
 end
 
 
--- Waits for `after` seconds, or else until /go.
 local function wait_for_go()
     local after, path = arg("after"), arg("path")
     if after then return ngx.sleep(tonumber(after)) end
@@ -340,7 +335,6 @@ function app.release_here()
 end
 
 
---- A timer that runs for so many seconds.
 function app.long_timer()
     ngx.timer.at(0, function(_, seconds) ngx.sleep(seconds) end, tonumber(arg("seconds")))
     return say("runs")

@@ -26,7 +26,6 @@ end
 function app.ping() ngx.say("pong") end
 
 
---- The worker's session.
 function app.open()
     local message
     if session then return ngx.say("open") end
@@ -52,7 +51,6 @@ end
 
 -- --- waits until the path may go ---------------------------------------------------------
 
---- Waits until the path may go.
 function app.wait_for_go(path)
     while not ngx.shared.gone:get(path) do ngx.sleep(0.01) end
 end
@@ -74,13 +72,11 @@ function app.hold()
 end
 
 
---- Uses up all running timers until they may go.
 function app.fill()
     for _ = 1, tonumber(arg("count")) do in_timer(0, app.wait_for_go, arg("path")) end
 end
 
 
---- A request that sleeps, and answers with the result.
 function app.sleep()
     local ok, _, code = zklock.sleep(60)
     ngx.say(ok and "slept" or code)
@@ -92,7 +88,6 @@ function app.turns() ngx.say(ngx.shared.turns:get(arg("path")) or 0) end
 
 -- --- callbacks ----------------------------------------------------------------------------
 
---- Uses up all pending timers.
 function app.fill_pending()
     while ngx.timer.at(3600, function() end) do end
     ngx.say("filled")

@@ -33,7 +33,6 @@ local FREE_PORT = [[perl -MIO::Socket::INET -e '
     }
     print $socket->sockport']]
 
---- A port on which nobody listens now.
 function nginx.free_port() return tonumber(rig.shell("%s", FREE_PORT)) end
 
 
@@ -150,7 +149,6 @@ function nginx.code(text)
 end
 
 
---- Kills the master and the workers.
 function nginx:kill()
     local pids = { self:master(), unpack(self:workers()) }
     for _, pid in ipairs(pids) do self:signal("KILL", pid) end
@@ -160,7 +158,6 @@ function nginx:kill()
 end
 
 
---- Starts a killed nginx again.
 function nginx:start_again()
     return launch(self, self.environment)
 end
@@ -210,7 +207,6 @@ function nginx.lives(pid)
 end
 
 
---- Waits until a process is gone.
 function nginx.gone(pid, seconds)
     return rig.eventually(function() return not nginx.lives(pid) end, seconds)
 end
@@ -241,7 +237,6 @@ function nginx:troubles()
 end
 
 
---- Temporary files of its processes.
 function nginx:temporary() return rig.shell("ls -A %s/tmp", self.dir) end
 
 
@@ -297,7 +292,6 @@ function nginx:get(path)
 end
 
 
---- The number of answers for each body.
 function nginx.bodies(answers)
     local counts = {}
     for _, each in ipairs(answers) do counts[each.body] = (counts[each.body] or 0) + 1 end

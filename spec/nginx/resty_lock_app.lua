@@ -24,7 +24,6 @@ local function open(premature)
 end
 
 
---- In init_worker_by_lua.
 function app.start()
     ngx.timer.at(0, open)
 end

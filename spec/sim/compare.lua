@@ -93,7 +93,6 @@ end
 
 -- --- what was not seen ------------------------------------------------------------------------
 
--- Whether a variant of that outcome occurred.
 local function was_seen(key, row, column, outcome)
     for text in pairs(states.expand(read, row.form, { outcome }, {})) do
         if seen[key] and seen[key][column][text] then return true end

@@ -51,7 +51,6 @@ local function by(field)
 end
 
 
--- Returns the claims with the field, sorted by it.
 local function in_order(claims, field)
     local list = {}
     for _, claim in ipairs(claims) do
@@ -472,7 +471,6 @@ rule("fence", "the store takes no stale write, and refuses no holder", function(
 end)
 
 
--- Returns the elements in the set at the end.
 local function survivors(journal)
     local read, there = {}, {}
     for _, write in ipairs(journal) do read[write.element] = write.read end

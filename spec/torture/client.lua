@@ -57,7 +57,6 @@ end
 
 -- --- claims ---------------------------------------------------------------------------
 
--- One call of acquire, and its lease.
 local Claim = {}
 Claim.__index = Claim
 
@@ -81,7 +80,6 @@ local function new_claim(path, kind, way, limit, inside, permits, after)
 end
 
 
---- Returns the claim's lock in the current session.
 function Claim:lock()
     local opts = { data = self.id }
     if self.path == UNFAIR then
@@ -304,7 +302,6 @@ local function signal(claim)
 end
 
 
--- Returns the claim that holds now, or nil.
 local function use_condition(claim)
     if chance(0.6) then
         signal(claim)

@@ -75,7 +75,6 @@ end
 
 -- --- the events -----------------------------------------------------------------------
 
---- Adds a value to the key's list.
 function model.put(lists, key, value)
     lists[key] = lists[key] or {}
     table.insert(lists[key], value)
@@ -458,7 +457,6 @@ function Model:taken_part(node)
 end
 
 
---- Puts a history together from events sorted by time.
 function model.build(events)
     local self = setmetatable({
         claims = {}, claim = {}, nodes = {}, made = {}, node_events = {}, robbed = {},

@@ -95,7 +95,6 @@ end
 
 local SCOPES = { server = "all", path = "path" }
 
---- Whether the fault has begun.
 function Nemesis:begin(kind)
     local victim, busy = self:find_victim(kind)
     if not victim then return false end
@@ -122,7 +121,6 @@ function Nemesis:heal(fault)
 end
 
 
---- Ends the faults that are due, or all.
 function Nemesis:heal_due(all)
     local still = {}
     for _, fault in ipairs(self.active) do

@@ -35,13 +35,11 @@ function Report:violation(at, claim, text, ...)
 end
 
 
---- Adds a violation at the claim's grant.
 function Report:grant(claim, ...)
     self:violation(claim.granted, claim, ...)
 end
 
 
---- Whether the rule has enough violations listed.
 function Report:full()
     return self.rule.violations > MANY
 end

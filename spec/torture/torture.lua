@@ -144,7 +144,6 @@ local function make_place(world, index)
 end
 
 
---- Returns the last ZooKeeper session of a client.
 local function session_of(world, place)
     local last
     for line in io.lines(world.folder .. "/history/" .. place.process) do
