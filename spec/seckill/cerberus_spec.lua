@@ -170,7 +170,7 @@ describe("the options of cerberus", function()
         })
         refused("needs redis = \"HOST:PORT\"", with{ engines = {} })
         refused("failover needs safe = true", with{ failover = 1, safe = false })
-        refused("safe must be true or false", with{ safe = "yes" })
+        refused("safe must be a boolean", with{ safe = "yes" })
         refused("unknown option \"root_path\" in the options of cerberus; known: engines, "
             .. "failover, order, root, safe, session, zookeeper", with{ root_path = "/a" })
     end)
@@ -374,17 +374,6 @@ describe("a switch that keeps the locks", function()
             assert.is_true(first:switch("zookeeper", PATIENT)) -- it is there already
         end)
 
-    with_two.it("goes back at any time, also when it waits", FIRST_TWO,
-        function(it_is, mine, yours, _, second)
-            local lease = assert(mine:acquire(PATIENT))
-            begin_switch(second, "zookeeper")
-            assert.is_true(second:switch("redis-set", PATIENT))
-            assert.equal("redis-set", it_is:epoch())
-            assert.equal("timeout", refusal(yours, SOON))
-            assert.is_true(lease:release())
-            assert.is_true(assert(yours:acquire(PATIENT)):release())
-        end)
-
     with_two.it("asks both engines on the way, in their order", FIRST_TWO,
         function(_, mine, yours, _, second)
             local other = second:mutex "another"
@@ -415,17 +404,6 @@ describe("a switch that keeps the locks", function()
                 assert.is_true(assert(yours:acquire(PATIENT)):release())
             end
         end)
-
-    it("does not wait for who has no lock, and does nothing", function()
-        local it_is = service(FIRST_TWO)
-        local first, mine = it_is:open()
-        local _, yours = it_is:open()
-        local lease = assert(mine:acquire(PATIENT))
-        assert.equal("timeout", refusal(yours, SOON))
-        assert.is_true(lease:release())
-        assert.is_true(first:switch("zookeeper", PATIENT))
-        assert.is_true(assert(yours:acquire(PATIENT)):release())
-    end)
 end)
 
 
@@ -681,34 +659,6 @@ end)
 -- --- errors ------------------------------------------------------------------------------------
 
 describe("an error that ends a run", function()
-    -- Several ask for the lock in it; the error comes after so many seconds.
-    local function broken_run(lock, seconds)
-        local function ask()
-            lock:with(PATIENT, function() zklock.sleep(0.001) end)
-            zklock.sleep(PATIENT)
-        end
-        local _, problem = pcall(together, ask, ask, ask, function()
-            zklock.sleep(seconds)
-            error("no", 0)
-        end)
-        assert.equal("no", problem)
-        collectgarbage() -- what was dropped, where coroutines cannot be closed
-    end
-
-    it("breaks nothing, whenever it comes: locks are had, and a switch comes through #slow",
-       function()
-        local it_is = service(FIRST_TWO)
-        it_is.options.engines["redis-set"].lease = LIFE
-        local _, mine = it_is:open()
-        local client, yours = it_is:open()
-        for moment = 0, 19 do
-            broken_run(mine, moment * 0.0005)
-            assert.is_true(assert(mine:acquire(PATIENT)):release())
-            assert.is_true(client:switch(moment % 2 == 0 and "zookeeper" or "redis-set", PATIENT))
-            assert.is_true(assert(yours:acquire(PATIENT)):release())
-        end
-    end)
-
     if coroutine.close then -- luacheck: globals coroutine.close
         it("gives back the lock of one engine, had while another one's was waited for", function()
             local it_is = service(FIRST_TWO)

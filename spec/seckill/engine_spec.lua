@@ -59,7 +59,7 @@ describe("the options of an engine", function()
         refused("needs mysql = .* or sqlite = ", "sql-table", { sqlite = "a", mysql = "b" })
         refused("mysql must be a URL", "sql-table", { mysql = "localhost" })
         refused("retries must be a whole number", "sql-optimistic", { sqlite = "a", retries = -1 })
-        refused("index must be true or false", "sql-pessimistic", { mysql = "a", index = "name" })
+        refused("index must be a boolean", "sql-pessimistic", { mysql = "a", index = "name" })
         refused("needs zookeeper = ", "zookeeper", {})
         refused("failover needs safe = true", "cerberus",
             { order = { "redis-set" }, zookeeper = "127.0.0.1:1", failover = 1 })

@@ -1,31 +1,21 @@
---- What a failure of an engine says: nil, message, code; as zklock's own do.
+--- A failure of an engine: nil, message, code, in zklock's words. The code "connection" is of any
+--- server.
 
 local brief = require("zklock.value.misuse").brief
-
-
-local texts = {
-    timeout = "not had in time",
-    busy = "it is taken",
-    lost = "the lock was lost",
-    released = "this lease was released before",
-    interrupted = "the wait was ended",
-    connection = "the server did not answer as it should",
-    unsupported = "not supported",
-}
+local of = require "zklock.value.failure"
 
 
 local failure = {}
 
 
---- What a function of the library gives to its caller.
+--- The results of a function of the library for its caller.
 ---@param code string
 ---@param subject string   what it is about
 ---@param detail string?   the server's reason, or ours
 ---@return nil, string message, string code
 function failure.of(code, subject, detail)
-    local text = ("%s: %s: %s"):format(code, brief(subject), texts[code])
-    if detail then text = ("%s (%s)"):format(text, detail) end
-    return nil, text, code
+    if code ~= "connection" then return of(code, subject, detail) end
+    return nil, ("connection: %s: %s"):format(brief(subject), detail or "no answer"), code
 end
 
 
@@ -34,8 +24,6 @@ Problem.__index = Problem
 
 
 --- Inside an engine a failure is raised; `failure.catch` makes it what a caller gets.
----@param code string
----@param detail string
 function failure.raise(code, detail)
     error(setmetatable({ code = code, detail = detail }, Problem), 0)
 end
@@ -51,8 +39,6 @@ end
 
 
 --- Calls fn(...), which does not wait; gives what it gives, or its failure.
----@param subject string
----@param fn function
 function failure.catch(subject, fn, ...)
     return results(subject, pcall(fn, ...))
 end

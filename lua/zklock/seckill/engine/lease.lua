@@ -1,10 +1,10 @@
 --- A lease of an engine's lock: the right to be in the critical section, while it lasts.
 
-local core = require "zklock.core"
+local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
 local strict_methods = require "zklock.value.strict_methods"
 
-local now = core.now
+local now = clock.now
 
 
 ---@class zklock.engine.Lease
@@ -12,7 +12,7 @@ local now = core.now
 ---@field name string
 ---@field owner string
 ---@field value any        what the engine keeps of the grant
----@field expires number?  on the clock of core.now; nil: it has no end of its own
+---@field expires number?  on the clock of runtime.now; nil: it has no end of its own
 ---@field version string?  of a row: its digits
 ---@field parts table[]?  leases of several locks as one
 ---@field bound table?     a lease of zklock's without which it is lost
@@ -72,36 +72,31 @@ function Lease:remaining()
 end
 
 
+-- Asks the engine by that verb of its way; lost is for good.
+local function ask(self, verb, lack)
+    if self.over then return failure.of(self.over, self.name) end
+    local fn = self.lock.way[verb]
+    if not fn then return failure.of("unsupported", self.name, lack) end
+    local held, message, code = failure.catch(self.name, fn, self)
+    if code then return nil, message, code end
+    if held then return true end
+    self.over = "lost"
+    return failure.of("lost", self.name)
+end
+
+
 --- Asks the server, in one round trip.
 ---@return true? held
 ---@return string? message
 ---@return string? code  "lost", "released", "connection", "unsupported"
-function Lease:check()
-    if self.over then return failure.of(self.over, self.name) end
-    local check = self.lock.way.check
-    if not check then return failure.of("unsupported", self.name, "it knows no owners") end
-    local had, message, code = failure.catch(self.name, check, self)
-    if code then return nil, message, code end
-    if had then return true end
-    self.over = "lost"
-    return failure.of("lost", self.name)
-end
+function Lease:check() return ask(self, "check", "it knows no owners") end
 
 
---- Has it for its whole lease time again.
+--- Holds it for its whole lease time again.
 ---@return true? ok
 ---@return string? message
 ---@return string? code  "lost", "released", "connection", "unsupported"
-function Lease:renew()
-    if self.over then return failure.of(self.over, self.name) end
-    local renew = self.lock.way.renew
-    if not renew then return failure.of("unsupported", self.name, "its leases are not renewed") end
-    local had, message, code = failure.catch(self.name, renew, self)
-    if code then return nil, message, code end
-    if had then return true end
-    self.over = "lost"
-    return failure.of("lost", self.name)
-end
+function Lease:renew() return ask(self, "renew", "its leases are not renewed") end
 
 
 --- Gives the lock up.
@@ -109,12 +104,9 @@ end
 ---@return string? message
 ---@return string? code  "lost", "released", "connection"
 function Lease:release()
-    if self.over then return failure.of(self.over, self.name) end
-    local had, message, code = failure.catch(self.name, self.lock.way.release, self)
-    if code then return nil, message, code end
-    self.over = had and "released" or "lost"
-    if had then return true end
-    return failure.of("lost", self.name)
+    local ok, message, code = ask(self, "release")
+    if ok then self.over = "released" end
+    return ok, message, code
 end
 
 

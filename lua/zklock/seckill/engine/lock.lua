@@ -14,7 +14,7 @@
 --- The first two are what a way must have. They raise what failure.catch knows.
 
 local Lease = require "zklock.seckill.engine.lease"
-local core = require "zklock.core"
+local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
@@ -24,7 +24,7 @@ local scope = require "zklock.waiting.scope"
 local section = require "zklock.object.section"
 local zklock = require "zklock"
 
-local now = core.now
+local now = clock.now
 
 
 ---@class zklock.engine.Lock
@@ -42,7 +42,7 @@ Lock.__index = Lock
 ---@field lock zklock.engine.Lock
 ---@field owner string
 ---@field given { timeout: number?, owner: any }
----@field due number?           on the clock of core.now; nil: for ever
+---@field due number?           on the clock of runtime.now; nil: for ever
 ---@field granted boolean?
 ---@field interrupted boolean?
 ---@field unreachable string?   why it cannot be had while servers do not answer

@@ -53,14 +53,7 @@ function options.text(value, name)
 end
 
 
-function options.flag(value, name)
-    if type(value) ~= "boolean" then
-        refuse("%s must be true or false, not %s", name, show(value))
-    end
-end
-
-
-function options.anything() end
+options.anything, options.flag = check.anything, check.flag
 
 
 local function is_address(value)
@@ -78,7 +71,6 @@ end
 
 
 --- The addresses in a list, or in "HOST:PORT,HOST:PORT".
----@return string[]
 function options.addresses_of(value)
     if type(value) ~= "string" then return value end
     local list = {}
@@ -115,8 +107,6 @@ end
 local SWITCH = { timeout = options.seconds(0) }
 
 --- What switch() takes behind the engine's name, likewise: the seconds.
----@param given number|table|nil
----@return number?
 function options.switch(given)
     if type(given) == "number" then given = { timeout = given } end
     return options.complete(given, SWITCH, {}, "the options of switch").timeout

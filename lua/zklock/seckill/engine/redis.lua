@@ -18,9 +18,6 @@ local redis = {}
 
 
 --- It is made when it is first needed, and again when it broke.
----@param address string
----@param answer number
----@return zklock.engine.Redis
 function redis.new(address, answer)
     return setmetatable({ address = address, answer = answer }, Redis)
 end
@@ -41,7 +38,6 @@ local function text_of(problem) return (tostring(problem):gsub("^[^:]+:%d+: ", "
 
 
 --- Does it have something to read? A connection on which nothing was asked has its end only.
----@return boolean
 function Redis:readable()
     local socket = self.client.network.socket
     return dependency.load("socket").select({ socket }, nil, 0)[1] ~= nil
@@ -49,7 +45,6 @@ end
 
 
 --- Connected, and without an answer to what nobody asks for any more.
----@return table client
 function Redis:connected()
     if self.client and self:readable() then self:close() end
     if not self.client then
@@ -85,9 +80,6 @@ end
 
 
 --- Runs a script.
----@param script string
----@param keys string[]
----@return any reply
 function Redis:eval(script, keys, ...)
     local arguments = { script, #keys }
     for _, key in ipairs(keys) do arguments[#arguments + 1] = key end
@@ -109,7 +101,6 @@ return 0]]
 
 
 --- Text that nobody else has.
----@return string
 function redis.unique()
     local file = assert(io.open("/dev/urandom", "rb"))
     local bytes = file:read(16)
@@ -119,8 +110,6 @@ end
 
 
 --- Whole milliseconds, as Redis has them.
----@param seconds number
----@return string
 function redis.milliseconds(seconds) return ("%.0f"):format(seconds * 1000) end
 
 

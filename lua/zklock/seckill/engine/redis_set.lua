@@ -7,7 +7,7 @@
 ---
 --- Waiters poll, with zklock.sleep; a command blocks the process until its answer.
 
-local core = require "zklock.core"
+local clock = require "zklock.waiting.runtime"
 local options = require "zklock.seckill.engine.options"
 local redis = require "zklock.seckill.engine.redis"
 local single = require "zklock.seckill.engine.single_redis"
@@ -23,7 +23,7 @@ local way = {
 
 function way.try(lock)
     local engine = lock.engine
-    local asked, lease, value = core.now(), lock.lease or engine.options.lease, redis.unique()
+    local asked, lease, value = clock.now(), lock.lease or engine.options.lease, redis.unique()
     if engine.redis:call("set", lock.name, value, "NX", "PX", redis.milliseconds(lease)) then
         return { value = value, expires = asked + lease }
     end

@@ -91,8 +91,6 @@ end
 
 
 --- The only value of a query.
----@param query string
----@return any? value
 function Sql:value(query)
     local cursor = self:try(query)
     if not cursor then return nil end
@@ -103,8 +101,6 @@ end
 
 
 --- `format` with texts as literals.
----@param format string
----@return string statement
 function Sql:statement(format, ...)
     local literals = { ... }
     for i, text in ipairs(literals) do literals[i] = self.database:text(text) end

@@ -4,7 +4,7 @@
 --- nginx not even what a scope closes. So two may be on an errand at once, and what they do has to
 --- be right then, too.
 
-local core = require "zklock.core"
+local clock = require "zklock.waiting.runtime"
 local scope = require "zklock.waiting.scope"
 
 
@@ -20,7 +20,7 @@ Errand.__index = Errand
 -- One coroutine on the errand.
 ---@class zklock.engine.Run
 ---@field errand zklock.engine.Errand
----@field due number  on the clock of core.now; from then on it counts no more
+---@field due number  on the clock of runtime.now; from then on it counts no more
 local Run = {}
 Run.__index = Run
 
@@ -33,18 +33,16 @@ Run.__close = Run.close
 
 
 --- Does a coroutine do it now, as far as one can know?
----@return boolean
 function Errand:is_under_way()
-    return self.latest ~= nil and core.now() < self.latest.due
+    return self.latest ~= nil and clock.now() < self.latest.due
 end
 
 
 --- Does it: calls fn(...), and gives what that gives.
 function Errand:go(fn, ...)
-    self.latest = setmetatable({ errand = self, due = core.now() + LONGEST }, Run)
+    self.latest = setmetatable({ errand = self, due = clock.now() + LONGEST }, Run)
     return scope(self.latest, fn, ...)
 end
 
 
----@return zklock.engine.Errand
 return function() return setmetatable({}, Errand) end

@@ -14,7 +14,7 @@
 --- What waits and what blocks is the engines' own. Outside of zklock.run a process looks after the
 --- switch when it asks for a lock and when it releases one, and is no member in between.
 
-local core = require "zklock.core"
+local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
 local members = require "zklock.seckill.engine.cerberus.member"
 local misuse = require "zklock.value.misuse"
@@ -100,10 +100,10 @@ local function note_failure(engine, name, failed)
         engine.failing[name] = nil
         return
     end
-    engine.failing[name] = engine.failing[name] or core.now()
+    engine.failing[name] = engine.failing[name] or clock.now()
     local failover = engine.options.failover
     return failover and engine.order:kind(name) ~= "zookeeper"
-        and core.now() >= engine.failing[name] + failover
+        and clock.now() >= engine.failing[name] + failover
 end
 
 
@@ -182,7 +182,7 @@ end
 
 -- Does a coroutine look after the switch? It goes with its run, or with the host of that.
 local function is_looked_after(engine)
-    return engine.looked and not engine.is_over() and core.now() < engine.looked + 3 * TEND
+    return engine.looked and not engine.is_over() and clock.now() < engine.looked + 3 * TEND
 end
 
 
@@ -193,7 +193,7 @@ local function look_after(engine)
     engine.number, engine.is_over = engine.number + 1, is_over
     coroutine.wrap(function(number)
         while engine.number == number and not engine.closed do
-            engine.looked = core.now()
+            engine.looked = clock.now()
             engine.member:tend()
             zklock.sleep(TEND)
         end
@@ -285,7 +285,7 @@ local function await(engine, due)
         if not ok then return failure.of("connection", "the switch", message) end
         if not engine.member:is_switching() then return true end
         zklock.sleep(TEND)
-    until core.now() > due
+    until clock.now() > due
     return failure.of("timeout", "the switch", engine.member.awaits)
 end
 
@@ -297,7 +297,7 @@ function way.switch(engine, value, timeout)
         misuse.refuse("switch takes the name of an engine, or \"\" for the next in the order, "
             .. "not %s", misuse.show(value))
     end
-    local due = core.now() + (options.switch(timeout) or engine.options.session)
+    local due = clock.now() + (options.switch(timeout) or engine.options.session)
     return failure.catch("the switch", function()
         engine.place:change(due, function(write) write("cerberus_engine", value) end)
         if not engine.options.safe then

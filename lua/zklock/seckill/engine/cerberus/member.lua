@@ -2,7 +2,7 @@
 --- Nobody is in charge of a switch: each member looks now and then whether there is a next step,
 --- and takes it if it is the first.
 
-local core = require "zklock.core"
+local clock = require "zklock.waiting.runtime"
 local errand = require "zklock.seckill.engine.cerberus.errand"
 local failure = require "zklock.seckill.engine.failure"
 local left = require("zklock.seckill.engine.cerberus.place").left
@@ -46,7 +46,6 @@ end
 
 
 --- Takes note of the epoch, if it is news.
----@param epoch zklock.engine.Epoch
 function Member:know(epoch)
     if self.epoch and epoch.number <= self.epoch.number then return end
     self.epoch = epoch
@@ -93,7 +92,7 @@ end
 ---@param due number?
 ---@return zklock.engine.Registration?  nil: the epoch has just changed, or the time is over
 function Member:join(due)
-    while self.joining:is_under_way() and not (due and core.now() > due) do zklock.sleep(PAUSE) end
+    while self.joining:is_under_way() and not (due and clock.now() > due) do zklock.sleep(PAUSE) end
     if not counting(self) and not self.joining:is_under_way() then
         self.joining:go(register, self, due)
     end
@@ -144,8 +143,8 @@ local function reason_to_wait(self, each, due)
         self.gone[each.id] = nil
         return "a process has locks of an epoch before"
     end
-    self.gone[each.id] = self.gone[each.id] or core.now()
-    if core.now() >= self.gone[each.id] + each.life then return nil end
+    self.gone[each.id] = self.gone[each.id] or clock.now()
+    if clock.now() >= self.gone[each.id] + each.life then return nil end
     return ("the locks of a process that died, %s, may live on"):format(each.id)
 end
 
@@ -187,7 +186,6 @@ end
 
 
 --- Is the switch on its way, as far as it is known?
----@return boolean
 function Member:is_switching()
     return self.epoch ~= nil and self.wish ~= nil
         and rules.following(self.epoch, self.order.names, self.wish) ~= nil
@@ -230,9 +228,6 @@ function Member:close()
 end
 
 
----@param place zklock.engine.Place
----@param order zklock.engine.Order
----@return zklock.engine.Membership
 function member.new(place, order)
     local self = setmetatable({
         place = place, order = order, entered = {}, gone = {}, joining = errand(),

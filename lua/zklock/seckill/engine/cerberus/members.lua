@@ -15,8 +15,6 @@
 local members = {}
 
 
----@param text string
----@return zklock.engine.Member[]
 function members.parse(text)
     local list = {}
     for id, number, life in text:gmatch "(%S+) (%d+) (%S+)\n" do
@@ -35,16 +33,10 @@ end
 
 
 --- The text with this member in it.
----@param text string
----@param member zklock.engine.Member
----@return string
 function members.with(text, member) return text .. line_of(member) end
 
 
 --- The text without the member of that id.
----@param text string
----@param id string
----@return string
 function members.without(text, id)
     local lines = {}
     for _, member in ipairs(members.parse(text)) do

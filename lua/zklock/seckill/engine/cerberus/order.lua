@@ -1,7 +1,7 @@
 --- The engines of cerberus' order: what they are, what all of them have, and for how long their
 --- locks may outlive a process. Each is opened when it is first needed.
 
-local core = require "zklock.core"
+local clock = require "zklock.waiting.runtime"
 local engines = require "zklock.seckill.engine"
 local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
@@ -84,26 +84,18 @@ end
 
 
 --- The engine's own name, which tells what it is.
----@param name string
----@return string
 function Order:kind(name) return part_of(self, name).kind end
 
 
 --- Seconds for which a lock of the engine may outlive the process that had it.
----@param name string
----@return number
 function Order:life(name) return part_of(self, name).life end
 
 
 --- Seconds for which it may outlive its lease, if nobody has that any more: zklock's is released.
----@param name string
----@return number
 function Order:remains(name) return self:kind(name) == "zookeeper" and 0 or self:life(name) end
 
 
 --- The engine of that name.
----@param name string
----@return zklock.engine.Engine
 function Order:engine(name)
     if self.opened[name] then return self.opened[name] end
     local part = part_of(self, name)
@@ -145,7 +137,7 @@ end
 function Order:acquire(lock, name, owner, request, is_wanted)
     local part = lock_of(self, lock, name)
     if not is_wanted() then return nil, "not wanted", "timeout" end
-    local left = request.due and math.max(request.due - core.now(), 0)
+    local left = request.due and math.max(request.due - clock.now(), 0)
     request.waits_in = self.opened[name]
     local lease, message, code = part:acquire{ timeout = left, owner = owner }
     request.waits_in = nil
@@ -154,7 +146,6 @@ end
 
 
 --- What all engines have.
----@return zklock.engine.Has
 function Order:has()
     local has = { switch = true }
     for what in pairs(engines.has(self:kind(self.names[1]))) do

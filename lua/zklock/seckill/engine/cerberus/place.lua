@@ -9,7 +9,7 @@
 ---
 --- What ZooKeeper does not answer in time is raised, as failure.catch knows it.
 
-local core = require "zklock.core"
+local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
 local rules = require "zklock.seckill.engine.cerberus.rules"
 local scope = require "zklock.waiting.scope"
@@ -38,9 +38,9 @@ local function raise(message) failure.raise("connection", message) end
 
 
 --- Seconds for which an answer is waited for.
----@param due number?  on the clock of core.now
+---@param due number?  on the clock of runtime.now
 ---@return number
-function place.left(due) return due and math.max(due - core.now(), ANSWER) or ANSWER end
+function place.left(due) return due and math.max(due - clock.now(), ANSWER) or ANSWER end
 
 
 local function path_of(self, node) return self.root .. "/" .. node end
@@ -117,17 +117,12 @@ end
 
 
 --- Makes the nodes, unless they are there.
----@param due number?
 function Place:make(due)
     if not are_made(self, due) then at_desk(self, due, make_nodes, self, due) end
 end
 
 
 --- Reads a node.
----@param node string
----@param due number?
----@return string text
----@return integer version
 function Place:read(node, due)
     local text, version = self.session:get(path_of(self, node), place.left(due))
     if not text then raise(version) end
@@ -135,8 +130,6 @@ function Place:read(node, due)
 end
 
 
----@param due number?
----@return zklock.engine.Epoch
 function Place:epoch(due)
     local text, version = self:read("epoch", due)
     local epoch = rules.parse(text)
@@ -146,8 +139,6 @@ function Place:epoch(due)
 end
 
 
----@param due number?
----@return zklock.engine.Wish
 function Place:wish(due)
     local text, version = self:read("cerberus_engine", due)
     return { text = text, version = version }
@@ -164,8 +155,6 @@ end
 
 
 --- Calls fn(text, version) when the node is known, and at each change.
----@param node string
----@param fn function
 function Place:watch(node, fn)
     return assert(self.session:watch(path_of(self, node), function(text, version)
         if text then fn(text, version) end
@@ -187,7 +176,7 @@ function place.open(options, first)
         session = session, root = options.root, first = first, session_timeout = options.session,
         desk = session:mutex(options.root .. "/desk"),
     }, Place)
-    local ok, problem = pcall(self.make, self, core.now() + options.session)
+    local ok, problem = pcall(self.make, self, clock.now() + options.session)
     if not ok then
         session:close()
         error(problem, 0)

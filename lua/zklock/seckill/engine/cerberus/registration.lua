@@ -2,7 +2,7 @@
 --- epoch, and a line in the list of members. All leases that the process has in that epoch stand
 --- or fall with it.
 
-local core = require "zklock.core"
+local clock = require "zklock.waiting.runtime"
 local errand = require "zklock.seckill.engine.cerberus.errand"
 local failure = require "zklock.seckill.engine.failure"
 local members = require "zklock.seckill.engine.cerberus.members"
@@ -36,7 +36,6 @@ local registration = {}
 
 
 --- Does it count? By this process's clock.
----@return boolean
 function Registration:stands()
     local state = self.lease:state()
     return state == "held" or state == "suspect"
@@ -46,14 +45,12 @@ end
 local WEAK = { __mode = "v" }
 
 --- The process has this lease from now on.
----@param lease zklock.engine.Lease
 function Registration:add(lease)
     self.grants[#self.grants + 1] = setmetatable({ lease = lease }, WEAK)
 end
 
 
 --- It has it no more.
----@param lease zklock.engine.Lease
 function Registration:remove(lease)
     for i, each in ipairs(self.grants) do
         if each.lease == lease then table.remove(self.grants, i) break end
@@ -63,8 +60,8 @@ end
 
 local function may_be_had(self, granted)
     if granted.lease then return granted.lease:lives() end
-    granted.ends = granted.ends or core.now() + self.lives.of_lease
-    return core.now() < granted.ends
+    granted.ends = granted.ends or clock.now() + self.lives.of_lease
+    return clock.now() < granted.ends
 end
 
 
@@ -79,7 +76,6 @@ end
 
 --- Has anybody in this process a lease of this epoch? One that ended by itself is none; one that is
 --- suspect is, and one that was lost with the session, as long as its engines may have it.
----@return boolean
 function Registration:is_used()
     for _, each in ipairs(look(self)) do
         if each.lease then return true end
@@ -89,13 +85,10 @@ end
 
 
 --- Have all locks ended that the process had in this epoch, also those whose leases nobody has?
----@return boolean
 function Registration:is_over() return look(self)[1] == nil end
 
 
 --- Asks ZooKeeper, past all that it may have said before: does it stand? No answer is neither.
----@param due number?
----@return boolean
 function Registration:check(due)
     local stands, message, code = self.lease:check(place_left(due))
     if not stands and code ~= "lost" and code ~= "released" then
@@ -106,8 +99,6 @@ end
 
 
 --- The same, and is its epoch the present one?
----@param due number?
----@return boolean
 function Registration:is_current(due)
     return self:check(due) and self.place:epoch(due).number == self.epoch.number
 end
@@ -115,7 +106,6 @@ end
 
 --- Takes its line away, after its lease was released. Where ZooKeeper does not answer the line
 --- stays, to be taken away later, as that of a process that died.
----@param due number?
 function Registration:strike_off(due)
     self.place:edit("members", function(text) return members.without(text, self.id) end, due)
 end
@@ -123,7 +113,6 @@ end
 
 --- Writes its line, unless it was left meanwhile: then nobody would take the line away. The
 --- registration counts if is_current() says so after.
----@param due number?
 function Registration:enlist(due)
     local member = { id = self.id, number = self.epoch.number, life = self.lives.of_process }
     self.place:edit("members", function(text)

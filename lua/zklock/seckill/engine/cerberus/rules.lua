@@ -26,8 +26,6 @@ local rules = {}
 
 
 --- What the node of the epoch has in it: "NUMBER WISH ENGINE" or "NUMBER WISH ENGINE ENGINE".
----@param epoch zklock.engine.Epoch
----@return string
 function rules.text(epoch)
     return ("%d %d %s"):format(epoch.number, epoch.wish, table.concat(epoch.engines, " "))
 end

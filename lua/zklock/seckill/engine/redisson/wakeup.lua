@@ -33,9 +33,6 @@ Wakeup.__index = Wakeup
 local wakeup = {}
 
 
----@param address string
----@param answer number
----@return zklock.engine.Wakeup
 function wakeup.new(address, answer)
     return setmetatable({ redis = redis.new(address, answer), channels = {} }, Wakeup)
 end
@@ -103,8 +100,6 @@ end
 
 
 --- Listens to a channel from now on.
----@param channel string
----@return zklock.engine.Waiter
 function Wakeup:listen(channel)
     connect(self)
     local waiter = { channel = channel, woken = false }
@@ -118,7 +113,6 @@ end
 
 
 --- Does not listen any more.
----@param waiter zklock.engine.Waiter
 function Wakeup:leave(waiter)
     local waiters = self.channels[waiter.channel].waiters
     waiters[waiter] = nil
@@ -136,8 +130,6 @@ end
 
 
 --- Waits until it is woken, for so many seconds at most; then it must look for itself.
----@param waiter zklock.engine.Waiter
----@param seconds number
 function Wakeup:wait(waiter, seconds)
     local due = core.now() + seconds
     repeat

@@ -71,7 +71,6 @@ end
 
 
 --- Renews the lease from now on, until it is over.
----@param lease zklock.engine.Lease
 function Watchdog:watch(lease)
     self.due[lease] = core.now() + self.lease / PARTS
     local is_over = tasks.end_of_run()
@@ -81,7 +80,6 @@ function Watchdog:watch(lease)
 end
 
 
----@param lease zklock.engine.Lease
 function Watchdog:forget(lease) self.due[lease] = nil end
 
 
