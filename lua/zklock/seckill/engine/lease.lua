@@ -23,8 +23,8 @@ local Lease = { __name = "zklock.engine.lease" }
 Lease.__index = Lease
 
 
--- The state of a lease that depends on another one: the worse of both. A suspect lease may be held
--- again; a lost one has ended.
+-- The state of a lease that depends on another one, which is the worse of both. A suspect lease may
+-- be held again; a lost one has ended.
 local function with(state, other)
     local others = other:state()
     if state == "lost" or others == "lost" or others == "released" then return "lost" end
@@ -32,7 +32,7 @@ local function with(state, other)
 end
 
 
--- What its engines say of it, by this process's clock.
+-- The state by its engines and by this process's clock.
 local function state_of(self)
     if self.over then return self.over end
     local state = self.expires and self.expires <= now() and "lost" or "held"
@@ -120,7 +120,7 @@ function Lease:token_string()
 end
 
 
---- By which epoch it was had, if its engine has a switch that keeps the locks.
+--- The epoch that granted it, if its engine has a switch that keeps the locks.
 ---@return integer? number  that of a later grant is not less
 ---@return string engines   that gave the lock, in their order; or the message
 ---@return string? code  "unsupported"
@@ -131,7 +131,7 @@ function Lease:epoch()
 end
 
 
---- Gives it up at the end of a scope, once: a server that does not answer is not asked again.
+--- Gives it up at the end of a scope, once, for a server that does not answer is not asked again.
 ---@return "lost"|"released"|nil over  nil: that is not known
 function Lease:close()
     if not self.over and not self.closed then

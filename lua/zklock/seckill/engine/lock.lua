@@ -1,4 +1,4 @@
---- A lock of an engine: what all of them have in common. The deadline, the tries until then, and
+--- A lock of an engine, as far as all of them are alike. The deadline, the tries until then, and
 --- `with` are here; how a lock is tried for and given up is its engine's way:
 ---
 ---     way.try(lock, owner, request)      -- a grant, or nil and the seconds until the next try
@@ -37,7 +37,7 @@ local Lock = { __name = "zklock.engine.lock" }
 Lock.__index = Lock
 
 
--- One acquire(), from the first try to the last.
+-- An acquire(), from the first try to the last.
 ---@class zklock.engine.Request
 ---@field lock zklock.engine.Lock
 ---@field owner string
@@ -141,7 +141,7 @@ function Lock:with(given, fn, ...)
 end
 
 
---- A condition, for which a holder would wait: none of these engines has them.
+--- A condition, for which a holder would wait. None of these engines has them.
 ---@return nil, string message, string code  "unsupported"
 function Lock:condition()
     return failure.of("unsupported", self.name, self.engine.name .. " has no conditions")

@@ -62,7 +62,7 @@ local function is_address(value)
 end
 
 
---- One server.
+--- The address of a server.
 function options.address(value, name)
     if not is_address(value) then
         refuse("%s must be \"HOST:PORT\" of one server, not %s", name, show(value))
@@ -95,7 +95,7 @@ options.complete = check.complete
 
 local ACQUIRE = { timeout = options.seconds(0), owner = options.anything }
 
---- What acquire() takes: nothing, seconds, or a table.
+--- The options of acquire(), from nothing, seconds, or a table.
 ---@param given number|table|nil
 ---@return { timeout: number?, owner: any }
 function options.acquire(given)
@@ -106,7 +106,7 @@ end
 
 local SWITCH = { timeout = options.seconds(0) }
 
---- What switch() takes behind the engine's name, likewise: the seconds.
+--- The seconds of switch(), likewise.
 function options.switch(given)
     if type(given) == "number" then given = { timeout = given } end
     return options.complete(given, SWITCH, {}, "the options of switch").timeout

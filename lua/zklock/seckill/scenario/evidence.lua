@@ -47,7 +47,7 @@ function evidence.waited_for_the_dead(sale)
 end
 
 
---- Raises unless so many bought: a sale in which not all were served proves nothing.
+--- Raises unless so many bought, because a sale in which not all were served proves nothing.
 function evidence.all_served(sale, count)
     if sale.sold ~= count then
         error(("only %d of %d buyers were served"):format(sale.sold, count), 0)
@@ -93,7 +93,7 @@ function evidence.noted(sale, pattern)
 end
 
 
---- What buyers noted of their holds: see Buyer:note_hold.
+--- The buyers' notes of their holds (Buyer:note_hold).
 ---@param sale zklock.seckill.Sale
 ---@return { [1]: string, buyer: integer }[]  "held", "lost" …
 function evidence.holds(sale) return evidence.noted(sale, "^its hold is (%l+)$") end
@@ -113,7 +113,7 @@ end
 ---@field line string
 ---@field token string?
 
---- What buyers noted, with names for their servers.
+--- The buyers' notes, with names for their servers.
 ---@param sale zklock.seckill.Sale
 ---@param name string  of a server, with %d for its number
 ---@return zklock.seckill.Entry[]
@@ -128,7 +128,7 @@ function evidence.log(sale, name)
 end
 
 
--- What happened to a buyer that had the lock, and when; false: it did not happen.
+-- The events of a buyer that got the lock, with their times, or false for no event.
 local function lines_of(purchase)
     return {
         { purchase.granted or false, "got the lock" },

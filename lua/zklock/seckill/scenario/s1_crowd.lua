@@ -27,8 +27,7 @@ end
 
 
 --- A stock of 0 is not below 0, so the buyer takes one off the counter, and sees only then that
---- there was none. (The seed makes that test before it has the lock, so that its counter ends lower
---- still.)
+--- there was none. (The seed makes that test before it gets the lock, so its counter ends lower.)
 function s1.below_zero(buyer)
     if not buyer:enter() then return end
     local stock = buyer:stock()

@@ -62,8 +62,8 @@ local function look(buyer, place, workers)
 end
 
 
--- No transaction, no check of tokens: the lock alone keeps it right. All workers stand in line
--- before the first writes: if the lock lets all in at once, all have read the same stock.
+-- No transaction and no check of tokens help, so the lock alone keeps it right. All workers stand
+-- in line before the first writes. If the lock lets all in at once, all have read the same stock.
 local function buy(buyer, place, workers)
     local function come() buyer:come(place) end
     if not buyer:enter{ side = buyer.server.parameters.side, on_queued = come } then return end

@@ -26,8 +26,8 @@ local SCRIPTS = {
 local RESOLUTION = 0.001
 
 
--- The last line of a turn is written just before the lock is given up: after it the next buyer may
--- be quicker with its first line than this one with its last.
+-- The last line of a turn is written just before the lock is given up. After the release the next
+-- buyer may be quicker with its first line than this one with its last.
 local turns = {}
 
 function turns.once(buyer)

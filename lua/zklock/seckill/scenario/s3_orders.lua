@@ -84,7 +84,7 @@ local function put_in_order(notes)
 end
 
 
--- The lines of the first two clients that got the lock: the seed's walk-through.
+-- The lines of the first two clients that got the lock, as in the seed's walk-through.
 local function first_two(log)
     local chosen, count, lines = {}, 0, {}
     for _, entry in ipairs(log) do

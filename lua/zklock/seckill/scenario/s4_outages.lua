@@ -227,7 +227,7 @@ local function play_server_clock(_, run)
 end
 
 
--- What the servers noted when all was over.
+-- The servers' notes when all was over.
 local function check_clients(sale)
     local told = evidence.noted(sale, "^it is (%d+)$")
     for _, time in ipairs(told) do check_jump(tonumber(time[1]), "server " .. time.server) end
@@ -251,8 +251,8 @@ end
 -- a single point ---------------------------------------------------------------------------------
 
 -- The database is killed while one buyer holds the lock and all others wait: nobody else is served,
--- however often they ask. The stock is elsewhere, so nothing false is sold. Of three ZooKeepers one
--- is killed, and the sale goes on.
+-- however often they ask. The stock is elsewhere, so nothing false is sold. With three
+-- ZooKeepers one is killed, and the sale goes on.
 
 local BUYERS = 10
 

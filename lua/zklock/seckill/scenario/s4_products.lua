@@ -81,7 +81,7 @@ end
 
 -- one lock, or one each --------------------------------------------------------------------------
 
--- One lock for two products makes buyers of the one wait for buyers of the other. A lock for each
+-- A lock for two products makes buyers of the one wait for buyers of the other. A lock for each
 -- product (REQ-11) does not.
 
 local function sale_with(run, lock)

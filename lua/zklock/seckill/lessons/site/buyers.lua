@@ -1,9 +1,9 @@
---- What lessons and pictures ask of buyers: of a sale's purchases, or of a lesson's own rows.
+--- Questions of lessons and pictures about buyers, in a sale's purchases or a lesson's own rows.
 
 local buyers = {}
 
 
---- Those that had the lock, in the order of their grants.
+--- The buyers that got the lock, in the order of their grants.
 function buyers.granted(list)
     local found, place = {}, {}
     for i, row in ipairs(list) do

@@ -1,4 +1,4 @@
---- Whose a lock is: the part of a hold in which it is the buyer's by right, and what comes after.
+--- The owner of a lock, the part of a hold in which it is the buyer's by right, and the rest.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 
@@ -82,8 +82,8 @@ function holds.parts(row, sale)
 end
 
 
---- What a part that is "two" means in this sale: "many" buyers without a lock, two locks "apart",
---- or one that a buyer "believes" to hold.
+--- The meaning of a part that is "two" in this sale, as "many" buyers without a lock, two locks
+--- "apart", or a lock that a buyer "believes" to hold.
 function holds.meaning(sale)
     if sale.options.strategy == "none" then return "many" end
     return (sale.lock_of or APART[sale.options.strategy]) and "apart" or "believes"

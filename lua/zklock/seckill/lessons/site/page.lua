@@ -38,7 +38,7 @@ local HTML = [[
 ]]
 
 
---- What is in a file.
+--- The text of a file.
 function page.read(path)
     local file = assert(io.open(path, "rb"))
     local text = file:read "*a"
@@ -67,7 +67,7 @@ local function section(name, heading, ...)
 end
 
 
--- Each answer is a thing to open, and its reply is in it: no script is needed.
+-- Each answer is a thing to open, with its reply in it, so no script is needed.
 local function prediction(lesson, facts, language, words)
     local right, parts = runs.right_answer(lesson, facts), {}
     for i, answer in ipairs(lesson.answers[language]) do
@@ -142,7 +142,7 @@ local function other_language(language, path)
 end
 
 
---- What is above a page: the way to the index, and to the page in the other language.
+--- The head of a page, with the way to the index, and to the page in the other language.
 ---@param language "en" | "zh"
 ---@param name string   of the page
 ---@param title string

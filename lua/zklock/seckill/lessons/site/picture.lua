@@ -41,7 +41,7 @@ end
 
 local FAULTS = { stop = true, wakes = true, killed = true }
 
--- Is it a step of that server's, not of one of its buyers? (Without a number: of what all share.)
+-- Is it a step of that server's, not of one of its buyers? (Without a number it is for all.)
 local function is_of(step, number)
     if not step.purchase then return step.server == number end
     return FAULTS[step.what] and step.purchase.server == number
@@ -114,7 +114,7 @@ local function row_of(row, sale, marked, scale)
 end
 
 
--- What happened to a server is a row of its own: its stops, and what the lesson tells of it.
+-- A server has a row of its own, with its stops, and the lesson's notes about it.
 local function server_row(sale, number, marked, words, scale)
     local bars, name = {}, number and "server " .. number
     for _, fault in ipairs(sale.faults) do
@@ -168,7 +168,7 @@ end
 
 -- the key ----------------------------------------------------------------------------------------
 
--- What the signs at the ends of rows say, each with the outcomes that it stands for.
+-- The meaning of the signs at the ends of rows, each with the outcomes that it stands for.
 local function key_of_outcomes(sale, words)
     local entries, seen = {}, {}
     for _, sign in ipairs(signs.order) do

@@ -79,7 +79,7 @@ local function has_tokens(rows)
 end
 
 
--- What pictures and texts need of a sale that was made with these options.
+-- A sale that was made with these options, as pictures and texts need it.
 local function view(sale, lesson, options)
     local finish = sale.seconds
     for _, fault in ipairs(sale.faults) do finish = math.max(finish, fault.ended or 0) end
@@ -136,7 +136,7 @@ function runs.play(lesson)
 end
 
 
---- Which of the answers is the right one: the one that has the number of the run.
+--- The number of the right answer, which is the outcome of the run.
 function runs.right_answer(lesson, facts)
     local value, right = lesson.predicted(facts), nil
     for i, answer in ipairs(lesson.values) do

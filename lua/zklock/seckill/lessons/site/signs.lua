@@ -10,7 +10,7 @@ local FAILED = "✘"
 signs.order = { TOLD.sold, TOLD.refused, FAILED }
 
 
---- What a buyer was told, as a sign at the end of its row; "": nothing that is worth one.
+--- The answer to a buyer, as a sign at the end of its row; "": nothing that is worth one.
 function signs.told(outcome) return outcome and (TOLD[outcome] or FAILED) or "" end
 
 

@@ -6,7 +6,7 @@ local buyers = require "zklock.seckill.lessons.site.buyers"
 local steps = {}
 
 
--- When others can see what it wrote: a transaction is told of right after its commit.
+-- The time at which others can see its write. A transaction is told of right after its commit.
 local function seen_at(sale, purchase)
     return purchase.written and (sale.commits and purchase.told or purchase.written)
 end
@@ -128,7 +128,7 @@ function steps.of(sale)
 end
 
 
---- The steps of all buyers. Of looks at a lease they have those of a server that was stopped.
+--- The steps of all buyers. A server that was stopped adds its looks at a lease.
 function steps.all(sale)
     local stopped = {}
     for _, purchase in ipairs(sale.purchases) do

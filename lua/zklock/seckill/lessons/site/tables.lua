@@ -1,4 +1,4 @@
---- What a picture shows, in words and numbers: the steps that it marks, and a row for each buyer.
+--- A picture in words and numbers, with the steps that it marks, and a row for each buyer.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 local markup = require "zklock.seckill.lessons.site.markup"
@@ -8,7 +8,7 @@ local times = require "zklock.seckill.lessons.site.times"
 local tables = {}
 
 
--- Whose step it was: a buyer's, a server's, or that of what all share.
+-- The owner of a step, a buyer, a server, or all together.
 local function who(step, sale, words)
     local purchase = step.purchase
     if purchase then return words.who:format(purchase.server, purchase.buyer) end
@@ -89,7 +89,7 @@ local function line(kind, columns, text_of)
 end
 
 
---- What each buyer did, as a table that is closed at first, and the waits in a sentence.
+--- The deeds of each buyer, as a table that is closed at first, and the waits in a sentence.
 ---@param sale table
 ---@param words table
 ---@param own { title: string, of: fun(row, sale): any }?  the lesson's column

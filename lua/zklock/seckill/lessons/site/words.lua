@@ -1,4 +1,4 @@
---- What pages and pictures say in each language beside the texts of the lessons.
+--- The words of pages and pictures in each language, beside the texts of the lessons.
 
 return {
     en = {
