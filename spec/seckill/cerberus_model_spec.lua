@@ -1,177 +1,219 @@
---- [lua luajit] The switch of `cerberus`, safe = true, in a small world with a model of three
---- engines and of ZooKeeper: through orders of switch, hold, stop, expiry, lost connection, lost
---- reply and death of an engine. What runs there are the engine's own files (PIT-21, Q-08).
---- Whatever happens, a lock is never had by two; and when nothing more goes wrong, the switch is
---- through and all have had the lock.
+--- [lua luajit] The switch of `cerberus`, safe = true, in worlds of virtual time: under many orders
+--- of switch, hold, stop, kill, expiry, lost connection and death of an engine (PIT-21, Q-08). The
+--- engine's own files run there, with zklock's sessions; only Redis is a model. Whatever happens,
+--- no two hold a lock at once; and in the end the switch is through and all have been served.
 
-local explore = require "spec.seckill.cerberus.explore"
-local worlds = require "spec.seckill.cerberus.world"
+local clock = require "zklock.waiting.runtime"
+local engines = require "zklock.seckill.engine"
+local failure = require "zklock.seckill.engine.failure"
+local redis = require "zklock.seckill.engine.redis"
+local tasks = require "zklock.waiting.tasks"
+local zklock = require "zklock"
 
-local WAYS = tonumber(os.getenv "ZKLOCK_WAYS") or 400
-local SEED = tonumber(os.getenv "ZKLOCK_SEED") or 1
+local SEEDS = tonumber(os.getenv "ZKLOCK_WAYS") or 100
+local LIFE = 2    -- seconds of a lock in Redis
+local SESSION = 4 -- seconds of each session
 
-local engines, zklock
+
+-- A Redis in a world: `keys` have a value and an end. Its commands take a while.
+local Model = {}
+Model.__index = Model
+
+local function trip(self)
+    zklock.sleep(0.001)
+    if self.server.dead then failure.raise("connection", "Redis does not answer") end
+end
+
+function Model:connected() trip(self) end
+function Model.close() end
+
+local function value_of(self, key)
+    local entry = self.server.keys[key]
+    return entry and entry.ends > clock.now() and entry.value or nil
+end
+
+function Model:call(command, key, value, _, _, milliseconds)
+    trip(self)
+    if command == "get" then return value_of(self, key) end
+    if value_of(self, key) then return nil end
+    self.server.keys[key] = { value = value, ends = clock.now() + milliseconds / 1000 }
+    return "OK"
+end
+
+function Model:eval(_, keys, value)
+    trip(self)
+    if value_of(self, keys[1]) ~= value then return 0 end
+    self.server.keys[keys[1]] = nil
+    return 1
+end
+
+
+local servers -- of the present world, by address
+local new, active, end_of_run = redis.new, tasks.active, tasks.end_of_run
 
 setup(function()
-    worlds.enter()
-    engines, zklock = require "zklock.seckill.engine", require "zklock"
+    redis.new = function(address)
+        servers[address] = servers[address] or { keys = {} }
+        return setmetatable({ server = servers[address] }, Model)
+    end
 end)
-teardown(worlds.leave)
+teardown(function() redis.new = new end)
+after_each(function() tasks.active, tasks.end_of_run = active, end_of_run end)
 
 
-local function opener(order, failover)
-    return function(process)
-        process.engine = assert(engines.open("cerberus", {
-            order = order, zookeeper = "in the world", safe = true, failover = failover,
-        }))
-        process.engine.looked = math.huge -- the keeper is a task of the world's
-        process.engine.is_over = function() return false end
-        process.engine.member:join()
-    end
-end
+-- --- a shop -------------------------------------------------------------------------------------
 
+local FIRST = { redis = "first:1", lease = LIFE, poll = 0.05 }
+local OPTIONS = {
+    ["redis-set"] = FIRST,
+    other = { engine = "redis-set", redis = "second:1", lease = LIFE, poll = 0.05 },
+    zookeeper = { zookeeper = "memory:sale", session = SESSION },
+}
 
--- Has the lock so often, each time for so many moments.
-local function buyer(wanted, moments)
-    return function(process)
-        local lock = process.engine:mutex "stock"
-        while process.bought < wanted do
-            local lease = lock:acquire{ owner = "buyer" }
-            if lease then
-                table.insert(process.leases, lease)
-                for _ = 1, moments do coroutine.yield{ name = "work" } end
-                lease:release()
-                process.bought = process.bought + 1
-            else
-                zklock.sleep(1)
-            end
-        end
-        process.served = true
-    end
-end
-
-
--- As the engine's coroutine in zklock.run.
-local function keeper(process)
+local function open(shop)
+    local options = {}
+    for _, name in ipairs(shop.order) do options[name] = OPTIONS[name] end
     while true do
-        process.engine.member:tend()
-        zklock.sleep(1)
+        local engine = engines.open("cerberus", {
+            order = shop.order, engines = options, zookeeper = "memory:sale", session = SESSION,
+            safe = true, failover = shop.failover,
+        })
+        if engine then return engine end
     end
 end
 
 
--- Sets the switch to each of these: with patience it waits until that is through.
-local function operator(patience, values)
-    return function(process)
-        for i, value in ipairs(values) do
-            if i < #values then process.engine:switch(value, patience) end
+-- As the watchdog of an engine does.
+local function renew(lease)
+    for _, part in ipairs(lease.parts) do
+        local server = servers[FIRST.redis]
+        local entry = server and server.keys[part.name]
+        if entry and entry.value == part.value and entry.ends > clock.now()
+            and part.renewed_with:held() then
+            entry.ends, part.expires = clock.now() + LIFE, clock.now() + LIFE
         end
-        repeat until process.engine:switch(values[#values], 1000)
-        process.served = true
     end
 end
 
 
--- Two who buy and one who switches; plain: in no zklock.run, so that nobody looks after the switch
--- between two locks.
-local function shop(budget, wanted, ...)
-    local values = { ... }
-    return function()
-        local order = budget.order or { "redis-set", "sql-table" }
-        local world, open = worlds.new(budget), opener(order, budget.failover)
-        for _ = 1, 3 do world:process(open) end
-        world.in_run = not budget.plain
-        for n = 1, 2 do
-            local process = world.processes[n]
-            process.bought = 0
-            world:begin(process, {
-                { name = "buyer " .. n, fn = buyer(wanted, budget.work or 1) },
-                world.in_run and { name = "keeper " .. n, fn = keeper } or nil,
-            })
+-- Reads a number, and writes the next one while the lease is held. Nobody else may have written.
+local function sell(shop, stock, lease)
+    stock.leases[lease] = true
+    local number = stock.number
+    for _ = 1, 3 do
+        local held = 0
+        for each in pairs(stock.leases) do
+            if each:held() then held = held + 1 end
         end
-        world:task(world.processes[3], "operator", operator(budget.patience or 1000, values))
-        return world
+        assert(held <= 1, "two leases are held")
+        zklock.sleep(0.05)
+        if shop.renews then renew(lease) end
+    end
+    if lease:held() then
+        assert(stock.number == number, "two had the lock")
+        stock.number = number + 1
+        return true
     end
 end
 
 
-local function all_served(engine_in_use)
+local function buy(shop, engine, stock, left)
+    local lock = engine:mutex "stock"
+    while left.pieces > 0 do
+        local lease = lock:acquire(1)
+        if lease then
+            if sell(shop, stock, lease) then left.pieces = left.pieces - 1 end
+            lease:release()
+        end
+        zklock.sleep(0.02)
+    end
+end
+
+
+local function buyer(shop, world, stock)
+    local engine, left = open(shop), { pieces = shop.wanted or 2 }
+    local function go() buy(shop, engine, stock, left) end
+    for _ = 1, shop.drops or 0 do
+        local due = world:random() -- when an error ends the run
+        pcall(zklock.run, go, function()
+            zklock.sleep(due)
+            error "the run ends"
+        end)
+        collectgarbage()
+    end
+    go()
+    engine:close()
+end
+
+
+-- Sets the switch to each value. With patience it waits until that is through.
+local function operator(shop)
+    local engine = open(shop)
+    for i, value in ipairs(shop.values) do
+        zklock.sleep(0.1)
+        local patience = i < #shop.values and shop.patience or 100
+        repeat local done = engine:switch(value, patience) until done or patience == 0
+    end
+    engine:close()
+end
+
+
+-- Two buyers, and an operator that sets the switch.
+local function shop_of(shop)
     return function(world)
-        world:settle()
-        for _, process in ipairs(world.processes) do
-            if not process.halted and not process.served then
-                return ("process %d is not served"):format(process.number)
-            end
+        math.randomseed(world.seed)
+        local stock = { number = 0, leases = setmetatable({}, { __mode = "k" }) }
+        servers = {}
+        for n = 1, 2 do
+            world:process("buyer " .. n, function() buyer(shop, world, stock) end)
         end
-        if not world.processes[3].halted
-            and not world.nodes["/cerberus/epoch"].text:find(" " .. engine_in_use .. "$") then
-            return "the switch is not through: " .. world.nodes["/cerberus/epoch"].text
+        world:process("operator", function() operator(shop) end)
+        if shop.dies then
+            world:at(0.3, function() servers[FIRST.redis] = { dead = true, keys = {} } end)
         end
-        return world:problem()
     end
 end
 
+
+local THERE_AND_BACK = { "other", "redis-set" }
+local ALL = { stop = { longest = 8 }, kill = true, cut = { longest = 8 }, expire = true }
 
 describe("a safe switch keeps the locks", function()
-    it("in every order in which a task goes on until it must wait #slow", function()
-        local moments, ends = explore.all(shop({ plain = true, large_steps = true }, 1,
-            "sql-table"), 0, all_served "sql%-table")
-        assert.is_true(moments > 300 and ends > 3, moments .. " " .. ends)
-    end)
-
-    for name, budget in pairs{
-        ["whatever the order"] = {},
-        ["while sessions expire"] = { expiries = 2 },
-        ["while replies are lost"] = { losses = 2 },
-        ["while processes are stopped and time goes on"] = { halts = 1, expiries = 1, ticks = 4 },
-        ["while all of that happens"] = { expiries = 2, losses = 2, halts = 1, ticks = 4 },
-        ["outside of zklock.run, while all of that happens"] = {
-            plain = true, expiries = 2, losses = 2, halts = 1, ticks = 4,
-        },
-        ["while errors end the runs of processes"] = { drops = 2, ticks = 4 },
-        ["outside of zklock.run, while errors end all that a process does"] = {
-            plain = true, drops = 2, ticks = 4, losses = 1, expiries = 1,
-        },
-        ["while holders renew their leases"] = {
-            renews = true, expiries = 2, losses = 1, halts = 1, ticks = 6,
-        },
+    for _, shop in ipairs{
+        { "whatever the order", delay = 0.02 },
+        { "while sessions expire", expire = { most = 3 } },
+        { "while connections are lost", cut = { most = 4, longest = 6, per_second = 6 } },
+        { "while processes are stopped", stop = { most = 3, longest = 8 } },
+        { "while processes are killed", kill = true },
+        { "while all of that happens", all = true },
+        { "outside of zklock.run, while all of that happens", plain = true, all = true },
+        { "while errors end the runs of processes", drops = 2 },
+        { "while holders renew their leases, and all of that happens", renews = true, all = true },
+        { "from zookeeper and back, while all of that happens", all = true,
+            order = { "zookeeper", "redis-set" }, values = { "redis-set", "zookeeper" } },
+        { "from zookeeper and back, outside of zklock.run", plain = true, all = true,
+            order = { "zookeeper", "redis-set" }, values = { "redis-set", "zookeeper" } },
+        { "to zookeeper and back, while all of that happens", all = true,
+            order = { "redis-set", "zookeeper" }, values = { "zookeeper", "redis-set" } },
+        { "when whoever switches cannot decide", patience = 0, wanted = 4, all = true,
+            values = { "other", "redis-set", "other", "redis-set", "other" } },
+        { "when the first engine dies, by hand or by itself", dies = true, failover = 0.5,
+            all = true, values = { "other" } },
     } do
-        it("there and back, " .. name .. " #slow", function()
-            explore.some(shop(budget, 2, "sql-table", "redis-set"), WAYS, SEED,
-                all_served "redis%-set")
+        it(shop[1] .. " #slow", function()
+            shop.order = shop.order or { "redis-set", "other" }
+            shop.values, shop.patience = shop.values or THERE_AND_BACK, shop.patience or 100
+            if shop.plain then
+                tasks.active = function() return false end
+                tasks.end_of_run = function() return nil end
+            end
+            local result = assert(zklock.simulate(shop_of(shop), {
+                seeds = SEEDS, limit = { seconds = 120 }, faults = shop.all and ALL or {
+                    expire = shop.expire, cut = shop.cut, stop = shop.stop, kill = shop.kill,
+                    delay = shop.delay,
+                },
+            }))
+            assert.equal(0, result.wrong, tostring(result))
         end)
     end
-
-    -- The engine `zookeeper` has leases that come to be suspect, and are held again.
-    for name, budget in pairs{
-        ["the engine's"] = { sessions = { "locks" } },
-        ["the switch's"] = { sessions = { "switch" } },
-        ["either"] = { losses = 1 },
-        ["either, outside of zklock.run"] = { plain = true },
-        ["either, while sessions expire, replies are lost and processes are stopped"] = {
-            expiries = 1, losses = 1, halts = 1, ticks = 4,
-        },
-    } do
-        budget.cuts, budget.work, budget.sessions = 12, 6, budget.sessions or { "switch", "locks" }
-        for _, order in ipairs{ { "zookeeper", "redis-set" }, { "redis-set", "zookeeper" } } do
-            it(("from %s and back, while connections are lost: %s #slow"):format(order[1], name),
-                function()
-                    budget.order = order
-                    explore.some(shop(budget, 2, order[2], order[1]), WAYS, SEED,
-                        all_served(order[1]:gsub("%-", "%%-")))
-                end)
-        end
-    end
-
-    it("when whoever switches cannot decide #slow", function()
-        explore.some(shop({ patience = 0, expiries = 1, losses = 1, ticks = 2 }, 4,
-            "sql-table", "redis-set", "sql-table", "redis-set", "sql-table"), WAYS, SEED,
-            all_served "sql%-table")
-    end)
-
-    it("when the first engine dies, by hand or by itself, and all else happens #slow", function()
-        explore.some(shop({
-            deaths = 1, expiries = 1, losses = 1, halts = 1, ticks = 4, failover = 4,
-        }, 2, "sql-table"), WAYS, SEED, all_served "sql%-table")
-    end)
 end)
