@@ -1,7 +1,7 @@
 --- [lua luajit] The scenarios of the engines (make demo-engines): each comes out as it must, for
 --- the reason that it names. Those of zookeeper need one: ZK_HOSTS names it.
 
-local catalogue = require "zklock.seckill.engines.catalogue"
+local catalogue = require("zklock.seckill.catalogue").of_engines
 local demo = require "spec.seckill.demo"
 local engine = require "zklock.engine"
 local environment = require "zklock.seckill.engines.environment"

@@ -893,7 +893,7 @@ describe("the laboratory with a ZooKeeper", function()
                 assert.is_true(tonumber(place) <= count, sentence[1])
             end
         end
-        for _, scenarios in ipairs{ catalogue, require "zklock.seckill.engines.catalogue",
+        for _, scenarios in ipairs{ catalogue, catalogue.of_engines,
                                     require("zklock.seckill.http.sale").scenarios } do
             for _, scenario in ipairs(scenarios) do
                 for _, text in ipairs{ scenario.title, scenario.explanation } do

@@ -1,7 +1,11 @@
---- All scenarios, in the order in which they are shown. An id says where the scenario comes
---- from; a letter behind one tells its variants apart.
+--- All scenarios, by seed article, in the order in which they are shown; `of_engines` are the
+--- scenarios with the engines' locks. An id says where the scenario comes from; a letter behind it
+--- tells its variants apart.
 
-local scenarios = require "zklock.seckill.scenarios"
+local ARTICLES = {
+    "s0_oversell", "s1_crowd", "s1_locks", "s2_sessions", "s3_orders", "s4_products", "s4_redis",
+    "s4_outages", "s4_switch",
+}
 
 
 ---@class zklock.seckill.Scenario
@@ -22,4 +26,18 @@ local scenarios = require "zklock.seckill.scenarios"
 ---@field again boolean?     it proves nothing: to be played again
 
 
-return scenarios "scenarios"
+local function all(field)
+    local list = {}
+    for _, name in ipairs(ARTICLES) do
+        for _, scenario in ipairs(require("zklock.seckill.scenario." .. name)[field] or {}) do
+            list[#list + 1] = scenario
+        end
+    end
+    return list
+end
+
+
+local catalogue = all "scenarios"
+catalogue.of_engines = all "of_engines"
+
+return catalogue

@@ -4,7 +4,6 @@
 
 local sale_command = require "zklock.seckill.sale_command"
 local runs = require "zklock.seckill.run"
-local process_options = require "zklock.seckill.process_options"
 local throwaway = require "zklock.seckill.throwaway"
 
 
@@ -12,7 +11,7 @@ local throwaway = require "zklock.seckill.throwaway"
 local HOLD = { of = "each of two sessions holds", seed = 5, usual = 0.5 }
 
 
-local environment = {
+local processes = {
     command = "zklock seckill",
     description = "The flash sale: what goes wrong without a lock, with a local lock, with a lock "
         .. "used wrongly, and how zklock puts it right. Real processes, one SQLite file as the "
@@ -25,27 +24,41 @@ local environment = {
 }
 
 
---- Adds its options to the command line.
----@param parser table  of argparse
----@param seconds function  a converter
-function environment.describe(parser, seconds) process_options.describe(parser, seconds, HOLD) end
+--- Gives an environment the options of servers that are processes of the demo: for how long a lock
+--- is held where the seed sleeps, and which Lua runs them.
+---@param environment table
+---@param hold { of: string, seed: number, usual: number }  the scenarios that hold it; the seed's
+--- seconds; seconds by which the demo is quick
+function processes.add_options(environment, hold)
+    function environment.describe(parser, seconds)
+        parser:mutex(
+            parser:option("--hold", ("Seconds for which %s the lock "
+                .. "(default %g; in the original %g)."):format(hold.of, hold.usual, hold.seed))
+                :argname "S" :convert(seconds),
+            parser:flag("--seed-times", ("As long as in the original: --hold %g.")
+                :format(hold.seed)))
+        parser:option("--lua", "Interpreter for the processes (default: the one that runs this).")
+            :argname "PROGRAM"
+    end
 
+    function environment.read(given)
+        local chosen = given.seed_times and hold.seed or given.hold
+        return { hold = chosen or hold.usual, lua = given.lua }
+    end
+end
 
---- What they come to: fields of the options.
----@param given table  what argparse read
----@return table
-function environment.read(given) return process_options.read(given, HOLD) end
+processes.add_options(processes, HOLD)
 
 
 --- What else keeps the scenarios from running; nil: nothing.
-function environment.missing() end
+function processes.missing() end
 
 
 --- Makes what all scenarios share.
-function environment.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
+function processes.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
 
 
-function environment.introduction(options)
+function processes.introduction(options)
     return ([[
 Ten buyers, one item each, a stock of 100: 90 must be left. A wrong strategy must be seen to fail.
 Servers are processes, buyers are coroutines; all numbers are read from the store, an SQLite file.
@@ -57,7 +70,7 @@ end
 
 
 --- What is said below all results.
-function environment.summary() return "" end
+function processes.summary() return "" end
 
 
-return environment
+return processes

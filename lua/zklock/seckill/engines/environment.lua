@@ -5,7 +5,6 @@
 local clocks = require "zklock.throwaway.clock"
 local runs = require "zklock.seckill.run"
 local matrix = require "zklock.seckill.engines.matrix"
-local process_options = require "zklock.seckill.process_options"
 local processes = require "zklock.seckill.environment"
 local shell = require "zklock.system.shell"
 
@@ -27,16 +26,7 @@ local environment = {
 }
 
 
---- Adds its options to the command line.
----@param parser table  of argparse
----@param seconds function  a converter
-function environment.describe(parser, seconds) process_options.describe(parser, seconds, HOLD) end
-
-
---- What they come to: fields of the options.
----@param given table  what argparse read
----@return table
-function environment.read(given) return process_options.read(given, HOLD) end
+processes.add_options(environment, HOLD)
 
 
 --- What else keeps the scenarios from running; nil: nothing.
