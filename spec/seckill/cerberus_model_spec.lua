@@ -130,6 +130,14 @@ local function buy(shop, engine, stock, left)
 end
 
 
+local function is_killed(world, name)
+    for _, fault in ipairs(world.happened) do
+        if fault.kind == "kill" and fault.process == name then return true end
+    end
+end
+
+
+-- A buyer that is done lives on, and must not hold the switch up.
 local function buyer(shop, world, stock)
     local engine, left = open(shop), { pieces = shop.wanted or 2 }
     local function go() buy(shop, engine, stock, left) end
@@ -142,18 +150,20 @@ local function buyer(shop, world, stock)
         collectgarbage()
     end
     go()
+    while not (stock.over or is_killed(world, "operator")) do zklock.sleep(0.5) end
     engine:close()
 end
 
 
 -- Sets the switch to each value. With patience it waits until that is through.
-local function operator(shop)
+local function operator(shop, stock)
     local engine = open(shop)
     for i, value in ipairs(shop.values) do
         zklock.sleep(0.1)
         local patience = i < #shop.values and shop.patience or 100
         repeat local done = engine:switch(value, patience) until done or patience == 0
     end
+    stock.over = true
     engine:close()
 end
 
@@ -167,7 +177,7 @@ local function shop_of(shop)
         for n = 1, 2 do
             world:process("buyer " .. n, function() buyer(shop, world, stock) end)
         end
-        world:process("operator", function() operator(shop) end)
+        world:process("operator", function() operator(shop, stock) end)
         if shop.dies then
             world:at(0.3, function() servers[FIRST.redis] = { dead = true, keys = {} } end)
         end
