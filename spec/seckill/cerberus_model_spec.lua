@@ -1,4 +1,4 @@
---- [lua luajit] The switch of `cerberus`, safe = true, in worlds of virtual time: under many orders
+--- [lua luajit] The switch of `cerberus`, safe = true, in worlds of virtual time, under many orders
 --- of switch, hold, stop, kill, expiry, lost connection and death of an engine (PIT-21, Q-08). The
 --- engine's own files run there, with zklock's sessions; only Redis is a model. Whatever happens,
 --- no two hold a lock at once; and in the end the switch is through and all have been served.

@@ -24,11 +24,9 @@ local processes = {
 }
 
 
---- Gives an environment the options of servers that are processes of the demo: for how long a lock
---- is held where the seed sleeps, and which Lua runs them.
----@param environment table
----@param hold { of: string, seed: number, usual: number }  the scenarios that hold it; the seed's
---- seconds; seconds by which the demo is quick
+--- Gives an environment the options of servers that are processes of the demo. `hold` tells for how
+--- many seconds a lock is held where the seed sleeps, by the `seed` and as `usual`, and in which
+--- scenarios (`of`).
 function processes.add_options(environment, hold)
     function environment.describe(parser, seconds)
         parser:mutex(

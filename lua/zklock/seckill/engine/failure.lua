@@ -1,5 +1,5 @@
---- A failure of an engine: nil, message, code, in zklock's words. The code "connection" is of any
---- server.
+--- The failures of engines, as nil, message and code in zklock's words. The code "connection" means
+--- that any server does not answer.
 
 local brief = require("zklock.value.misuse").brief
 local of = require "zklock.value.failure"

@@ -12,7 +12,7 @@ local now = clock.now
 ---@field name string
 ---@field owner string
 ---@field value any        what the engine keeps of the grant
----@field expires number?  on the clock of runtime.now; nil: it has no end of its own
+---@field expires number?  by runtime.now; nil if it has no end of its own
 ---@field version string?  of a row: its digits
 ---@field parts table[]?  leases of several locks as one
 ---@field bound table?     a lease of zklock's without which it is lost
@@ -23,8 +23,8 @@ local Lease = { __name = "zklock.engine.lease" }
 Lease.__index = Lease
 
 
--- The state of a lease that depends on another one, which is the worse of both. A suspect lease may
--- be held again; a lost one has ended.
+-- The state of a lease that depends on another, which is the worse of both. A suspect lease may be
+-- held again; a lost lease has ended.
 local function with(state, other)
     local others = other:state()
     if state == "lost" or others == "lost" or others == "released" then return "lost" end

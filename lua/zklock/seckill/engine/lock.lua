@@ -42,7 +42,7 @@ Lock.__index = Lock
 ---@field lock zklock.engine.Lock
 ---@field owner string
 ---@field given { timeout: number?, owner: any }
----@field due number?           on the clock of runtime.now; nil: for ever
+---@field due number?           by runtime.now; nil for ever
 ---@field granted boolean?
 ---@field interrupted boolean?
 ---@field unreachable string?   why it cannot be had while servers do not answer

@@ -27,7 +27,7 @@ local RESOLUTION = 0.001
 
 
 -- The last line of a turn is written just before the lock is given up. After the release the next
--- buyer may be quicker with its first line than this one with its last.
+-- buyer may be quicker with its first line than this buyer with its last.
 local turns = {}
 
 function turns.once(buyer)

@@ -40,7 +40,7 @@ local function note_engines(buyer)
 end
 
 
--- A buyer that reads the stock meanwhile holds the lock beside this one.
+-- A buyer that reads the stock meanwhile holds the lock beside this buyer.
 local function wait_for_another(buyer, place, count)
     buyer:come "it has happened"
     barrier.wait(place, count + 1, buyer.server.parameters.watch, zklock.sleep)
