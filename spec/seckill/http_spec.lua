@@ -24,17 +24,11 @@ describe("the store of the sale over HTTP", function()
         reaper:close()
     end)
 
-    local function sell(left, token, quantity)
+    local function sell(left, token)
         return store:sell{
-            product = PRODUCT, quantity = quantity or 1, left = left, buyer = 1, server = "8080",
-            token = token,
+            product = PRODUCT, quantity = 1, left = left, buyer = 1, server = "8080", token = token,
         }
     end
-
-    it("writes stock and order together", function()
-        assert.is_true(sell(97, nil, 3))
-        assert.same({ 97, 3 }, { store:stock(PRODUCT), store:ordered(PRODUCT) })
-    end)
 
     it("writes all orders of a batch, and the stock after the last, or none", function()
         local function batch(token, ...)
@@ -77,47 +71,33 @@ describe("the store of the sale over HTTP", function()
         assert.is_false(database.leaves_in_doubt(nil))
     end)
 
-    it("knows no other product", function()
-        assert.is_nil(store:stock "x' OR '1'='1")
-    end)
-
-    -- The verdict when buyers were told `sold` times "sold", and `lost` times nothing.
-    local function verdict(sold, lost)
-        local outcome = sale.judge(store, 100, { sold = sold, lost = lost or 0 })
-        return outcome.right, outcome.finding
+    -- The stocks that are written, each with an order; how many buyers were told "sold", and how
+    -- many nothing; the verdict.
+    for _, row in ipairs{
+        { "right when stock and orders make the stock of the beginning", { 99, 98 }, 2, 0,
+            true, "2 sold, 98 left" },
+        { "right when an order has no answer, as one was lost", { 99 }, 0, 1,
+            true, "1 sold, 99 left" },
+        { "wrong when no answer was lost", { 99 }, 0, 0, false, "1 orders, only 0 sold" },
+        { "wrong when an update was lost", { 99, 99 }, 2, 0, false, "2 sold and 99 left of 100" },
+        { "wrong when more was sold than there was", { 0, -1 }, 2, 0,
+            false, "2 sold and -1 left of 100" },
+        { "wrong when a buyer was told more than the store knows", { 99 }, 2, 0,
+            false, "2 sold, 1 orders" },
+    } do
+        it("is " .. row[1], function()
+            for i, left in ipairs(row[2]) do sell(left, tostring(i)) end
+            local outcome = sale.judge(store, 100, { sold = row[3], lost = row[4] })
+            assert.same({ row[5], row[6] }, { outcome.right, outcome.finding })
+        end)
     end
-
-    it("is right when stock and orders make the stock of the beginning", function()
-        assert.is_true(verdict(0))
-        sell(99, "1")
-        sell(98, "2")
-        assert.same({ true, "2 sold, 98 left" }, { verdict(2) })
-    end)
-
-    it("is wrong when an update was lost, or more was sold than there was", function()
-        sell(99)
-        sell(99)
-        assert.same({ false, "2 sold and 99 left of 100" }, { verdict(2) })
-        sell(-1, nil, 99)
-        assert.same({ false, "101 sold and -1 left of 100" }, { verdict(3) })
-    end)
-
-    it("is wrong when a buyer was told more than the store knows", function()
-        sell(99)
-        assert.same({ false, "2 sold, 1 orders" }, { verdict(2) })
-    end)
-
-    it("is right about an order without an answer only if an answer was lost", function()
-        sell(99)
-        assert.same({ false, "1 orders, only 0 sold" }, { verdict(0) })
-        assert.is_true(verdict(0, 1))
-    end)
 
     it("is wrong when tokens do not grow", function()
         sell(99, "2")
         sell(98, "3")
         store:execute "UPDATE tb_order SET token = 2"
-        assert.same({ false, "tokens do not grow" }, { verdict(2) })
+        local outcome = sale.judge(store, 100, { sold = 2, lost = 0 })
+        assert.same({ false, "tokens do not grow" }, { outcome.right, outcome.finding })
         local function of_batches()
             return sale.judge(store, 100, { sold = 2, lost = 0 }, true).right
         end

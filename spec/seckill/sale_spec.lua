@@ -411,11 +411,6 @@ describe("a sale", function()
         end)
     end
 
-    it("prints its verdict", function()
-        assert.matches("^autumn: RIGHT, 10 sold and 90 left of 100 pieces\n"
-            .. "10 buyers: 10 sold, 0 refused, 0 failed in ", tostring(sale{ name = "autumn" }))
-    end)
-
     it("runs in a task beside others", function()
         rig.wait_for("a sale that lasts for some steps of another task", function()
             local steps, it_is = 0, nil
@@ -430,14 +425,6 @@ describe("a sale", function()
             assert.equal("right", it_is.verdict)
             return steps > 10
         end)
-    end)
-
-    it("is compared with others", function()
-        local both = seckill.compare({ "none", "zookeeper" },
-            { zookeeper = HOSTS, pause = 0.05, buyers = 6 })
-        assert.same({ "wrong", "wrong", "right" },
-            { both.verdict, both[1].verdict, both[2].verdict })
-        assert.matches("\nnone +wrong +6 .*\nzookeeper +right +6 ", tostring(both))
     end)
 end)
 

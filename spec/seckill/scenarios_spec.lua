@@ -131,6 +131,7 @@ describe("the store of the flash sale", function()
     it("takes nothing for a token but digits", function()
         assert.has_error(function() sell(1, "1 OR 1") end)
         assert.has_error(function() store:stock(seed.PRODUCT, "1 OR 1") end)
+        assert.is_nil(store:stock "x' OR '1'='1")
         assert.equal(100, stock())
     end)
 
