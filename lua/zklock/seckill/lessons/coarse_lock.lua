@@ -31,7 +31,7 @@ local function longest_waiter(sale)
 end
 
 
--- Those that had its lock before it, and wanted another product.
+-- The buyers that held its lock before it, and wanted another product.
 local function strangers_before(sale, waiter)
     local list = {}
     for _, row in ipairs(sale.rows) do

@@ -1,4 +1,4 @@
---- Lesson: the master dies before a replica has the lock.
+--- Lesson: the master dies before a replica knows of the lock.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 local seckill = require "zklock.seckill"

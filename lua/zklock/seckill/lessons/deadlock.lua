@@ -28,15 +28,15 @@ local function notes_of(sale, buyer)
 end
 
 
--- Of a buyer's note: "has" or "asks", which lock, and the token if it has it.
+-- The parts of a buyer's note: "has" or "asks", the lock, and the token if it holds it.
 local function parts_of(note)
     local what, lock, token = note.line:match "^(%a+) (%a+) ?(%d*)$"
     if what == "has" or what == "asks" then return what, lock, token end
 end
 
 
--- A lock of a buyer, before it has it. (What is bought is read and written under both locks: the
--- stock's row has it.)
+-- A lock of a buyer, before its grant. (The purchase is read and written under both locks. The
+-- stock's row shows it.)
 local function new_row(purchase, lock, asked)
     local row = {
         buyer = purchase.buyer, server = purchase.server, lock = lock, label = lock,
@@ -71,7 +71,7 @@ local function rows(sale)
 end
 
 
--- What the buyers noted, at the rows of their locks.
+-- The buyers' notes, at the rows of their locks.
 local function steps_of(sale)
     local list = {}
     for _, note in ipairs(sale.notes) do

@@ -17,7 +17,7 @@ local function run(strategy)
 end
 
 
--- Those that asked later than a buyer and had the lock earlier.
+-- The buyers that asked later than a buyer and got the lock earlier.
 local function overtakers(purchases, buyer)
     local list = {}
     for _, each in ipairs(purchases) do
@@ -72,7 +72,7 @@ local function spans(sale)
 end
 
 
--- What happened while the one that was overtaken most often waited.
+-- The events while the buyer that was overtaken most often waited.
 local function steps_of(sale)
     local waiter, by = most_overtaken(sale)
     if not waiter then return {} end

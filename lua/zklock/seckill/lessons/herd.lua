@@ -16,7 +16,7 @@ local function run(strategy)
 end
 
 
--- What ZooKeeper told servers that waited: the events that came before they had the lock.
+-- The events for servers that waited, from ZooKeeper, before they got the lock.
 local function wakes_of(sale)
     local list, granted = {}, {}
     for _, purchase in ipairs(sale.purchases) do granted[purchase.server] = purchase.granted end
@@ -39,7 +39,7 @@ end
 
 local ABOUT_THE_LOCK = { create = true, get = true, list = true, delete = true }
 
--- What servers have asked ZooKeeper for about the lock.
+-- The servers' requests to ZooKeeper about the lock.
 local function requests_of(sale)
     local count = 0
     for _, message in ipairs(sale.messages) do

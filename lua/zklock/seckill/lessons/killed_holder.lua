@@ -22,7 +22,7 @@ local function ends(row, sale)
 end
 
 
--- Who bought first, and who was killed.
+-- The first buyer, and the killed one.
 local function facts_of(facts)
     local said = { timeout = TIMEOUT, struck = STRUCK, ttl = TTL }
     for _, purchase in ipairs(facts.first.purchases) do
@@ -33,7 +33,7 @@ local function facts_of(facts)
 end
 
 
--- Who was killed, who had the lock after that, and who gave up.
+-- The killed buyer, the next holder, and the buyers that gave up.
 local function steps_of(sale)
     local list = {}
     local function add(at, what, purchase)

@@ -15,7 +15,7 @@ local function run(careless)
 end
 
 
--- Whose lock a release deletes: that of a buyer who was granted it later, and still has it.
+-- The buyer whose lock a release deletes, which was granted it later, and still holds it.
 local function victim_of(sale, purchase)
     for _, other in ipairs(sale.purchases) do
         if other.granted > purchase.granted and other.granted < purchase.released

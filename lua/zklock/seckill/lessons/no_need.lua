@@ -13,7 +13,7 @@ local function run(strategy, way, gap)
 end
 
 
--- The notes of each server, the first one first: each has what the server has asked for until then.
+-- The notes of each server, in order. Each has the requests of the server until then.
 local function notes_by_server(sale)
     local list = {}
     for number = 1, sale.servers do list[number] = {} end
@@ -25,7 +25,7 @@ local function notes_by_server(sale)
 end
 
 
--- What a note says, and the sum of what went to ZooKeeper.
+-- The counts in a note, and the sum of the requests to ZooKeeper.
 local function counts_of(note)
     local counts, zookeeper = {}, 0
     for kind, count in note.line:gmatch "(%l+)=(%d+)" do
@@ -49,7 +49,7 @@ local function requests(sale)
 end
 
 
--- What it cost: requests, and how many pieces were sold in a second.
+-- The costs of a sale, in requests, and the pieces that were sold in a second.
 local function cost(sale)
     local made, last = requests(sale), 0
     for _, purchase in ipairs(sale.purchases) do last = math.max(last, purchase.told) end
@@ -59,8 +59,8 @@ local function cost(sale)
 end
 
 
--- What a lock costs that nobody else wants: a server's requests to ZooKeeper after its first
--- purchase. And what the sale takes if all its buyers find the lock free.
+-- The costs of a lock that nobody else wants, in a server's requests to ZooKeeper after its first
+-- purchase, and those of the sale if all its buyers find the lock free.
 local function free_lock()
     local sale = assert(seckill.sale(run("zookeeper", "lock", 0.5)))
     assert(sale.verdict == "right", sale.finding)
@@ -78,7 +78,7 @@ local function free_lock()
 end
 
 
--- What the picture marks: nothing goes wrong here.
+-- The picture marks no step, because nothing goes wrong here.
 local function none() return {} end
 
 

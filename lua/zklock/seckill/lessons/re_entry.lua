@@ -13,7 +13,7 @@ local function run(strategy)
 end
 
 
--- What a buyer noted, with the moment and the token of each note.
+-- The notes of a buyer, with their times and tokens.
 local function notes_of(sale, buyer)
     local notes = {}
     for _, note in ipairs(sale.notes) do
@@ -27,7 +27,7 @@ end
 local function moment(notes, line) return notes[line] and notes[line].at end
 
 
--- What `sell` did with the lock, as a row of its own; nil: it was not called.
+-- The deeds of `sell` with the lock, as a row of its own, or nil if it was not called.
 local function row_of_sell(purchase, notes)
     local asked = moment(notes, "asks again")
     if not asked then return nil end
@@ -59,7 +59,7 @@ local function rows(sale)
 end
 
 
--- What the buyer did that had the lock first, and who gave up.
+-- The deeds of the first holder, and the buyers that gave up.
 local function steps_of(sale)
     local list, first = {}, buyers.granted(sale.rows)[1]
     local function add(at, what, row)

@@ -105,7 +105,7 @@ local function steps_of(sale)
 end
 
 
--- Who still has a lock of A when the last server has heard.
+-- The buyers that still hold a lock of A when the last server has heard.
 local function last_of_a(sale)
     local engines = engines_of(sale)
     for _, purchase in ipairs(sale.purchases) do
