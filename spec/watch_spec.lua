@@ -330,7 +330,7 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
                                   ("/x"):rep(200000) } do
                 rig.blames(argument, function() session[verb](session, bad, print) end)
             end
-            rig.blames(("what %s calls must be a function"):format(verb), function()
+            rig.blames(("fn of %s must be a function"):format(verb), function()
                 session[verb](session, path)
             end)
             assert.equal(0, session:stats().watches)

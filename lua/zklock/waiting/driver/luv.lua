@@ -14,7 +14,7 @@ local traceback = debug.traceback
 local _M = {}
 
 
---- True while the loop runs, except in a zklock.run inside it.
+--- Does this driver carry out the caller's waits? Inside the loop it does, unless zklock.run does.
 function _M.drives(in_run)
     return not in_run and loop_mode() ~= nil
 end
@@ -53,7 +53,7 @@ end
 local driver = {}
 
 
--- A loop polls a descriptor once. If the user polls it already, the user dispatches.
+-- libuv allows one poll handle for a descriptor. A user who polls the session's must dispatch it.
 function driver.start(all)
     all.ready = {}
     all.poll = uv.new_poll(all.fd)
@@ -73,7 +73,7 @@ function driver.stop(all)
 end
 
 
--- If other code dispatched, and not the poller, a timer resumes the waiters.
+-- If other code than the poller dispatches, a timer resumes the waiters, one timer for all.
 function driver.wake(waiter)
     local all = waiter.waiters
     all.ready[#all.ready + 1] = waiter
@@ -89,7 +89,7 @@ end
 local function suspend(waiter)
     waiter.thread = running()
     yield()
-    waiter.thread = nil -- also if other code resumed it
+    waiter.thread = nil -- if other code resumed it, wake_up() must not
 end
 
 
