@@ -1,10 +1,10 @@
 /*
- * child.c - the module zklock.child of the command line. It has the command of `zklock run`,
- * started in its own process group by a minder (minder.h), signals of this process, and `zklock
- * hold` (background.h).
+ * child.c - the module zklock.child of the command line. It gives Lua three things: a command that
+ * a minder runs in its own process group (minder.h), the signals that this process catches, and
+ * `zklock hold` (background.h).
  *
- * A process has at most one child, as signal handlers are the process's. The child belongs to its
- * lua_State.
+ * A child is the minder with its command. A process has at most one, because the signal handlers
+ * are the process's. Its userdata belongs to one lua_State.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +29,8 @@ struct child {
     int socket;         /* to the minder; -1: it is gone */
     pid_t minder;       /* 0: never started */
     pid_t command;      /* 0: not started, or its group is gone */
-    bool left;          /* the minder is gone, and its command may live */
-    zkl_time killed_at; /* when the minder's end was found */
+    bool left;          /* the minder is gone, and members of the command's group may live */
+    zkl_time killed_at; /* when that was found, and the group killed first */
     bool complained;    /* about a command of another user */
 };
 
@@ -42,14 +42,14 @@ static struct child *check_child(lua_State *L) {
 
 static int caught[2] = {-1, -1}; /* a pipe with a byte for each caught signal */
 
-/* Signals for the command, too. Stop signals stop the command before this process. */
+/* Signals that are passed on. At SIGTSTP the command is stopped first, then this process. */
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
                                 SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT};
 
 static void on_signal(int signal) {
     int before = errno;
     unsigned char byte = (unsigned char)signal;
-    if (write(caught[1], &byte, 1) != 1) errno = before; /* the pipe is full of signals */
+    if (write(caught[1], &byte, 1) != 1) errno = before; /* a full pipe drops it */
     errno = before;
 }
 
@@ -133,8 +133,8 @@ static void copy(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
 }
 
 /*
- * child:launch(token or nil, session, seconds): starts the command, at first or after "over". It is
- * killed so long after this process ends.
+ * child:launch(token or nil, session, seconds): starts the command, at first or after "over". If
+ * this process ends, the command gets SIGTERM, and SIGKILL at most `seconds` later.
  */
 static int launch(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LAUNCH, .kill_at = zkl_lua_time(L, 4)};
@@ -145,8 +145,8 @@ static int launch(lua_State *L) {
 }
 
 /*
- * child:limit(term, kill [, sure]): seconds until SIGTERM and SIGKILL, unless moved before; without
- * this process SIGKILL comes within `sure`
+ * child:limit(term, kill [, sure]): seconds until SIGTERM and SIGKILL, unless a later call moves
+ * them. If this process is gone, SIGKILL comes within `sure`.
  */
 static int limit(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LIMITS,
@@ -170,8 +170,8 @@ static int resume(lua_State *L) {
 }
 
 /*
- * child:kill() -> true after it killed the command, and even a stopped minder; false if the command
- * is another user's, and left to its minder
+ * child:kill() -> true after SIGKILL to the command's group and the minder, which may be stopped;
+ * false if the command is another user's, whose end the minder awaits
  */
 static int kill_all(lua_State *L) {
     const struct child *child = check_child(L);
@@ -229,12 +229,12 @@ static const char *kind_of(int signal) {
     switch (signal) {
     case SIGTSTP: return "stop";
     case SIGCONT: return "continue";
-    case SIGWINCH: return "notice"; /* without a handler it ends nothing */
+    case SIGWINCH: return "notice"; /* its default action is none, so it ends no wait */
     default: return "signal";
     }
 }
 
-/* Kills a dead minder's command. True: the group is gone. */
+/* Kills what is left of a dead minder's group. True: nothing but zombies is left. */
 static bool kill_rest(struct child *child) {
     enum zkl_group group = zkl_group_state(child->command);
     if (group == ZKL_GROUP_GONE) return true;
@@ -266,7 +266,7 @@ static int next_news(lua_State *L) {
     ssize_t size = recv(child->socket, &report, sizeof report, MSG_DONTWAIT);
     if (size == (ssize_t)sizeof report) return push_report(L, child, &report);
     if (size != 0)
-        return 0; /* ECONNRESET for unread orders comes before the minder's last reports */
+        return 0; /* no end: after ECONNRESET, for orders unread, the last reports still come */
     close(child->socket);
     child->socket = -1;
     waitpid(child->minder, NULL, 0);
@@ -275,7 +275,7 @@ static int next_news(lua_State *L) {
     return push(L, "gone", 0);
 }
 
-/* The minder takes the socket's end for its owner's. */
+/* The minder takes a closed socket for the end of its owner, and ends the command. */
 static int drop(lua_State *L) {
     struct child *child = check_child(L);
     if (child->socket >= 0) close(child->socket);

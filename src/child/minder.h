@@ -1,14 +1,15 @@
 /*
  * minder.h - the process between `zklock run` and its command.
  *
- * The owner forks it while having one thread, so it may do anything between fork and exec. It
- * starts the command in a process group of its own, passes signals on, and reports. It ends the
- * group, by SIGTERM and later SIGKILL, when the owner says so, is gone, or fails to move the limits
- * in time (it was stopped). After OVER the owner may launch the command again. Only SIGKILL and
- * SIGSTOP reach the minder; at its death the kernel kills the command.
+ * The owner is here the process of `zklock run`. It forks the minder while it has one thread, so
+ * the minder may call any function. The minder starts the command in a process group of its own,
+ * passes signals on, and reports. It ends the group, by SIGTERM and later SIGKILL, at the owner's
+ * word, when the owner is gone, or when the limits pass before the owner moves them, as a stopped
+ * owner does not. After OVER the owner may launch the command again. Only SIGKILL and SIGSTOP reach
+ * the minder. When it dies the kernel kills the command.
  *
- * A command of another user (sudo, a setuid program) gets neither its signals nor the kernel's. The
- * minder says so on stderr, and waits for the command's own end.
+ * A command of another user (sudo, a setuid program) gets neither the minder's signals nor the
+ * kernel's. The minder says so on stderr, and waits for the command's own end.
  *
  * It knows neither Lua nor ZooKeeper. Packets of a socket pair carry orders and reports. The pair's
  * end means that the peer is gone.
@@ -22,10 +23,10 @@
 #include "../core/clock.h"
 
 enum zkl_order_kind {
-    ZKL_ORDER_LAUNCH, /* `kill_at` counts from the owner's end */
-    ZKL_ORDER_LIMITS, /* end the group then, unless moved before */
+    ZKL_ORDER_LAUNCH, /* `kill_at`: how long the group may outlive the owner */
+    ZKL_ORDER_LIMITS, /* SIGTERM at `term_at`, SIGKILL at `kill_at`; a later order moves both */
     ZKL_ORDER_SIGNAL, /* to the group */
-    ZKL_ORDER_RESUME  /* by SIGCONT, with the terminal if it had that */
+    ZKL_ORDER_RESUME  /* SIGCONT, after the terminal, if the group had it */
 };
 
 #define ZKL_MINDER_TEXT 24 /* for a number, final NUL included */
@@ -34,19 +35,19 @@ struct zkl_order {
     enum zkl_order_kind kind;
     int signal;                    /* SIGNAL */
     zkl_time term_at, kill_at;     /* LIMITS: by zkl_now(); LAUNCH: kill_at, a duration */
-    zkl_time sure_until;           /* LIMITS: the latest kill_at after the owner's end */
+    zkl_time sure_until;           /* LIMITS: the latest SIGKILL, if the owner is gone */
     char token[ZKL_MINDER_TEXT];   /* LAUNCH: for the environment; "": none */
     char session[ZKL_MINDER_TEXT]; /* likewise */
 };
 
 enum zkl_report_kind {
-    ZKL_REPORT_STARTED, /* process id, of command and group */
-    ZKL_REPORT_STOPPED, /* 1: the owner, which got the terminal, must stop, too */
-    ZKL_REPORT_LATE,    /* the limits passed, and SIGTERM follows */
-    ZKL_REPORT_EXITED,  /* exit status */
-    ZKL_REPORT_KILLED,  /* signal */
-    ZKL_REPORT_OVER,    /* only background jobs are left */
-    ZKL_REPORT_FAILED   /* errno value of fork() */
+    ZKL_REPORT_STARTED, /* number: process id, of command and group */
+    ZKL_REPORT_STOPPED, /* number 1: it had the terminal, so the owner must stop, too; else 0 */
+    ZKL_REPORT_LATE,    /* `term_at` passed; SIGTERM follows */
+    ZKL_REPORT_EXITED,  /* number: exit status */
+    ZKL_REPORT_KILLED,  /* number: signal */
+    ZKL_REPORT_OVER,    /* of the group only zombies or jobs in the background may be left */
+    ZKL_REPORT_FAILED   /* number: errno value of fork() */
 };
 
 struct zkl_report {
@@ -60,7 +61,7 @@ struct zkl_minded {
     const sigset_t *mask; /* blocked in the command */
 };
 
-/* The rest of a process group, including zombies. */
+/* The members of a process group that are left, zombies included. */
 enum zkl_group {
     ZKL_GROUP_GONE,
     ZKL_GROUP_OURS,
@@ -68,7 +69,7 @@ enum zkl_group {
 };
 enum zkl_group zkl_group_state(pid_t group);
 
-/* Time after SIGKILL when members left of our group are zombies. */
+/* Members that are still there so long after SIGKILL are zombies. */
 #define ZKL_ZOMBIES ZKL_SECOND
 
 void zkl_complain_of_user(int signal);

@@ -56,7 +56,7 @@ static int push_moment(lua_State *L, zkl_time moment) {
     return 1;
 }
 
-/* world:ends_at() -> time of the first end of a hold or deadline, or nil */
+/* world:ends_at() -> earliest end of a hold, a pause or a request's deadline, or nil */
 static int ends_at(lua_State *L) {
     return push_moment(L, zkl_world_ends_at(check(L)));
 }
@@ -67,7 +67,7 @@ static int date(lua_State *L) {
     return 1;
 }
 
-/* Uses of random numbers. "how" decides the details of faults, "program" serves world:random(). */
+/* Independent random numbers. "how" has the details of faults, "program" serves world:random(). */
 static unsigned check_stream(lua_State *L) {
     static const char *const streams[ZKL_WORLD_STREAMS + 1] = {"order", "faults", "how", "program"};
     return (unsigned)luaL_checkoption(L, 2, NULL, streams);
@@ -91,7 +91,7 @@ static int fraction(lua_State *L) {
     return 1;
 }
 
-/* world:advance(until, most) -> number of a session with news, or 0 */
+/* world:advance(until, most): carries out at most so many steps -> a session with news, or 0 */
 static int advance(lua_State *L) {
     struct zkl_world *world = check(L);
     zkl_time until = zkl_lua_time(L, 2);
@@ -197,7 +197,7 @@ static int settle(lua_State *L) {
     return 1;
 }
 
-/* world:due() -> time of the next step without held packets, or nil */
+/* world:due() -> time of the next step, held packets not counted, or nil */
 static int due(lua_State *L) {
     return push_moment(L, zkl_world_due(check(L)));
 }

@@ -1,4 +1,4 @@
-/* letter.c - see letter.h. An answer is one block of memory. */
+/* letter.c - see letter.h. All that an answer points to is in one block, `content`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ void zkl_letter_free(struct zkl_letter *letter) {
 
 /* --- the content of an answer --------------------------------------------------------------- */
 
-/* Aligned parts of a block come first, then text. */
+/* Where the parts of a block begin, aligned parts first. The next text goes to `text`. */
 struct block {
     struct zkl_stat *stat;
     struct zkl_result *results;

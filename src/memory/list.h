@@ -1,9 +1,9 @@
 /*
- * list.h - circular doubly linked lists with links inside the structs, which the user owns and
- * serialises. A list is itself a link, before the first and after the last.
+ * list.h - circular doubly linked lists, whose links are members of the user's structs. The user
+ * serialises calls. A list is itself a link, between the last and the first.
  *
- *     for (struct zkl_list *at = list.next; at != &list; at = at->next) ... ZKL_LISTED(at, type,
- * member)
+ *     for (struct zkl_list *at = list.next; at != &list; at = at->next)
+ *         use(ZKL_LISTED(at, struct item, place));
  */
 #ifndef ZKL_LIST_H
 #define ZKL_LIST_H
@@ -26,18 +26,18 @@ static inline bool zkl_list_is_empty(const struct zkl_list *list) {
     return list->next == list;
 }
 
-/* Puts a hidden link back between its neighbours. */
+/* Undoes zkl_list_hide(), if neither the link nor its neighbours changed meanwhile. */
 static inline void zkl_list_restore(struct zkl_list *link) {
     link->previous->next = link->next->previous = link;
 }
 
-/* Takes a link out, with its neighbours still named. */
+/* Takes a link out, but keeps its pointers, for zkl_list_restore(). */
 static inline void zkl_list_hide(struct zkl_list *link) {
     link->previous->next = link->next;
     link->next->previous = link->previous;
 }
 
-/* Harmless outside any list. */
+/* Does nothing to a link that was only initialised, or was removed before. */
 static inline void zkl_list_remove(struct zkl_list *link) {
     zkl_list_hide(link);
     zkl_list_init(link);
@@ -48,6 +48,7 @@ static inline void zkl_list_append(struct zkl_list *list, struct zkl_list *link)
     zkl_list_restore(link);
 }
 
+/* Appends all links of `from`, and empties it. */
 static inline void zkl_list_move(struct zkl_list *list, struct zkl_list *from) {
     if (zkl_list_is_empty(from)) return;
     from->next->previous = list->previous;

@@ -1,6 +1,7 @@
 /*
  * names.c - resolves host names in a thread, because a resolver may hang. The thread holds a
- * reference to the client. Late results are dropped.
+ * reference to the client. Results for a host list that was replaced meanwhile are dropped. A route
+ * knows addresses as hashes.
  */
 #include <stdlib.h>
 
@@ -30,7 +31,7 @@ void zkl_names_give(const struct zkl_link *link, struct zkl_route *route) {
     free(keys);
 }
 
-/* Ends an attempt without addresses. `error` 0: the link has other hosts by now. */
+/* Ends a resolution without addresses to use. `error` 0: the host list was replaced meanwhile. */
 static void fail(struct zkl_link *link, int error) {
     if (error && link->opening) link->trouble.error = error;
     if (error) zkl_route_resolved(&link->route, NULL, 0, zkl_link_timeout(link), zkl_now());

@@ -1,8 +1,8 @@
 /*
  * session_file.c - see session_file.h.
  *
- * The text names device, inode, boot, hosts and chroot, which betrays a copy, another machine's
- * file, or a truncated one.
+ * The text names device, inode and boot, which betray a copy and another machine's file, and hosts
+ * and chroot, which betray another service's. Its last line shows that it is whole.
  */
 #include "session_file.h"
 
@@ -24,7 +24,7 @@
 
 /* --- files of this process ------------------------------------------------------------------ */
 
-/* Guards the list. Held while a descriptor is opened and listed, against forks in between. */
+/* Guards the list. Held from open() until the file is listed, so that no fork comes between. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct zkl_session_file *files;
 
@@ -85,7 +85,7 @@ void zkl_session_file_leave(struct zkl_session_file *file) {
     free(file);
 }
 
-/* Removes a locked file, so that no process takes it for a dead one's. */
+/* Removes the file before its lock, so that no process finds it free and takes our session over. */
 void zkl_session_file_remove(struct zkl_session_file *file) {
     if (file) unlink(file->path);
     zkl_session_file_leave(file);
@@ -105,7 +105,7 @@ int zkl_session_folder(const char *folder) {
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-/* The text before the key. NULL with errno. */
+/* The lines before id and password. NULL with errno. */
 static char *heading(const struct zkl_session_storage *storage, const struct stat *is) {
     char boot[ZKL_BOOT_SIZE], *text;
     if (!zkl_linux_boot(boot)) return NULL;
@@ -157,7 +157,7 @@ static bool fill(const struct zkl_session_file *file, const struct zkl_session_s
     return done;
 }
 
-/* Names the locked and complete file. */
+/* Gives the file its name, now that it is locked and complete. */
 static bool publish(struct zkl_session_file *file, const char *folder, const struct stat *is) {
     char *path;
     if (asprintf(&path, "%s/%016jx-%ju" SUFFIX, folder, (uintmax_t)file->key.id,
@@ -205,13 +205,14 @@ static bool is_fit(struct zkl_session_file *file, const struct zkl_session_stora
     return fit;
 }
 
-/* Locks a free file, and counts its links then, as it may just have been removed. */
+/* True if no process holds the file, which is locked now. Another process may just have removed it.
+ */
 static bool is_dead(const struct zkl_session_file *file, struct stat *is) {
     return fstat(file->fd, is) == 0 && S_ISREG(is->st_mode) && is->st_uid == geteuid() &&
            flock(file->fd, LOCK_EX | LOCK_NB) == 0 && fstat(file->fd, is) == 0 && is->st_nlink > 0;
 }
 
-/* NULL for a live process's or another user's, and for an unfit one, which is removed. */
+/* The dead process's file, locked, if it fits the storage. Else NULL; an unfit file is removed. */
 static struct zkl_session_file *adopt(const struct zkl_session_storage *storage, const char *name) {
     struct stat is;
     struct zkl_session_file *file = open_file(storage->folder, name, O_RDONLY | O_NONBLOCK);

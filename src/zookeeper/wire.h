@@ -1,6 +1,6 @@
 /*
  * wire.h - ZooKeeper's protocol on a socket of our own, without libzookeeper. For any thread,
- * without the mutex. Blocks until `by`.
+ * without the mutex. A call with `by` blocks until then at most.
  */
 #ifndef ZKL_ZOOKEEPER_WIRE_H
 #define ZKL_ZOOKEEPER_WIRE_H
@@ -12,8 +12,8 @@ enum zkl_wire { ZKL_WIRE_ANSWERED, ZKL_WIRE_CLOSED, ZKL_WIRE_SILENT };
 int zkl_milliseconds(zkl_time timeout); /* a session timeout in milliseconds, with an upper bound */
 int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by); /* -1: failed */
 /*
- * Sends the first message, with an all-zero `id` for a new session. `met` is the session; 0:
- * unknown to the server. False: no answer.
+ * Sends the first message, with an all-zero `id` for a new session, and waits for the answer. `met`
+ * is the session in it, or 0, if the server does not know the session. False: no answer.
  */
 bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by, uint64_t *met);
 
@@ -29,7 +29,7 @@ void zkl_put_flag(struct packet *packet, bool flag);
 void zkl_put_text(struct packet *packet, const char *text);
 bool zkl_wire_send(int fd, struct packet *packet);
 bool zkl_wire_send_credentials(int fd, const char *scheme, const char *auth);
-/* Waits for an answer, and sets its error. */
+/* Waits for an answer, whose error it sets. */
 enum zkl_wire zkl_wire_hear(int fd, zkl_time by, int *error);
 
 #endif
