@@ -46,7 +46,7 @@ enum zkl_report_kind {
     ZKL_REPORT_LATE,    /* `term_at` passed; SIGTERM follows */
     ZKL_REPORT_EXITED,  /* number: exit status */
     ZKL_REPORT_KILLED,  /* number: signal */
-    ZKL_REPORT_OVER,    /* of the group only zombies or jobs in the background may be left */
+    ZKL_REPORT_OVER,    /* no member of the group is left but zombies and background jobs */
     ZKL_REPORT_FAILED   /* number: errno value of fork() */
 };
 
