@@ -33,13 +33,13 @@ describe("connect without a server #zklock.connect", function()
 
     for name, row in pairs{
         ["a port where nobody listens, and says so"] = { "127.0.0.1:1", "refused" },
-        ["several such ports"] = { "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3" },
+        ["several ports where nobody listens"] = { "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3" },
         ["an address of IPv6 where nobody listens"] = { "[::1]:1" },
-        ["an address that is none"] = { "256.256.256.256:2181" },
+        ["an address with numbers above 255"] = { "256.256.256.256:2181" },
         ["a name that does not resolve"] = { "no-such-host.invalid:2181" },
         ["a name much too long, and says why"] = { ("x"):rep(3000) .. ":2181", "[Nn]ame" },
     } do
-        it('connect returns "connection" in connect_timeout for ' .. name, function()
+        it('connect fails with "connection" after connect_timeout for ' .. name, function()
             local message, code, seconds = refused(row[1], { connect_timeout = 0.3 })
             assert.equal("connection", code)
             assert.is_truthy(message:find(row[1], 1, true), message)
@@ -71,8 +71,8 @@ describe("connect #zklock.connect", function()
 
     local longest = "the server's longest timeout for "
     for name, row in pairs{
-        ["a timeout that the server has"] = { 3, 3 },
-        ["the server's shortest timeout for the shortest"] = { 0.1, 0.4 },
+        ["the timeout asked for, if the server allows it"] = { 3, 3 },
+        ["the server's shortest timeout, if a shorter one is asked for"] = { 0.1, 0.4 },
         [longest .. "a long one"] = { 3600, 60 },
         [longest .. "a month"] = { 2592000, 60 },
         [longest .. "a century"] = { 3.2e9, 60 },
@@ -140,7 +140,7 @@ describe("connect #zklock.connect", function()
         end
     end)
 
-    it('connect returns "auth" although the server has refused before the question', function()
+    it('connect returns "auth" also if the server refuses before connect asks anything', function()
         local open = core.session
         finally(function() core.session = open end)
         core.session = function(options)
@@ -179,7 +179,7 @@ describe("credentials #zklock.connect", function()
     end)
 
     -- libzookeeper takes no credentials between two attempts to connect, and reports them once.
-    it("credentials are given behind servers that are down, and at once", function()
+    it("credentials reach a server that stands in the list behind servers that are down", function()
         for _ = 1, 20 do
             local several = "127.0.0.1:1,127.0.0.1:2," .. hosts .. chroot
             local session = rig.session(several, { auth = "digest:ann:a", acl = "creator" })
@@ -257,7 +257,7 @@ describe("credentials #zklock.connect", function()
         assert.equal("held", lease:state())
     end)
 
-    it("a node that was protected later refuses, too", function()
+    it('an acquire returns "auth" on a path that became read-only after its creation', function()
         local path = ("/protected-%d"):format(rig.pid)
         foreign("create %s '' protect %s", path, path)
         local lock = rig.session(hosts):mutex(path)
@@ -312,7 +312,7 @@ describe("a hard quota of the path #session:mutex", function()
         rig.used(lock)
     end)
 
-    it('a guard over the quota returns "unsupported" with its write', function()
+    it('a guard over the quota returns "unsupported", and its message names the write', function()
         local lease = rig.hold(session:mutex("/quota/lock"))
         rig.is_refused("unsupported", 'write 1, create "/quota/more": ' .. refusal,
                        lease:guard{ { "create", "/quota/more", "" } })

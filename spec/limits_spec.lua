@@ -33,7 +33,7 @@ describe("max_waiters #session:mutex", function()
         assert.same({ 1, 2 }, rig.line_up(wishes, function() assert(holder:release()) end))
     end)
 
-    it("two of ten acquires at once may wait, also on a new path", function()
+    it("two of ten acquires at once may wait, if max_waiters is 2", function()
         for _, order in ipairs{ "fifo", "turns", "none" } do
             local lock, granted, refused = a:mutex(path .. order, { order = order }), 0, 0
             rig.run(10, function(n)
@@ -48,7 +48,7 @@ describe("max_waiters #session:mutex", function()
         end
     end)
 
-    it("max_waiters takes a free lock, and lets its owner enter again", function()
+    it("an acquire with max_waiters gets a free lock, and its owner enters again", function()
         local lock = a:mutex(path)
         local first = assert(lock:acquire{ max_waiters = 1 })
         assert(lock:acquire{ max_waiters = 1 }):release()
@@ -56,7 +56,7 @@ describe("max_waiters #session:mutex", function()
     end)
 
     for order, count in pairs{ fifo = 2, none = 1 } do
-        it("an acquire behind max_waiters of its session costs no request: " .. order, function()
+        it("an acquire behind max_waiters of its session costs no create: " .. order, function()
             local lock = a:mutex(path, { order = order })
             local holder, wishes = hold(lock), {}
             for n = 1, count do wishes[n] = lock end
@@ -69,7 +69,7 @@ describe("max_waiters #session:mutex", function()
         end)
     end
 
-    it("own waiters and the nodes of other sessions count in turns, without a request", function()
+    it("max_waiters counts own waiters and others' nodes in turns, without a request", function()
         local lock = a:mutex(path, { order = "turns" })
         local holder = hold(lock)
         rig.line_up({ lock, b:mutex(path) }, function()
@@ -81,7 +81,7 @@ describe("max_waiters #session:mutex", function()
         end)
     end)
 
-    it("readers that hold count as one holder, and held permits, too", function()
+    it("max_waiters counts no holders, neither readers nor permits", function()
         local rw, other = a:rwlock(path), b:rwlock(path)
         local gate = a:semaphore(path .. "-gate", 2)
         local readers = { hold(rw:read()), hold(other:read()) }
@@ -168,7 +168,7 @@ describe("max_hold #session:mutex", function()
         rig.blames("the time must be seconds, more than 0, not 0", function() outer:expire(0) end)
     end)
 
-    it("max_hold removes the node in a turn, so that no late guard passes", function()
+    it("max_hold ends a turn by deleting its node, so that no late guard passes", function()
         local lock = a:mutex(path, { order = "turns" })
         local late = hold(lock, { max_hold = 0.3, owner = "late" })
         local lease = hold(lock, { timeout = 20, owner = "next" })

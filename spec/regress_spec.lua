@@ -7,7 +7,7 @@ local zklock = require "zklock"
 describe("a session #session:state", function()
     after_each(rig.close_sessions)
 
-    it("a session counts by the timeout that the server gives at a reconnect #server #slow",
+    it("a session goes by the timeout that the server gives at a reconnect #server #slow",
        function()
         local server = rig.server()
         finally(function() server:stop() end)
@@ -64,7 +64,7 @@ describe("a session #session:state", function()
         assert.is_truthy(message:find("at most 262144 bytes", 1, true))
     end)
 
-    it("a session with too small a margin does not ask at the speed of the network #slow",
+    it("a session with a tiny margin does not send one sync after the other #slow",
        function()
         local session = rig.session(rig.shared().hosts, { margin = 1e-6 })
         assert.is_nil((session:mutex(rig.path()):acquire(1)))
@@ -76,7 +76,7 @@ end)
 describe("a lease #lease:state", function()
     after_each(rig.close_sessions)
 
-    it("every handle's on_lost hears the state as it is, also when a callback waits #server #slow",
+    it("every handle's on_lost hears the loss, also when a callback waits #server #slow",
        function()
         local session, proxy = rig.behind_proxy(rig.shared().hosts, { timeout = 2 })
         local lock, told = session:mutex(rig.path()), { {}, {} }

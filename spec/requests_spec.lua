@@ -178,7 +178,7 @@ describe("the requests #lock:acquire", function()
         assert.equal(2, lists_of(50))
     end)
 
-    it("some acquires at once cost a short list each, which spares a flight #slow", function()
+    it("ten acquires at once cost a list each, and no wait for another's #slow", function()
         assert.equal(10, lists_of(10))
     end)
 
@@ -221,12 +221,12 @@ describe("the requests #lock:acquire", function()
         return counts
     end
 
-    it("a waiter that had many ahead costs one list until its grant, not a walk", function()
+    it("a waiter that had many ahead costs one list until its grant, not a get for each", function()
         assert.same({ events = 2, getChildren = 1, flights = 1 }, hand_over_by_many(6, 1))
     end)
 
     -- Another waiter of the session may ask as well, if it hears before the first has its answer.
-    it("a waiter that had few ahead in a long line costs gets, in one flight #slow", function()
+    it("a waiter with few ahead and many behind costs gets, in one flight #slow", function()
         local seen = hand_over_by_many(2, 10)
         assert.is_true(seen.getData == 1 or seen.getData == 2)
         assert.same({ events = 2, getData = seen.getData, flights = 1 }, seen)
@@ -355,7 +355,7 @@ describe("the requests #lock:acquire", function()
         assert_counts{ getChildren = 1, flights = 1, events = 1 }
     end)
 
-    it("a try that finds an unused path free makes it", function()
+    it("a try on a path that does not exist creates the path, and is granted", function()
         local lease = hold(session:mutex(rig.path()), 0)
         assert.equal("held", lease:state())
         assert.equal(1, #server:nodes(lease.path))

@@ -130,7 +130,7 @@ describe("resty_lock #resty_lock:lock", function()
         gives(1, lock:unlock())
     end)
 
-    it("an object locks one key at a time, and refuses each other key", function()
+    it("an object that holds a lock refuses every key, its own too", function()
         local lock, other = locked(a, "a"), locked(b, "b")
         for _, key in ipairs{ "a", "b", "c" } do fails("locked", lock:lock(key)) end
         is_taken(b, "a")
@@ -168,7 +168,7 @@ describe("resty_lock #resty_lock:lock", function()
         is_free("foo")
     end)
 
-    it("another failure returns zklock's message", function()
+    it("a failure that resty.lock does not know returns zklock's message", function()
         local lock = locked(a, "foo", { timeout = 20 })
         zklock.run(function()
             local waiter, result = new(a, { timeout = 20 }), nil
@@ -195,7 +195,7 @@ end)
 
 
 describe("two light threads with one object of resty_lock #resty_lock:lock", function()
-    it("the second of two granted locks is refused, and given up", function()
+    it("the later of two calls for two keys is refused, and its lock is given up", function()
         zklock.run(function()
             local holder, lock, result = locked(b, "a"), new(a), nil
             coroutine.wrap(function() result = { lock:lock("a") } end)()
@@ -210,7 +210,7 @@ describe("two light threads with one object of resty_lock #resty_lock:lock", fun
         end)
     end)
 
-    it("the second lock of one key is refused, also before the first grant was told", function()
+    it("a second lock of a key is refused, also before the first call has returned", function()
         zklock.run(function()
             local holder, lock, result = locked(a, "a"), new(a), nil
             coroutine.wrap(function() result = { lock:lock("a") } end)()
@@ -228,7 +228,7 @@ end)
 
 
 describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire", function()
-    it("a lock ends after exptime, and the next holder keeps it", function()
+    it("a lock ends after exptime, and its unlock leaves the next holder's lock alone", function()
         local one, two = locked(a, "blah", { exptime = 0.1 }), new(b, { timeout = 20 })
         assert.is_true(two:lock("blah") > 0)
         fails("unlocked", one:unlock())
@@ -252,7 +252,7 @@ describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire"
         gives(1, two:unlock())
     end)
 
-    it("unlock tells that another client removed the lock's node", function()
+    it("unlock returns 'unlocked' if another client removed the lock's node", function()
         local quick = rig.session(server.hosts, { timeout = 3 })
         local lock = locked(quick, "foo")
         rig.delete_node(server, path_of("foo"))

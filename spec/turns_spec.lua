@@ -118,13 +118,13 @@ describe("a mutex of turns #order_turns", function()
         return cost, first.token, tokens
     end
 
-    it("a hand-over costs no request, and continues after the batch while nobody else waits",
+    it("a hand-over costs no request, also after the batch while no other session waits",
        function()
         local cost = cost_of(32, 3)
         assert.same({ 0, 1, 1, 0 }, { cost.creates, cost.deletes, cost.lists, cost.gets })
     end)
 
-    it("a node gives way to a new one after 1024 grants, also with waiters, so that tokens grow",
+    it("a session takes a new node after 1024 grants, with or without waiters, so that tokens grow",
        function()
         local cost, first, tokens = cost_of(1030, 3)
         assert.same({ 1, 2 }, { cost.creates, cost.deletes })
@@ -146,7 +146,7 @@ describe("a mutex of turns #order_turns", function()
         end, function(_, lease) assert.is_true(lease.token > second.token) end))
     end)
 
-    it("a turn without a batch ends after some time for another process", function()
+    it("a turn without a batch ends within 500 grants when another process waits", function()
         local one, had, grants = turns(a), false, 0
         local function go_on()
             while not had do
@@ -212,7 +212,7 @@ describe("a mutex of turns #order_turns", function()
         assert.same({ { 2 }, { 2 }, { 3 } }, told)
     end)
 
-    it("on_queued tells a latecomer's place while the turn's end awaits a list", function()
+    it("on_queued tells the place of an acquire while a released turn awaits a list", function()
         local memory, session = zklock.memory("turns"), rig.session("memory:turns")
         local lock, place = turns(session), nil
         local first = take_first(lock)
@@ -226,7 +226,7 @@ describe("a mutex of turns #order_turns", function()
         assert.same({ { 1 }, { { 2 } }, 3 }, { order, told, place })
     end)
 
-    it("any number of waiters of a session count as two nodes #slow", function()
+    it("any number of waiters in turns count as two nodes in the session's limit #slow", function()
         local COUNT = 20000
         local order, codes, place = {}, {}, nil
         local lock = turns(a, 1024)
@@ -270,7 +270,7 @@ describe("a mutex of turns #order_turns", function()
         assert.equal("held", second:state())
     end)
 
-    it("an owner's release_all, a scope's end and a collection hand the lock over #real", function()
+    it("release_all, a scope's end and the garbage collector hand the lock over #real", function()
         local lock, gone, count = turns(a), nil, nil
         lock:acquire{ timeout = 5, owner = "first" }
         zklock.run(function()
@@ -293,7 +293,7 @@ describe("a mutex of turns #order_turns", function()
         nodes(0)
     end)
 
-    it("a try fails while others wait or hold, and its lease is handed on", function()
+    it("a try fails while others wait or hold, and a granted try hands the lock on", function()
         local lock = turns(a)
         local first = hold(lock, 0)
         assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" }))
