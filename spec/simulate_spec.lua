@@ -18,7 +18,10 @@ local function hold(options)
 end
 
 
+-- Without the moment of the first wrong schedule, unless it is asked for.
 local function simulate(program, opts)
+    opts = opts or {}
+    opts.moment = opts.moment or false
     return assert(zklock.simulate(program, opts))
 end
 
@@ -67,6 +70,19 @@ end
 
 local with_lock = sale(function(shop, session)
     session:mutex("/locks/bun"):with(60, function() sell(shop) end)
+end)
+
+
+-- Sells one bun, and asks a server before it writes the stock.
+local function sell_slowly(shop, session)
+    if shop.stock == 0 then return end
+    session:get("/x")
+    shop.stock, shop.sold = shop.stock - 1, shop.sold + 1
+end
+
+
+local slowly_with_lock = sale(function(shop, session)
+    session:mutex("/locks/bun"):with(60, function() sell_slowly(shop, session) end)
 end)
 
 
@@ -560,6 +576,7 @@ describe("a world #zklock.world", function()
                 { all = true, faults = { stop = { per_second = 1 } } },
             ["takes pct, or all of the schedules"] = { all = true, pct = 2 },
             ["pct must be a whole number from 1"] = { pct = 1.5 },
+            ["moment must be a number above 0"] = { moment = 0 },
             ['such as "14:2 22:3", not "3:2 2:1"'] = { schedule = "3:2 2:1" },
         } do
             refused(pattern, zklock.simulate, none, opts)
@@ -809,6 +826,77 @@ describe("a fault #zklock.simulate", function()
 end)
 
 
+describe("the moment from which a schedule was likely to be wrong #zklock.simulate", function()
+    local stop = { stop = { most = 1 } }
+
+    for name, options in pairs{
+        ["random schedules"] = { seeds = 1000, faults = ALL },
+        ["random priorities"] = { pct = 2, seeds = 1000, faults = { stop = true } },
+        ["all schedules"] = { all = { preemptions = 0 }, faults = stop },
+    } do
+        it("is the stop, in the text and in the story: " .. name, function()
+            options.moment = 100
+            local result = simulate(slowly_with_lock, options)
+            local moment = result.first.moment
+            assert.matches("^server %d is stopped for ", moment.text)
+            assert.is_true(moment.wrong >= 60 and moment.before <= 20, tostring(result))
+            local words = ("%d of 100 end wrong, before it %d\n"):format(moment.wrong,
+                moment.before)
+            local text = ("\nfrom step %d (%s) %s"):format(moment.step, moment.text, words)
+            assert.is_truthy(tostring(result):find(text, 1, true))
+            assert.matches(("\n +step %d +from here %s[^\n]* is stopped for "):format(moment.step,
+                words), result.first.story)
+        end)
+    end
+
+    local function draws(world)
+        world:process("p", function()
+            world:pause()
+            local number = world:random(4)
+            for _ = 1, 5 do world:pause() end
+            assert(number > 1, "drew 1")
+        end)
+    end
+    local function fails(world)
+        world:process("p", function() error("always", 0) end)
+    end
+    -- Each has a program, a step, its words, and the bounds of `before`.
+    for name, case in pairs{
+        ["a turn without a line in the story"] = { draws, 2, "p goes on", 15, 35 },
+        ["the beginning"] = { fails, 0, "the beginning" },
+    } do
+        local program, step, text, least, most = unpack(case, 1, 5)
+        it("is " .. name, function()
+            local result = simulate(program, { moment = 100 })
+            local moment = result.first.moment
+            assert.same({ step, text, 100 }, { moment.step, moment.text, moment.wrong })
+            assert.equal(least == nil, moment.before == nil)
+            if least then assert.is_true(moment.before >= least and moment.before <= most) end
+            local curve = moment.curve
+            assert.same({ 0, 100 }, { curve[1].step, curve[#curve].wrong })
+            for i = 2, #curve do assert.is_true(curve[i - 1].step < curve[i].step) end
+        end)
+    end
+
+    it("is asked of as many seeds as it is to be, or of fewer if there are many steps", function()
+        local function moment_of(seeds, pauses)
+            return simulate(function(world)
+                world:process("p", function()
+                    for _ = 1, pauses do world:pause() end
+                    error("in the end", 0)
+                end)
+            end, { moment = seeds, seed = 1 }).first.moment
+        end
+        assert.equal(7, moment_of(7, 3).seeds)
+        local seeds = moment_of(nil, 1000)
+        assert.is_nil(seeds) -- the helper asks for none
+        seeds = moment_of(100, 1000).seeds
+        assert.is_true(seeds >= 10 and seeds < 100)
+        assert.is_nil(moment_of(100, 5000))
+    end)
+end)
+
+
 -- `count` processes with `turns` turns each, and nothing else.
 local function turns_of(count, turns)
     return function(world)
@@ -819,19 +907,6 @@ local function turns_of(count, turns)
         end
     end
 end
-
-
--- Sells one bun, and asks a server before it writes the stock.
-local function sell_slowly(shop, session)
-    if shop.stock == 0 then return end
-    session:get("/x")
-    shop.stock, shop.sold = shop.stock - 1, shop.sold + 1
-end
-
-
-local slowly_with_lock = sale(function(shop, session)
-    session:mutex("/locks/bun"):with(60, function() sell_slowly(shop, session) end)
-end)
 
 
 describe("all schedules #all_schedules", function()
@@ -939,9 +1014,9 @@ local function run_each(fn, faults, most)
             end
             return places[at] or default
         end
-        search.play(fn, opts, 1, false, nil, function(world)
+        search.play(fn, opts, 1, { decide = function(world)
             require "zklock.world.schedule"(world, opts.faults.delay, { count = 0 }, decide)
-        end)
+        end })
         for _, each in ipairs(others) do
             places[each[1]] = each[2]
             go_on(places, each[1], each[3])

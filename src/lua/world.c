@@ -191,6 +191,12 @@ static int hold(lua_State *L) {
     return 0;
 }
 
+/* world:reseed(seed): chance by another seed from now on; held packets go */
+static int reseed(lua_State *L) {
+    zkl_world_reseed(check(L), (uint64_t)luaL_checknumber(L, 2));
+    return 0;
+}
+
 /* world:settle() -> number of a session with news, or 0 */
 static int settle(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_world_settle(check(L)));
@@ -252,20 +258,16 @@ static int messages(lua_State *L) {
 
 void zkl_lua_open_world(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"advance", advance},   {"changed", changed},
-        {"children", children}, {"cut", cut},
-        {"date", date},         {"delay", delay},
-        {"draw", draw},         {"due", due},
-        {"end_it", end},        {"ends_at", ends_at},
-        {"expire", expire},     {"fraction", fraction},
-        {"go_on", go_on},       {"hasten", hasten},
-        {"heal", heal},         {"hold", hold},
-        {"kill", kill_process}, {"messages", messages},
-        {"name", name},         {"now", now},
-        {"number", number},     {"packet", packet},
-        {"reset", reset},       {"settle", settle},
-        {"stop", stop},         {"under_way", under_way},
-        {"__gc", end},          {NULL, NULL},
+        {"advance", advance}, {"changed", changed},   {"children", children},
+        {"cut", cut},         {"date", date},         {"delay", delay},
+        {"draw", draw},       {"due", due},           {"end_it", end},
+        {"ends_at", ends_at}, {"expire", expire},     {"fraction", fraction},
+        {"go_on", go_on},     {"hasten", hasten},     {"heal", heal},
+        {"hold", hold},       {"kill", kill_process}, {"messages", messages},
+        {"name", name},       {"now", now},           {"number", number},
+        {"packet", packet},   {"reseed", reseed},     {"reset", reset},
+        {"settle", settle},   {"stop", stop},         {"under_way", under_way},
+        {"__gc", end},        {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_WORLD, methods);
 }

@@ -143,6 +143,7 @@ void zkl_link_carry_out(struct zkl_link *link); /* carries out the earliest due 
 void zkl_link_send_down(struct zkl_link *link, struct packet *packet);
 /* Sends an event by this connection or the next. */
 void zkl_link_miss(struct zkl_link *link, struct packet *packet);
+void zkl_link_let_go(struct zkl_link *link); /* held packets arrive by time */
 /* Ends the connection. The client notices at `told_at`. */
 void zkl_link_break(struct zkl_link *link, zkl_time told_at);
 void zkl_link_tell_end(struct zkl_link *link); /* the client notices now */

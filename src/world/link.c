@@ -50,17 +50,35 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
 
 /* --- packets --------------------------------------------------------------------------------- */
 
-/* Packets keep their order in each direction. */
-static void dispatch(struct zkl_link *link, struct zkl_list *list, struct packet *packet) {
+/* Packets keep their order in each direction; `last` is the due time of the packet before. */
+static zkl_time due_after(struct zkl_link *link, const struct zkl_list *list, zkl_time last) {
     struct zkl_world *world = world_of(link);
-    packet->sent = world->now;
-    packet->due = world->held ? ZKL_NEVER : world->now + zkl_world_delay_of(world);
-    if (list == &link->down && !world->held) packet->due += link->server->delay;
-    if (!zkl_list_is_empty(list)) {
-        zkl_time last = ZKL_LISTED(list->previous, struct packet, place)->due;
-        if (packet->due < last) packet->due = last;
-    }
+    if (world->held) return ZKL_NEVER;
+    zkl_time due = world->now + zkl_world_delay_of(world);
+    if (list == &link->down) due += link->server->delay;
+    return due > last ? due : last;
+}
+
+static void dispatch(struct zkl_link *link, struct zkl_list *list, struct packet *packet) {
+    bool first = zkl_list_is_empty(list);
+    zkl_time last = first ? 0 : ZKL_LISTED(list->previous, struct packet, place)->due;
+    packet->sent = world_of(link)->now;
+    packet->due = due_after(link, list, last);
     zkl_list_append(list, &packet->place);
+    zkl_resident_refresh(link->resident);
+}
+
+static void let_go(struct zkl_link *link, struct zkl_list *list) {
+    zkl_time last = 0;
+    for (struct zkl_list *place = list->next; place != list; place = place->next) {
+        last = due_after(link, list, last);
+        ZKL_LISTED(place, struct packet, place)->due = last;
+    }
+}
+
+void zkl_link_let_go(struct zkl_link *link) {
+    let_go(link, &link->up);
+    let_go(link, &link->down);
     zkl_resident_refresh(link->resident);
 }
 

@@ -26,12 +26,16 @@ zkl_time zkl_world_delay_of(struct zkl_world *world) {
     return 1 + (zkl_time)zkl_world_chance(world, (uint64_t)world->delay);
 }
 
+static void set_seed(struct zkl_world *world, uint64_t seed) {
+    for (size_t i = 0; i <= ZKL_WORLD_STREAMS; i++) world->random[i] = next(&seed);
+}
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay) {
     struct zkl_world *world = calloc(1, sizeof *world);
     if (!world) return NULL;
-    for (size_t i = 0; i <= ZKL_WORLD_STREAMS; i++) world->random[i] = next(&seed);
+    set_seed(world, seed);
     world->now = world->changed = BEGIN;
     world->delay = delay > 0 ? delay : 1;
     world->end = &world->residents;
@@ -351,6 +355,14 @@ static struct packet *packet_of(const struct zkl_world *world, uint32_t number, 
 
 void zkl_world_hold(struct zkl_world *world) {
     world->held = true;
+}
+
+void zkl_world_reseed(struct zkl_world *world, uint64_t seed) {
+    set_seed(world, seed);
+    if (!world->held) return;
+    world->held = false;
+    for (struct resident *each = world->residents; each; each = each->next)
+        zkl_link_let_go(each->client.link);
 }
 
 uint32_t zkl_world_settle(struct zkl_world *world) {

@@ -103,6 +103,8 @@ int zkl_world_children(struct zkl_world *world, const char *name, const char *pa
 
 /* Makes all packets wait to be hastened. Call before the first client. */
 void zkl_world_hold(struct zkl_world *world);
+/* Chance is by another seed from now on, and no packet is held. */
+void zkl_world_reseed(struct zkl_world *world, uint64_t seed);
 /* zkl_world_advance() at the present time. */
 uint32_t zkl_world_settle(struct zkl_world *world);
 /* The first due time, without held packets, or ZKL_NEVER. */

@@ -266,7 +266,7 @@ function simulated.carry_out(plan)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end
     local program, sale_of = simulated.program(plan)
-    return sale_of(search.play(program, simulated.options(plan), plan.seed, true))
+    return sale_of(search.play(program, simulated.options(plan), plan.seed, { story = true }))
 end
 
 

@@ -138,7 +138,9 @@ end
 local Told = {}
 Told.__index = Told
 
-Told.begin, Told.offers = function() end, Drawn.offers
+Told.offers = Drawn.offers
+
+function Told:begin(process) self.begun[process] = true end
 
 
 -- Of a process that is where the fault met it, when it comes.
@@ -190,9 +192,10 @@ end
 local Decided = {}
 Decided.__index = Decided
 
-function Decided:begin(process) self.begun[process] = true end
+Decided.begin = Told.begin
 function Decided.due() return huge end
-Decided.look, Decided.before = Told.begin, Told.begin
+function Decided.look() end
+function Decided.before() end
 
 
 --- The faults that can come to the process now. A cut is as short as one can be, or the longest.
@@ -238,8 +241,10 @@ local function choose(core, wanted)
 end
 
 
---- By the seed: `wishes` has per_second, longest and most for each kind.
-function _M.drawn(world, wishes)
+--- By the seed: `wishes` has per_second, longest and most for each kind. Processes of `begun` meet
+-- them from now on; faults that have happened count.
+---@param begun? table<zklock.Process, true>
+function _M.drawn(world, wishes, begun)
     local wanted, chosen, count = {}, {}, {}
     for _, kind in ipairs(kinds) do
         if wishes[kind] then wanted[#wanted + 1] = kind end
@@ -247,8 +252,16 @@ function _M.drawn(world, wishes)
     for _, kind in ipairs(choose(world.core, wanted)) do
         chosen[kind], count[kind] = wishes[kind], 0
     end
-    return setmetatable({ world = world, wishes = chosen, coming = {}, count = count, begun = {} },
-        Drawn)
+    for _, fault in ipairs(world.happened) do
+        count[fault.kind] = count[fault.kind] and count[fault.kind] + 1
+    end
+    local self = setmetatable({
+        world = world, wishes = chosen, coming = {}, count = count, begun = {},
+    }, Drawn)
+    for _, process in ipairs(world.processes) do
+        if begun and begun[process] then self:begin(process) end
+    end
+    return self
 end
 
 
@@ -271,7 +284,7 @@ function _M.told(world, list)
             after = fault.after, lasts = fault.lasts,
         }
     end
-    return setmetatable({ world = world, list = copies }, Told)
+    return setmetatable({ world = world, list = copies, begun = {} }, Told)
 end
 
 

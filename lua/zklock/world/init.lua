@@ -20,6 +20,7 @@ local options = require "zklock.world.options"
 local check_function = require("zklock.value.options").callback
 local strict_methods = require "zklock.value.strict_methods"
 local schedulers = require "zklock.waiting.scheduler"
+local stories = require "zklock.world.story"
 local text_of = require "zklock.world.problem"
 
 local create, resume = coroutine.create, coroutine.resume
@@ -32,8 +33,8 @@ local WEAK = { __mode = "k" }
 local SLACK = 100 -- packets that may follow each other without a change at a server
 local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks of a coroutine that polls
 local POLLS = 1000 -- until it polls half as often
-local PRINTS = 2 ^ 47 -- of schedules: times 33 a number is exact
 local NOBODY = { name = "" } -- of the processes
+local PRINTS = 2 ^ 47 -- of schedules: times 33 a number is exact
 local MESSAGES = 2000 -- that a world with a story keeps, at most
 
 ---@class zklock.Message a packet between a process and a server
@@ -42,6 +43,10 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field sent number
 ---@field arrived? number nil: it got lost
 ---@field text string
+
+---@class zklock.Branch from where on chance decides all, and by another seed
+---@field after integer steps
+---@field seed integer
 
 ---@class zklock.World: zklock.Scheduler
 ---@field core userdata
@@ -54,11 +59,17 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field public problem? any why the schedule is wrong
 ---@field nobody zklock.InWorld what code of no process gets
 ---@field public story? string[] what happened, a line each
+---@field count integer turns of coroutines, and faults
+---@field branch? zklock.Branch
+---@field parted_at? number when it was taken
+---@field mark? zklock.Mark
+---@field wishes table faults of a branch, as zklock.world.options has them
 ---@field messages? zklock.Message[] of a world that is over
 ---@field steps integer turns of coroutines
 ---@field follows integer how many events led to this one, each at the time of the one before it
 ---@field sections integer locks that were granted
----@field print integer of the steps, see print_step()
+---@field print integer of the steps, see do_step()
+---@field acts boolean it is in a step
 ---@field active_at number when a coroutine ran, a process heard something, or something was due
 ---@field patience number when to look again whether nothing can happen
 ---@field doubted number? when the last thing had happened, if it looked so
@@ -74,35 +85,7 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 local World = setmetatable({}, { __index = schedulers.Scheduler })
 World.__index = World
 World.__name = "zklock.world"
-
-
--- --- the story ----------------------------------------------------------------------------
-
--- A line of the story, if there is one.
-function World:tell(process, text, ...)
-    local story = self.story
-    if not story then return end
-    story[#story + 1] = ("%11.6f s  %-10s  %s"):format(self:now(), process.name, text:format(...))
-end
-
-
---- The program adds a line to the story.
----@param text any
-function World:note(text)
-    self:tell(current.process() or NOBODY, "%s", text_of(text))
-end
-
-
-function World:note_wait(process, request)
-    if self.story and request.path then self:tell(process, "wants %s", request.path) end
-end
-
-
-function World:note_step(process, step)
-    if not self.story then return end
-    local token = step.token and (", token %s"):format(step.token) or ""
-    self:tell(process, "%s %s%s", step.event, step.path or "", token)
-end
+for name, method in pairs(stories) do World[name] = method end
 
 
 -- --- its end ------------------------------------------------------------------------------
@@ -151,10 +134,17 @@ local function within(self, fn, ...)
 end
 
 
+local function take_branch(self)
+    self.core:reseed(self.branch.seed)
+    self.faults = faults.drawn(self, self.wishes, self.faults.begun)
+    self.branch, self.order, self.parted_at = nil, nil, self:now()
+end
+
+
 local function run(self)
-    local order = self.order
     while not self.over do
-        if order then order:step() else go_on(self) end
+        if self.branch and self.count >= self.branch.after then take_branch(self) end
+        if self.order then self.order:step() else go_on(self) end
     end
 end
 
@@ -178,6 +168,13 @@ function World:random(m, n)
     options.range(m, n)
     if n == nil then m, n = 1, m end
     return m - 1 + self.core:draw("program", n - m + 1)
+end
+
+
+--- The program adds a line to the story.
+---@param text any
+function World:note(text)
+    self:tell(current.process() or NOBODY, "%s", text_of(text))
 end
 
 
@@ -238,18 +235,24 @@ local function find(self, name)
 end
 
 
--- A step of the schedule, by a number. Two schedules have one print if their steps are the same.
-function World:print_step(number)
+-- Calls fn(self, ...), a step of the schedule, by a number. Two schedules have one print if their
+-- steps are the same.
+function World:do_step(number, fn, ...)
     self.print = (self.print * 33 + number) % PRINTS
+    self.count = self.count + 1
+    if self.mark then self:mark_step(self.processes[number]) end
+    self.acts = true
+    fn(self, ...)
+    self.acts = false
 end
 
 
 -- A fault that was drawn, or is told again.
 function World:inflict(fault)
-    self:print_step(#self.processes + fault.turn)
     fault.at = self:now()
     self.happened[#self.happened + 1] = fault
-    inflict[fault.kind](self, self.by_name[fault.process], fault.lasts)
+    self:do_step(#self.processes + fault.turn, inflict[fault.kind], self.by_name[fault.process],
+        fault.lasts)
 end
 
 
@@ -428,6 +431,8 @@ local function new(fn, opts)
         longest = 1, -- session timeout
         slack = SLACK * opts.faults.delay, -- seconds that packets may take on their ways
         steps = 0,
+        count = 0,
+        acts = false,
         follows = 0,
         sections = 0,
         print = 0,
@@ -436,6 +441,9 @@ local function new(fn, opts)
         over = false,
         live = 0, -- processes
         story = opts.story and {} or nil,
+        branch = opts.branch,
+        mark = opts.mark,
+        wishes = opts.faults,
         no_driver = {
             refusal = refuse_wait,
             sleep = function() return nil, refuse_wait() end,

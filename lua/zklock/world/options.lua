@@ -13,6 +13,7 @@ local MOST = 2 ^ 53 -- all whole numbers to there are exact
 local DELAY = 0.001 -- seconds, of a packet at most
 local SEEDS = 1000
 local PREEMPTIONS, RUNS = 2, 10000 -- of a systematic search
+local MOMENT = 100 -- seeds
 
 local limits = { steps = 1e6, seconds = 86400 }
 
@@ -173,12 +174,13 @@ end
 ---@field all? boolean|{ preemptions?: integer, runs?: integer } all schedules; default 2, 10000
 ---@field schedule? string the one of this name, a `first.schedule`
 ---@field pct? integer the depth of the bugs that are looked for, by random priorities
+---@field moment? integer|false seeds that go on after each step of a wrong schedule; default 100
 
 --- Of zklock.simulate.
 function _M.simulation(given)
     given = given == nil and {} or given
-    known(given, { all = true, faults = true, limit = true, pct = true, schedule = true,
-                   seed = true, seeds = true }, "the options of simulate")
+    known(given, { all = true, faults = true, limit = true, moment = true, pct = true,
+                   schedule = true, seed = true, seeds = true }, "the options of simulate")
     local all, name = bounds(given.all), schedule(given.schedule)
     if given.seeds ~= nil and (given.seed ~= nil or all or name) or all and name then
         refuse("simulate takes seeds, how many, or the one seed, and with that one all of its " ..
@@ -193,6 +195,7 @@ function _M.simulation(given)
         pct = given.pct and whole(given.pct, "pct"),
         last = given.seed and first or whole(given.seeds or SEEDS, "seeds"),
         all = all,
+        moment = given.moment ~= false and whole(given.moment or MOMENT, "moment"),
         schedule = name,
         faults = _M.faults(given.faults, all or name),
         limit = limit(given.limit),

@@ -17,11 +17,11 @@ local _M = {}
 local function length_of(fn, opts)
     local quiet = { faults = { delay = opts.faults.delay }, limit = opts.limit }
     local schedule
-    search.play(fn, quiet, 1, false, nil, function(world)
+    search.play(fn, quiet, 1, { decide = function(world)
         schedule = schedule_of(world, opts.faults.delay, nil, function(_, default)
             return default
         end)
-    end)
+    end })
     return schedule and max(schedule.count, 1) or 1
 end
 
@@ -76,7 +76,8 @@ local function depth_of(fn, opts, first, decide)
     local left_out, depth = {}, opts.pct
     for change = 1, opts.pct - 1 do
         left_out[change] = true
-        local world = search.play(fn, opts, first.seed, false, first.faults, decide(left_out))
+        local world = search.play(fn, opts, first.seed,
+            { list = first.faults, decide = decide(left_out) })
         if search.is_same(world, first.problem) then depth = depth - 1
         else left_out[change] = nil end
     end

@@ -75,9 +75,8 @@ end
 --- What runs fn() in it now, or goes on with a coroutine of it.
 function Process:resume(now, thread, ...)
     local world = self.world
-    world:print_step(self.number)
     current.act(self)
-    world:resume(thread, ...)
+    world:do_step(self.number, world.resume, thread, ...)
     current.act(nil)
     self.turns, self.turned_at, world.active_at = self.turns + 1, now, now
 end

@@ -3,6 +3,7 @@
 
 local faults = require "zklock.world.faults"
 local is_interrupt = require "zklock.value.is_interrupt"
+local moment_of = require("zklock.world.moment").of
 local text_of = require "zklock.world.problem"
 local worlds = require "zklock.world"
 
@@ -19,23 +20,28 @@ local insert, remove = table.insert, table.remove
 ---@field wrong integer
 ---@field tried zklock.Tried
 ---@field first? { seed: integer, problem: any, faults: zklock.Fault[], world: zklock.World,
---- repeats: boolean }
+--- repeats: boolean, moment?: zklock.Moment }
+
+---@class zklock.HowToPlay
+---@field story? boolean
+---@field list? zklock.Fault[] instead of those of the seed
+---@field decide? fun(world) makes somebody decide what comes next; else opts.decide does
+---@field branch? zklock.Branch
+---@field mark? zklock.Mark
 
 local _M = {}
 
 
 --- One schedule: the world after it.
 ---@param opts table of zklock.world.options
----@param story? boolean
----@param list? zklock.Fault[] instead of those of the seed
----@param decide? fun(world: zklock.World) sees to it that somebody decides what comes next; else
---- opts.decide does, if there is one
+---@param how? zklock.HowToPlay
 ---@return zklock.World
-function _M.play(fn, opts, seed, story, list, decide)
-    decide = decide or opts.decide
+function _M.play(fn, opts, seed, how)
+    how = how or {}
+    local decide = how.decide or opts.decide
     local world = worlds.new(fn, {
-        seed = seed, faults = opts.faults, limit = opts.limit, story = story, list = list,
-        decided = opts.all or opts.schedule,
+        seed = seed, faults = opts.faults, limit = opts.limit, story = how.story, list = how.list,
+        decided = opts.all or opts.schedule, branch = how.branch, mark = how.mark,
     })
     if decide and not world.over then decide(world) end
     world:run()
@@ -57,14 +63,14 @@ end
 local function needed(fn, opts, seed, world)
     local list, problem = {}, world.problem
     for i, fault in ipairs(world.happened) do list[i] = fault end
-    local told = play(fn, opts, seed, false, list)
+    local told = play(fn, opts, seed, { list = list })
     if not _M.is_same(told, problem) then return nil end
     local count
     repeat
         count = #list
         for i = #list, 1, -1 do
             local fault = remove(list, i)
-            if not _M.is_same(play(fn, opts, seed, false, list), problem) then
+            if not _M.is_same(play(fn, opts, seed, { list = list }), problem) then
                 insert(list, i, fault)
             end
         end
@@ -73,18 +79,30 @@ local function needed(fn, opts, seed, world)
 end
 
 
--- The same schedule again, with its story. It repeats unless the program has chance, time or state
--- from elsewhere.
+--- The first wrong schedule, as it is told. It repeats unless the program has chance, time or
+-- state from elsewhere.
+---@param problem any with which it ended
+---@param again fun(how) plays it again
+function _M.first(opts, problem, again)
+    local world = again{ story = true }
+    local first = { problem = problem, repeats = _M.is_same(world, problem) }
+    if first.repeats and opts.moment then
+        first.moment, world = moment_of(world, opts.moment, opts.more or 0, again)
+    end
+    first.world, first.faults = world, world.happened
+    return first
+end
+
+
+-- The first wrong schedule of seeds.
 local function tell(fn, opts, seed, world)
     local list = needed(fn, opts, seed, world)
-    local told = play(fn, opts, seed, true, list)
-    return {
-        seed = seed,
-        problem = world.problem,
-        faults = list or world.happened,
-        world = told,
-        repeats = _M.is_same(told, world.problem),
-    }
+    local first = _M.first(opts, world.problem, function(how)
+        how.list = list
+        return play(fn, opts, seed, how)
+    end)
+    first.seed, first.faults = seed, list or world.happened
+    return first
 end
 
 

@@ -2,6 +2,7 @@
 
 local faults_of_worlds = require "zklock.world.faults"
 local misuse = require "zklock.value.misuse"
+local moments = require "zklock.world.moment"
 local options = require "zklock.world.options"
 local pct = require "zklock.world.pct"
 local search = require "zklock.world.search"
@@ -23,6 +24,7 @@ local NO_REPEAT = "\nIt does not repeat: chance, time or state comes from outsid
 ---@field decisions? string[] of all schedules: its preemptions and faults
 ---@field depth? integer with `pct`: the least by which its seed is wrong
 ---@field story string
+---@field moment? zklock.Moment from which it was likely to be wrong
 ---@field repeats boolean false: run again, the seed ended otherwise
 
 ---@class zklock.Simulation
@@ -102,9 +104,10 @@ function Simulation:__tostring()
     if first.schedule then
         name, lines = ("schedule %q"):format(first.schedule), first.decisions
     end
-    return ("%s, %d wrong; the first: %s, %s\n%s\n%s\n%s%s"):format(
+    return ("%s, %d wrong; the first: %s, %s\n%s\n%s%s\n%s%s"):format(
         counted(self), self.wrong, name, text_of(first.problem),
         lines[1] and concat(lines, "\n") or "no " .. (first.schedule and "deviation" or "fault"),
+        first.moment and moments.line(first.moment) .. "\n" or "",
         first.story, tried, first.repeats and "" or NO_REPEAT)
 end
 
@@ -142,6 +145,7 @@ return function(fn, given)
             decisions = first.decisions,
             problem = first.problem,
             faults = lines_of(first.faults),
+            moment = first.moment,
             story = concat(first.world.story, "\n"),
             repeats = first.repeats,
         },

@@ -54,7 +54,7 @@ end
 -- Runs the schedule of that name. Gives the world after it, the zklock.Schedule, and its deviations
 -- as lines. `look` is the search, if there is one: behind the deviations its decide() says whether
 -- the schedule goes on, and its decided() hears of each decision.
-local function play(fn, opts, name, story, look)
+local function play(fn, opts, name, how, look)
     local places, last = places_of(name)
     local at, lines, schedule = 0, {}, nil
     local function decide(steps, default)
@@ -68,7 +68,7 @@ local function play(fn, opts, name, story, look)
             return default
         end
         if not steps[place] then return refuse_name(schedule.world, name) end
-        if story then
+        if how.story then
             lines[#lines + 1] = ("decision %d: %s, not: %s"):format(at,
                 schedule:text_of(steps[place]), schedule:text_of(steps[default]))
         end
@@ -77,26 +77,25 @@ local function play(fn, opts, name, story, look)
     local function decided(steps, default, is_local)
         if at > last then look:decided(at, steps, default, is_local) end
     end
-    local world = search.play(fn, opts, opts.first, story, nil, function(world)
+    how.decide = function(world)
         schedule = schedule_of(world, opts.faults.delay, look and look.ids, decide, decided)
-    end)
-    if at < last then refuse_name(world, name) end
+    end
+    local world = search.play(fn, opts, opts.first, how)
+    if at < last and not how.branch then refuse_name(world, name) end
     return world, schedule, lines
 end
 
 
 -- The same again, with its story, after it was wrong by this problem.
 local function tell(fn, opts, name, problem)
-    local world, _, lines = play(fn, opts, name, true)
-    return {
-        schedule = name,
-        seed = opts.first,
-        decisions = lines,
-        problem = problem,
-        faults = world.happened,
-        world = world,
-        repeats = search.is_same(world, problem),
-    }
+    local lines
+    local first = search.first(opts, problem, function(how)
+        local world, _, decisions = play(fn, opts, name, how)
+        lines = how.story and decisions or lines
+        return world
+    end)
+    first.schedule, first.seed, first.decisions = name, opts.first, lines
+    return first
 end
 
 
@@ -119,7 +118,7 @@ end
 ---@return zklock.Found
 function _M.replay(fn, opts)
     local found = nothing_found(opts)
-    count_ended(found, fn, opts, opts.schedule, (play(fn, opts, opts.schedule)))
+    count_ended(found, fn, opts, opts.schedule, (play(fn, opts, opts.schedule, {})))
     return found
 end
 
@@ -199,7 +198,7 @@ end
 -- False: steps have to do with each other in ways that schedules do not see.
 local function run_one(self, fn, opts)
     local found, name = self.found, self.deviations.name
-    local world, schedule = play(fn, opts, name, false, self)
+    local world, schedule = play(fn, opts, name, {}, self)
     if not schedule then -- it was over before its first step
         count_ended(found, fn, opts, name, world)
         return true

@@ -48,14 +48,6 @@ function shop.purchase(name)
 end
 
 
--- A line of the world's story, if it has one.
-local function note(world, server, text, ...)
-    local story = world.story
-    if not story then return end
-    story[#story + 1] = ("%11.6f s  %-10s  %s"):format(world:now(), server, text:format(...))
-end
-
-
 -- --- the store --------------------------------------------------------------------------------
 
 -- As one server sees it; what it knows is in the sale, which all share.
@@ -75,7 +67,7 @@ end
 ---@return integer left
 function Store:read(token)
     show(self.sale, token)
-    note(self.world, self.server, "reads %d", self.sale.left)
+    self.world:note(("reads %d"):format(self.sale.left))
     return self.sale.left
 end
 
@@ -89,7 +81,7 @@ function Store:write(left, token)
     zklock.sleep(UNDER_WAY)
     local sale = self.sale
     local accepted = show(sale, token)
-    note(self.world, self.server, accepted and "writes %d" or "writes %d: refused", left)
+    self.world:note((accepted and "writes %d" or "writes %d: refused"):format(left))
     if accepted then sale.left, sale.orders = left, sale.orders + 1 end
     zklock.sleep(UNDER_WAY)
     return accepted
@@ -156,13 +148,12 @@ end
 
 
 local function serve(world, sale, number, buy, options)
-    local server = "server " .. number
     local session = assert(zklock.connect("memory:shop", { timeout = SESSION }))
-    local store = setmetatable({ world = world, server = server, sale = sale }, Store)
+    local store = setmetatable({ world = world, sale = sale }, Store)
     if options.arrives then zklock.sleep(options.arrives(number, world)) end
     for _ = 1, options.buyers or 1 do
         local answer = buy(store, session:mutex "/locks/bun")
-        note(world, server, "tells its buyer: %s", tostring(answer))
+        world:note("tells its buyer: " .. tostring(answer))
         tell(sale, answer)
     end
     if options.open then zklock.sleep(options.open) end -- with its session

@@ -1,0 +1,114 @@
+--- The moment of a wrong schedule is the step from which it was likely to end wrong. To find it the
+-- first steps are carried out again, and many seeds decide what follows them.
+
+local ceil, floor, log, min = math.ceil, math.floor, math.log, math.min
+local sort = table.sort
+
+local TURNS = 200000 -- of all these schedules together, about
+local LEAST = 10     -- seeds; fewer say nothing
+
+---@class zklock.Moment
+---@field step integer from which most end wrong; 0: the beginning
+---@field text string that step in words
+---@field seeds integer how many ways to go on were tried, before and after each step
+---@field wrong integer how many of them ended wrong after that step
+---@field before? integer how many before it; nil: there is no step before it
+---@field curve { step: integer, at: number, wrong: integer }[] of all steps that were tried
+
+local _M = {}
+
+
+-- The step that adds the most, found in the half that adds more, again and again.
+local function bisect(wrong_after, last)
+    local low, high = 0, last
+    while high - low > 1 do
+        local middle = floor((low + high) / 2)
+        local is_later = 2 * wrong_after(middle) < wrong_after(low) + wrong_after(high)
+        if is_later then low = middle else high = middle end
+    end
+    return high
+end
+
+
+-- How many seeds there is time for.
+local function seeds_of(wish, points, turns)
+    local seeds = min(wish, floor(TURNS / points / turns))
+    return seeds < min(wish, LEAST) and 0 or seeds
+end
+
+
+-- How many of the seeds end wrong after how many steps, and the points of this curve so far.
+local function curve_of(seeds, play)
+    local curve, points = {}, {}
+    return curve, function(step)
+        local point = points[step] or { step = step, wrong = 0 }
+        if points[step] then return point.wrong end
+        for seed = 1, seeds do
+            local world = play{ branch = { after = step, seed = seed } }
+            if world.problem ~= nil then point.wrong = point.wrong + 1 end
+            point.at = world.parted_at or world:now()
+        end
+        points[step], curve[#curve + 1] = point, point
+        return point.wrong
+    end
+end
+
+
+-- In words, behind those of its step.
+local function likely(moment)
+    local text = ("%d of %d end wrong"):format(moment.wrong, moment.seeds)
+    return moment.before and ("%s, before it %d"):format(text, moment.before) or text
+end
+
+
+--- As a line.
+---@param moment zklock.Moment
+---@return string
+function _M.line(moment)
+    if moment.step == 0 then return "from the beginning " .. likely(moment) end
+    return ("from step %d (%s) %s"):format(moment.step, moment.text, likely(moment))
+end
+
+
+-- Plays it again with the moment in its story, and takes the step's words from there.
+local function mark(moment, play)
+    local made = {
+        step = moment.step,
+        line = ("%13s  %-10s  from here %s"):format("", "step " .. moment.step, likely(moment)),
+    }
+    local world = play{ story = true, mark = made }
+    moment.text = made.text or made.turn_of.name .. " goes on"
+    return world
+end
+
+
+--- Looks for the moment.
+---@param world zklock.World which was wrong
+---@param wish integer seeds
+---@param more integer points of the curve besides those that are looked at anyway
+---@param play fun(how: zklock.HowToPlay): zklock.World the same schedule
+---@return zklock.Moment? moment nil: there are too many steps, or none
+---@return zklock.World world with the moment in its story
+function _M.of(world, wish, more, play)
+    local last = world.count
+    if last == 0 then return nil, world end
+    local seeds = seeds_of(wish, ceil(log(last) / log(2)) + 2 + more, world.steps + 1)
+    if seeds == 0 then return nil, world end
+    local curve, wrong_after = curve_of(seeds, play)
+    local step = bisect(wrong_after, last)
+    if wrong_after(step) <= wrong_after(step - 1) then step = 0 end
+    for i = 1, more do wrong_after(floor(last * i / (more + 1))) end
+    sort(curve, function(a, b) return a.step < b.step end)
+    local moment = {
+        step = step,
+        text = "the beginning",
+        seeds = seeds,
+        wrong = wrong_after(step),
+        before = step > 0 and wrong_after(step - 1) or nil,
+        curve = curve,
+    }
+    return moment, step > 0 and mark(moment, play) or world
+end
+
+
+return _M
