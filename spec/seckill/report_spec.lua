@@ -812,6 +812,10 @@ describe("the page of a report, in Chromium,", function()
             end
             assert.equal(sent, sale.arrows[i].count, "step " .. i - 1)
         end
+        local picture_of_it = picture(seen, 1, "The moment from which it was likely to end wrong")
+        assert.matches("|end wrong|", list(picture_of_it.words))
+        assert.is_truthy(seen.text:find("From step 7 (server 1 is stopped for 20 s) 97 of 100 end "
+            .. "wrong, before it 3.", 1, true))
         step(sale.steps, "server 1 hears from ZooKeeper: #0 was deleted (lock 10000001).")
         step(sale.steps, "ZooKeeper to server 1, lost on its way: answer to create #1 "
             .. "(lock 10000001).")

@@ -24,7 +24,8 @@ local SMALL = { buyers = 2, servers = 2, products = { bun = 1 } }
 local function sale(options) return assert(seckill.sale(with(options, { simulated = true }))) end
 
 local function explore(options, seeds)
-    local found = assert(seckill.explore(with(SMALL, options), { seeds = seeds or 200 }))
+    local found = assert(seckill.explore(with(SMALL, options),
+        { seeds = seeds or 200, moment = false }))
     assert.equal(seeds or 200, found.schedules)
     return found
 end
@@ -404,6 +405,30 @@ describe("many schedules of a simulated sale", function()
         assert.is_truthy(text:find(first.story, 1, true))
     end)
 
+    -- How schedules are chosen, and how the text begins.
+    for name, case in pairs{
+        ["of all schedules"] = { { all = { preemptions = 0 } },
+            "zookeeper: 4 of all 58 schedules with at most 0 preemptions and 1 stop wrong, 62 sold"
+            .. '; the first: schedule "34:2"\n' },
+        ["of one by its name"] = { { schedule = "34:2" },
+            'zookeeper: 1 of 1 schedules wrong, 2 sold; the first: schedule "34:2"\n' },
+        ["of random priorities"] = { { pct = 2 },
+            "zookeeper: 11 of 100 schedules wrong, 111 sold; the first: seed 1, depth 1\n" },
+    } do
+        it("are those " .. name .. ", with the moment of the first", function()
+            local found = assert(seckill.explore(with(SMALL, {
+                fenced = false, faults = { stop = { most = 1 } },
+            }), case[1]))
+            local text, moment = tostring(found), found.first.moment
+            assert.equal(case[2], text:sub(1, #case[2]))
+            assert.matches("^server %d is stopped for ", moment.text)
+            assert.is_truthy(text:find(("\nfrom step %d (%s) %d of 100 end wrong, before it %d\n")
+                :format(moment.step, moment.text, moment.wrong, moment.before), 1, true))
+            assert.is_true(#moment.curve > 8)
+            assert.equal(moment, found.first:record().moment)
+        end)
+    end
+
     it("have that one again as a sale of its seed", function()
         local faults = { stop = true, kill = true, cut = true } -- explore's own
         local found = explore({ fenced = false }, 500)
@@ -430,8 +455,11 @@ describe("many schedules of a simulated sale", function()
     it("are counted: 100, or as many as were asked for", function()
         assert.equal(100, seckill.explore(SMALL).schedules)
         is_refused("seeds must be a number above 0, not 0", seckill.explore, {}, { seeds = 0 })
-        is_refused('a table { seeds = how many }, without "x"', seckill.explore, {}, { x = 1 })
-        is_refused("a table { seeds = how many }, not 5", seckill.explore, {}, 5)
+        is_refused('a table of seeds, all, schedule, pct, moment, without "x"', seckill.explore,
+            {}, { x = 1 })
+        is_refused("a table of seeds, all, schedule, pct, moment, not 5", seckill.explore, {}, 5)
+        is_refused("faults.stop has no per_second where all", seckill.explore,
+            { faults = { stop = { per_second = 1 } } }, { all = true })
         is_refused("put them into its options", seckill.explore, {}, { faults = {} })
         is_refused("explore has the seeds from 1 on", seckill.explore, { seed = 5 })
         is_refused("a sale has a table of options, not 1", seckill.explore, 1)

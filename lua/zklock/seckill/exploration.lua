@@ -1,9 +1,11 @@
 --- A simulated sale under many schedules: how many were wrong, and the first wrong one.
 
+local explore = require "zklock.world.explore"
+local found_of_worlds = require "zklock.world.found"
 local misuse = require "zklock.value.misuse"
+local moments = require "zklock.world.moment"
 local options_of_worlds = require "zklock.world.options"
 local plans = require "zklock.seckill.plan"
-local search = require "zklock.world.search"
 local simulated = require "zklock.seckill.simulated"
 local worlds = require "zklock.world"
 
@@ -11,7 +13,10 @@ local refuse, show = misuse.refuse, misuse.show
 
 
 local SEEDS = 100 -- sales take longer than programs of users
+local POINTS = 8 -- more of the moment's curve
 local FAULTS = { stop = true, kill = true, cut = true }
+local FAULTS_OF_ALL = { stop = { most = 1 } } -- each more makes ten times as many schedules
+local KNOWN = { seeds = true, all = true, schedule = true, pct = true, moment = true }
 
 
 ---@class zklock.seckill.Exploration
@@ -19,6 +24,8 @@ local FAULTS = { stop = true, kill = true, cut = true }
 ---@field schedules integer
 ---@field wrong integer
 ---@field sold integer     buyers who were told that they have bought, in all schedules
+---@field complete boolean?  a systematic search came to its end
+---@field bounds table<string, integer>?  of a systematic search
 ---@field first zklock.seckill.Sale?  the first wrong one, with the faults that it needs
 local Exploration = { __name = "zklock.seckill.exploration" }
 Exploration.__index = Exploration
@@ -27,71 +34,96 @@ Exploration.__index = Exploration
 local exploration = {}
 
 
--- How many schedules there are to be.
-local function seeds_of(given)
+-- The schedules that are wanted, as options of zklock.simulate.
+local function search_of(given)
     given = given == nil and {} or given
-    local what = "explore has a sale's options, and a table { seeds = how many }"
+    local what = "explore has a sale's options, and a table of seeds, all, schedule, pct, moment"
     if type(given) ~= "table" then refuse("%s, not %s", what, show(given)) end
-    for name in pairs(given) do
+    local wish = {}
+    for name, value in pairs(given) do
         if name == "faults" then refuse "faults are the sale's: put them into its options" end
-        if name ~= "seeds" then refuse("%s, without %s", what, show(name)) end
+        if not KNOWN[name] then refuse("%s, without %s", what, show(name)) end
+        wish[name] = value
     end
-    return options_of_worlds.whole(given.seeds == nil and SEEDS or given.seeds, "seeds")
+    if wish.seeds == nil and not wish.all and not wish.schedule then wish.seeds = SEEDS end
+    return options_of_worlds.simulation(wish)
 end
 
 
 -- The options of the sale.
-local function completed(options)
+local function completed(options, is_decided)
     if options.seed ~= nil then refuse "explore has the seeds from 1 on, and no other" end
-    local all = { faults = FAULTS }
+    local all = { faults = is_decided and FAULTS_OF_ALL or FAULTS }
     for name, value in pairs(options) do all[name] = value end
     all.simulated = true
+    local kinds = type(all.faults) == "table" and not all.faults[1] and all.faults
+    if is_decided and kinds then options_of_worlds.faults(kinds, true) end -- may refuse
     return all
 end
 
 
---- The plan of the sales, and how many there are to be; an error where the options are wrong.
+--- The plan of the sales, and which schedules there are to be. Raises an error where the options
+--- are wrong.
 ---@param options table
 ---@param given table?
 ---@return zklock.seckill.Plan plan
----@return integer seeds
+---@return table search  of zklock.world.options
 function exploration.plan(options, given)
-    local plan = plans.read(type(options) == "table" and completed(options) or options)
-    return plan, seeds_of(given)
+    local search = search_of(given)
+    if type(options) == "table" then
+        options = completed(options, search.all or search.schedule)
+    end
+    return plans.read(options), search
+end
+
+
+-- The first wrong sale, with the name and the moment of its schedule.
+local function first_of(found, sale_of)
+    local first = found.first
+    if not first then return nil end
+    local sale = sale_of(first.world)
+    sale.moment, sale.schedule, sale.depth = first.moment, first.schedule, first.depth
+    return sale
 end
 
 
 --- Carries it out.
 ---@param plan zklock.seckill.Plan
----@param seeds integer
+---@param search table
 ---@param heard fun(found: zklock.Found)  called after each schedule
 ---@return zklock.seckill.Exploration? exploration
 ---@return string? message
 ---@return string? code
-function exploration.carry_out(plan, seeds, heard)
+function exploration.carry_out(plan, search, heard)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end
     local program, sale_of, sold_in = simulated.program(plan)
     local options, sold = simulated.options(plan), 0
-    options.first, options.last = 1, seeds
-    local found = search.run(program, options, function(so_far, world)
+    options.more = POINTS
+    function options.heard(so_far, world)
         sold = sold + sold_in(world)
         heard(so_far)
-    end)
+    end
+    local found = explore(program, setmetatable(options, { __index = search }))
     return setmetatable({
         name = plan.name, schedules = found.schedules, wrong = found.wrong, sold = sold,
-        first = found.first and sale_of(found.first.world),
+        complete = found.complete, bounds = found.bounds, first = first_of(found, sale_of),
     }, Exploration)
 end
 
 
 --- How many were wrong; and the first one, with what happened in it.
 function Exploration:__tostring()
-    local text = ("%s: %d of %d schedules wrong, %d sold"):format(self.name, self.wrong,
-        self.schedules, self.sold)
+    local text = ("%s: %d of %s wrong, %d sold"):format(self.name, self.wrong,
+        found_of_worlds.counted(self), self.sold)
     local first = self.first
     if not first then return text end
-    return ("%s; the first: seed %d\n%s\n%s"):format(text, first.seed, tostring(first), first.story)
+    local lines = {
+        ("%s; the first: %s"):format(text, found_of_worlds.name_of(first)), tostring(first),
+    }
+    if first.moment then lines[3] = moments.line(first.moment) end
+    lines[#lines + 1] = first.story
+    return table.concat(lines, "\n")
 end
 
 

@@ -93,9 +93,9 @@ end
 
 
 local function explore(options, given)
-    local plan, seeds = explorations.plan(options, given)
-    local heard, clear = progress.of_schedules(plan, seeds)
-    local ok, found, message, code = pcall(explorations.carry_out, plan, seeds, heard)
+    local plan, search = explorations.plan(options, given)
+    local heard, clear = progress.of_schedules(plan)
+    local ok, found, message, code = pcall(explorations.carry_out, plan, search, heard)
     clear()
     if not ok then error(found, 0) end
     if found then return found end
@@ -103,9 +103,10 @@ local function explore(options, given)
 end
 
 
---- Carries out a simulated sale with each seed from 1 on.
+--- Carries out a simulated sale with each seed from 1 on, or under the schedules that
+--- zklock.simulate runs with these options.
 ---@param options table  of seckill.sale
----@param given { seeds: integer? }?
+---@param given zklock.SimulateOptions?  seeds, all, schedule, pct, moment
 ---@return zklock.seckill.Exploration? exploration  nil: there cannot be such a sale
 ---@return string? message
 ---@return string? code  "unsupported", "context"

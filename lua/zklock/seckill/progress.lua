@@ -41,17 +41,16 @@ end
 
 --- What is to be called after each schedule of a simulated sale, and what after all.
 ---@param plan zklock.seckill.Plan
----@param seeds integer
 ---@return fun(found: zklock.Found) heard
 ---@return fun() clear
-function progress.of_schedules(plan, seeds)
+function progress.of_schedules(plan)
     if not is_shown(plan) then return nothing, nothing end
     local due = 0
     local function heard(found)
         if core.now() < due then return end
         due = core.now() + LOOK
-        io.stderr:write(CLEAR, ("%s: %d of %d schedules, %d wrong"):format(plan.name,
-            found.schedules, seeds, found.wrong))
+        io.stderr:write(CLEAR, ("%s: %d schedules, %d wrong"):format(plan.name,
+            found.schedules, found.wrong))
     end
     return heard, clear
 end

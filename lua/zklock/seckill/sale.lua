@@ -31,6 +31,8 @@ local verdicts = require "zklock.seckill.verdict"
 ---@field products table<string, { stock: integer, left: integer, ordered: integer }>
 ---@field seed integer?    of a simulated sale
 ---@field story string?    of a simulated sale: what happened, a line a step
+---@field schedule string?  the name of one that a systematic search found
+---@field moment zklock.Moment?  from when its end was likely, if an exploration found it
 ---@field messages zklock.seckill.Message[]?  of a simulated sale
 local Sale = { __name = "zklock.seckill.sale" }
 Sale.__index = Sale
@@ -159,6 +161,7 @@ function Sale:record()
         fairness = self.fairness, unlocked = self.unlocked,
         purchases = self.purchases, overlaps = self.overlaps,
         failures = self.failures, notes = self.notes, messages = self.messages,
+        moment = self.moment,
         options = options_of(self.plan),
     }
 end

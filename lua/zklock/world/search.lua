@@ -124,10 +124,9 @@ end
 
 --- The schedules of the seeds from `first` to `last`.
 ---@param fn fun(world: zklock.World)
----@param opts { first: integer, last: integer, faults: table, limit: table }
----@param heard? fun(found: zklock.Found, world: zklock.World) called after each
+---@param opts { first: integer, last: integer, faults: table, limit: table, heard?: function }
 ---@return zklock.Found
-function _M.run(fn, opts, heard)
+function _M.run(fn, opts)
     local found, seen = { schedules = 0, wrong = 0, tried = _M.nothing_tried(opts.faults) }, {}
     for seed = opts.first, opts.last do
         local world = play(fn, opts, seed)
@@ -139,7 +138,7 @@ function _M.run(fn, opts, heard)
             found.wrong = found.wrong + 1
             found.first = found.first or tell(fn, opts, seed, world)
         end
-        if heard then heard(found, world) end
+        if opts.heard then opts.heard(found, world) end
     end
     return found
 end

@@ -1,17 +1,17 @@
 --- zklock.simulate: a program of the user's under many schedules, each in a world of its own.
 
+local explore = require "zklock.world.explore"
 local faults_of_worlds = require "zklock.world.faults"
+local found_of_worlds = require "zklock.world.found"
 local misuse = require "zklock.value.misuse"
 local moments = require "zklock.world.moment"
 local options = require "zklock.world.options"
-local pct = require "zklock.world.pct"
-local search = require "zklock.world.search"
-local systematic = require "zklock.world.systematic"
 local text_of = require "zklock.world.problem"
 local worlds = require "zklock.world"
 
 local ipairs, setmetatable = ipairs, setmetatable
-local concat, remove = table.concat, table.remove
+local concat = table.concat
+local counted, name_of = found_of_worlds.counted, found_of_worlds.name_of
 
 local NO_REPEAT = "\nIt does not repeat: chance, time or state comes from outside of the world "
     .. "(world:random, world:now)."
@@ -53,35 +53,6 @@ local function lines_of(faults)
 end
 
 
-local PLURALS = { expire = "expiries" }
-local SINGULARS = { expire = "expiry" }
-
--- A bound in words: "2 stops".
-local function at_most(count, what)
-    if count == 1 then return "1 " .. (SINGULARS[what] or what) end
-    return ("%d %s"):format(count, PLURALS[what] or what .. "s")
-end
-
-
--- How many schedules there were, of a search with the bounds that left any out.
-local function counted(self)
-    if not self.bounds then return self.schedules .. " schedules" end
-    local bounds, list = self.bounds, {}
-    if bounds.preemptions then
-        list[1] = at_most(bounds.preemptions, "preemption")
-    end
-    for _, kind in ipairs(faults_of_worlds.kinds) do
-        if bounds[kind] then list[#list + 1] = at_most(bounds[kind], kind) end
-    end
-    local last = remove(list)
-    local within = last and " with at most " ..
-        (list[1] and concat(list, ", ") .. " and " or "") .. last or ""
-    if self.complete then return ("all %d schedules%s"):format(self.schedules, within) end
-    return ("%d schedules%s (not all: there were as many runs as all.runs allows)"):format(
-        self.schedules, within)
-end
-
-
 -- All that was tried, in words.
 local function tried_of(tried, in_search)
     local struck = {}
@@ -99,25 +70,12 @@ end
 function Simulation:__tostring()
     local first, tried = self.first, tried_of(self.tried, self.bounds)
     if not first then return ("%s, none wrong\n%s"):format(counted(self), tried) end
-    local name, lines = "seed " .. first.seed, first.faults
-    if first.depth then name = name .. ", depth " .. first.depth end
-    if first.schedule then
-        name, lines = ("schedule %q"):format(first.schedule), first.decisions
-    end
+    local lines = first.decisions or first.faults
     return ("%s, %d wrong; the first: %s, %s\n%s\n%s%s\n%s%s"):format(
-        counted(self), self.wrong, name, text_of(first.problem),
+        counted(self), self.wrong, name_of(first), text_of(first.problem),
         lines[1] and concat(lines, "\n") or "no " .. (first.schedule and "deviation" or "fault"),
         first.moment and moments.line(first.moment) .. "\n" or "",
         first.story, tried, first.repeats and "" or NO_REPEAT)
-end
-
-
--- Which search the options are for.
-local function run(fn, opts)
-    if opts.pct then return pct.run(fn, opts) end
-    if opts.all then return systematic.run(fn, opts) end
-    if opts.schedule then return systematic.replay(fn, opts) end
-    return search.run(fn, opts)
 end
 
 
@@ -129,7 +87,7 @@ return function(fn, given)
     local opts = options.simulation(given)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end
-    local found = run(fn, opts)
+    local found = explore(fn, opts)
     local first = found.first
     return setmetatable({
         schedules = found.schedules,

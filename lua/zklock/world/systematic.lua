@@ -103,9 +103,11 @@ end
 local function count_ended(found, fn, opts, name, world)
     found.schedules = found.schedules + 1
     search.count_tried(found.tried, world)
-    if world.problem == nil then return end
-    found.wrong = found.wrong + 1
-    found.first = found.first or tell(fn, opts, name, world.problem)
+    if world.problem ~= nil then
+        found.wrong = found.wrong + 1
+        found.first = found.first or tell(fn, opts, name, world.problem)
+    end
+    if opts.heard then opts.heard(found, world) end
 end
 
 

@@ -151,8 +151,8 @@ function sales.late_write()
 end
 
 
---- A simulated sale of two buyers: the second one hears that the lock is free, and an answer to it
---- gets lost.
+--- A simulated sale of two buyers. The second one hears that the lock is free, and an answer to it
+--- gets lost. An exploration has found its moment.
 function sales.messages()
     local result = sales.right(2)
     local function message(server, kind, sent, arrived, text)
@@ -167,6 +167,11 @@ function sales.messages()
         message(1, "request", 0.006, 0.008, "get and watch #0"),
         message(2, "request", result.purchases[1].released, 0.014, "delete #0"),
         message(1, "event", 0.014, result.purchases[2].granted, "#0 was deleted"),
+    }
+    result.moment = {
+        step = 7, text = "server 1 is stopped for 20 s", seeds = 100, wrong = 97, before = 3,
+        curve = { { step = 0, at = 0, wrong = 2 }, { step = 6, at = 0.006, wrong = 3 },
+                  { step = 7, at = 0.006, wrong = 97 }, { step = 12, at = 0.014, wrong = 100 } },
     }
     return result
 end

@@ -177,6 +177,22 @@ local function settings(record)
 end
 
 
+-- Nil, if no exploration found the sale.
+local function moment_of(moment)
+    if not moment then return nil end
+    local curve = moment.curve
+    return {
+        step = moment.step, text = moment.text, seeds = moment.seeds, wrong = moment.wrong,
+        before = moment.before,
+        curve = {
+            step = column(curve, function(each) return each.step end),
+            at = time_column(curve, "at"),
+            wrong = column(curve, function(each) return each.wrong end),
+        },
+    }
+end
+
+
 --- What the page needs of a record.
 ---@param record table
 ---@param is_history boolean  its verdict comes from a check, not from a store
@@ -206,6 +222,7 @@ function columns.of(record, is_history)
         writes = writes(record.purchases, product_index),
         overlaps = stretches(record.overlaps, lock_index),
         messages = messages(record.messages, lock_index),
+        moment = moment_of(record.moment),
         products = products, locks = locks, outcomes = outcomes,
     }
 end

@@ -229,6 +229,47 @@ function drawStock(parent, sale, time) {
   tableBehind(made, "Table: stock", stockColumns, rows);
 }
 
+// --- the moment from which a sale was likely to end wrong -------------------------------
+
+const momentColumns = [
+  { title: "after step", of: row => grouped(row.step), number: true },
+  { title: "at", of: row => moment(row.at), number: true },
+  { title: "end wrong", of: row => grouped(row.wrong), number: true },
+];
+
+function momentSentence({ step, text, wrong, before, seeds }) {
+  const found = `${grouped(wrong)} of ${grouped(seeds)} end wrong`;
+  return step === 0 ? `From the beginning ${found}.` :
+    `From step ${grouped(step)} (${text}) ${found}, before it ${grouped(before)}.`;
+}
+
+function drawMoment(parent, sale, time) {
+  if (!sale.moment) return;
+  const { seeds, curve } = sale.moment, sentence = momentSentence(sale.moment);
+  const rows = curve.at.map((at, i) =>
+    ({ at: at / 1e6, step: curve.step[i], wrong: curve.wrong[i] }));
+  const { figure: made, picture } = figure(parent, {
+    title: "The moment from which it was likely to end wrong",
+    caption: `${sentence} Other seeds decide what follows the first steps of this sale. The line `
+      + "says how many of them end wrong.",
+    label: `Sales that end wrong, by when other seeds begin to decide. ${sentence}`,
+  });
+  const shared = time.options(), last = rows[rows.length - 1];
+  time.add(draw(picture, {
+    height: 190, legend, ...shared, cursor: time.stepCursor(),
+    axes: [timeAxis(), countAxis("end wrong")],
+    scales: { ...shared.scales, y: { range: () => [0, seeds] } },
+    series: [
+      { label: "at", value: atPointer },
+      line(0, "end wrong", { paths: uPlot.paths.stepped({ align: 1 }),
+        fill: () => colours.one + "33", value: (_, count) => count === null ? "" :
+          grouped(count) }),
+    ],
+  }, [[...rows.map(row => row.at), sale.end], [...rows.map(row => row.wrong), last.wrong]]));
+  makeMovable(picture, time);
+  tableBehind(made, "Table: the moment", momentColumns, rows);
+}
+
 // --- grants a second -------------------------------------------------------------------
 
 // A slice of 1, 2 or 5 times a power of ten, so that there are some sixty.

@@ -17,7 +17,8 @@ local ORDER = {
     "seconds", "wait", "hold", "answer", "servers", "faults", "at", "ended", "kind", "target",
     "fairness", "overtakes", "lead", "jain", "purchases", "buyer", "server", "product", "lock",
     "shared", "asked", "granted", "released", "token", "read", "written", "outcome", "overlaps",
-    "from", "to", "holders", "notes", "line", "messages", "sent", "arrived", "text", "options",
+    "from", "to", "holders", "notes", "line", "moment", "messages", "sent", "arrived", "text",
+    "options",
 }
 
 

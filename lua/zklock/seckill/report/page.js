@@ -188,6 +188,7 @@ function showPictures(section, sale) {
     element("p", section, "Nobody had a lock, so there is no picture of who held it.");
     lanesTables(section, sale);
   }
+  drawMoment(section, sale, time);
   drawStock(section, sale, time);
   if (sale.holds.length > 1) {
     drawGrants(section, sale, time);
