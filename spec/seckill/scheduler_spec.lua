@@ -4,7 +4,6 @@
 
 local browser = require "spec.seckill.report.browser"
 local files = require "spec.files"
-local games = require "zklock.seckill.lessons.scheduler.games"
 local graph = require "zklock.seckill.lessons.scheduler.graph"
 local page = require "zklock.seckill.lessons.scheduler.page"
 local play = require "zklock.seckill.lessons.scheduler.play"
@@ -106,7 +105,7 @@ describe("the table of states", function()
     end)
 
     it("has a stopped server believe what it saw last, until it goes on", function()
-        local views = play.views(games[2], { "ask 1", "stop 1", "expire", "wake 1" })
+        local views = play.views(played.zookeeper.game, { "ask 1", "stop 1", "expire", "wake 1" })
         local seen = {}
         for i, view in ipairs(views) do
             seen[i] = ("%s %s"):format(view.servers[1].lease, view.queues[1][1])
@@ -114,8 +113,24 @@ describe("the table of states", function()
         assert.same({ "nil nil", "held 1", "held 1", "held nil", "lost nil" }, seen)
     end)
 
+    it("has the odds that games end wrong in which chance makes all choices", function()
+        local chance = assert(require("zklock").world(function() end, { seed = 8 }))
+        for _, each in pairs(played) do
+            local states, games, wrong = each.graph.states, 3000, 0
+            for _ = 1, games do
+                local state = states[1]
+                while state.to[1] and not state.wrong do
+                    state = states[state.to[chance:random(#state.to)]]
+                end
+                if state.wrong then wrong = wrong + 1 end
+            end
+            assert.near(states[1].odds, wrong / games, 0.04)
+            assert.equal(each.graph.wrong > 0, states[1].odds > 0.05)
+        end
+    end)
+
     it("takes no choice that cannot come", function()
-        local zookeeper = games[2]
+        local zookeeper = played.zookeeper.game
         for _, path in ipairs{ { "read 1" }, { "ask 1", "write 1" }, { "ask 1", "ask 2", "read 2" },
                                { "ask 1", "stop 1", "read 1" }, { "ask 1", "expire" } } do
             assert.has_error(function() play.views(zookeeper, path) end,
@@ -149,6 +164,19 @@ describe("the bun", function()
             shortest("local").path)
     end)
 
+    it("is sold twice where the lock is released before the commit", function()
+        assert.same({ "ask 1", "read 1", "release 1", "ask 2", "read 2", "commit 1", "release 2",
+                      "commit 2" }, shortest("early").path)
+    end)
+
+    it("is sold twice where the lock lapses before the write, and only there", function()
+        assert.equal(7, #shortest("ttl").path)
+        for _, state in ipairs(played.ttl.graph.states) do
+            local path = table.concat(state.path, ", ")
+            if state.wrong then assert.matches("lapse.*write", path) end
+        end
+    end)
+
     it("is sold twice by a holder that was stopped, and by no other", function()
         assert.equal(9, #shortest("zookeeper").path)
         assert.equal(2, shortest("zookeeper").view.orders)
@@ -177,7 +205,7 @@ describe("the bun", function()
         local read = store.read
         finally(function() store.read = read end)
         function store.read(self) return self.stock end
-        assert.is_true(graph.of(games[3]).wrong > 0)
+        assert.is_true(graph.of(played.token.game).wrong > 0)
     end)
 end)
 
@@ -204,8 +232,17 @@ describe("the page", function()
             for list in text:gmatch '<ol class="way">(.-)</ol>' do
                 counts[#counts + 1] = select(2, list:gsub("<li>", ""))
             end
-            assert.same({ 6, 9, 9, 8 }, counts)
+            assert.same({ 6, 8, 7, 9, 9, 8 }, counts)
             assert.is_truthy(text:find("<details open>", 1, true))
+        end
+    end)
+
+    it("has the choice of a shortest way by which the odds rise the most", function()
+        local sentence = "If chance chose, from choice 7 (Server 2 reads the stock) 100 of 100 "
+            .. "games would end wrong, before it 50."
+        assert.is_truthy(pages.en:find(sentence, 1, true))
+        for _, text in pairs(pages) do
+            assert.equal(4, select(2, text:gsub('<svg class="odds"', "")))
         end
     end)
 
@@ -242,8 +279,9 @@ describe("the page", function()
         for _, case in ipairs{ { { "write 1" }, words.unheard.granted },
                                { { "expire" }, words.unheard.expired }, { {} } } do
             local path = { "ask 1", "read 1", "ask 2", "stop 2", unpack(case[1]) }
-            local views = play.views(games[2], path)
-            local row = texts.rows(views[#views], games[2], words)[2]
+            local game = played.zookeeper.game
+            local views = play.views(game, path)
+            local row = texts.rows(views[#views], game, words)[2]
             local said = { words.stopped, words.at.wait, case[2] }
             assert.equal(table.concat(said, words.joint), row)
         end
@@ -277,6 +315,9 @@ function press(game, text) {
 }
 function tell(game) {
   told.push(find(game, "verdict").className + " " + find(game, "past").children.length);
+  const bar = document.querySelector("#" + game + " .lanes .odds i:last-child");
+  const odds = bar ? 4 * parseFloat(bar.style.height) : "none";
+  told.push(odds, !bar || find(game, "chance").textContent.includes(odds));
 }
 for (const game of ["local", "zookeeper"]) {
   told.push(document.querySelector("#" + game + " details").open);
@@ -305,7 +346,8 @@ document.title = told.join();
 
 -- What the reader tells of a game that so many choices win.
 local function told_of(count)
-    local verdicts = "verdict oversold %d,verdict playing %d,verdict playing 0,choices,"
+    local verdicts = "verdict oversold %d,100,true,verdict playing %d,100,true,"
+        .. "verdict playing 0,none,true,choices,"
     return "false," .. ("true,"):rep(count) .. verdicts:format(count, count - 1)
 end
 
@@ -317,7 +359,7 @@ describe("a reader in a browser", function()
         for language in pairs(words_of) do
             local text = page.of(language):gsub("</body>", READER .. "%0")
             files.write(folder .. "/page.html", text)
-            assert.equal(told_of(6) .. told_of(9) .. ",verdict over 5,true",
+            assert.equal(told_of(6) .. told_of(9) .. ",verdict over 5,0,true,true",
                 browser.title(folder, "page.html"))
         end
     end)

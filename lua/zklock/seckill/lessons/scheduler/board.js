@@ -4,6 +4,7 @@
 //   go       the choices, each with the state that it leads to
 //   kind     "playing", "oversold" or "over", and the verdict in words
 //   hint     in words
+//   odds     in percent, that chance oversells from there, and the chance in words
 // Texts are places in `texts`.
 "use strict";
 
@@ -17,7 +18,8 @@ function element(tag, text) {
 
 function play(section, states) {
   const find = name => section.querySelector("." + name);
-  const cells = section.querySelectorAll("td"), lanes = section.querySelectorAll(".lanes div");
+  const cells = section.querySelectorAll("td");
+  const lanes = section.querySelectorAll(".lanes div:not(.odds)"), odds = find("lanes .odds");
   const choices = find("choices"), undo = find("undo"), ask = find("ask");
   const past = []; // { state, text }: where each choice was made, and what it was
   let now = 0;
@@ -42,7 +44,17 @@ function play(section, states) {
     return button;
   }
 
-  // A box for each choice so far: how the server was after it.
+  // How likely it was to end wrong, after each choice.
+  function drawOdds(seen) {
+    odds.replaceChildren(odds.firstElementChild, ...seen.map(state => {
+      const box = element("i", "");
+      box.style.height = states[state].odds / 4 + "px";
+      return box;
+    }));
+    find("chance").textContent = texts[states[now].chance];
+  }
+
+  // A box for each choice so far, as the server was after it.
   function draw() {
     const seen = [...past.map(each => each.state), now].slice(1);
     lanes.forEach((lane, server) => {
@@ -52,6 +64,7 @@ function play(section, states) {
         return box;
       }));
     });
+    drawOdds(seen);
   }
 
   function show() {

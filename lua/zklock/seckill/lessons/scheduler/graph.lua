@@ -1,6 +1,7 @@
 --- All states of a game. Each choice of each state is carried out in a world of its own, which
 --- begins at the beginning; breadth first, so the way to a state is a shortest one.
 
+local odds = require "zklock.seckill.lessons.scheduler.odds"
 local play = require "zklock.seckill.lessons.scheduler.play"
 
 local graph = {}
@@ -12,6 +13,7 @@ local graph = {}
 ---@field wrong boolean    more was ordered than was taken from the stock
 ---@field left? integer    choices to the nearest wrong state; nil: none can be reached any more
 ---@field hint? integer    the choice that leads there
+---@field odds number      that chance ends wrong from here, 0 to 1
 
 ---@class zklock.scheduler.Graph
 ---@field states zklock.scheduler.State[]  the first one is the beginning
@@ -84,6 +86,7 @@ function graph.of(game, seed)
         end
     end
     add_hints(states)
+    odds.add(states)
     return made
 end
 

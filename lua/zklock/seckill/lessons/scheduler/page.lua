@@ -6,6 +6,7 @@ local graph = require "zklock.seckill.lessons.scheduler.graph"
 local json = require "zklock.seckill.report.json"
 local markup = require "zklock.seckill.lessons.site.markup"
 local site_page = require "zklock.seckill.lessons.site.page"
+local odds = require "zklock.seckill.lessons.scheduler.odds"
 local texts = require "zklock.seckill.lessons.scheduler.texts"
 local ways = require "zklock.seckill.lessons.scheduler.ways"
 local words_of = require "zklock.seckill.lessons.scheduler.words"
@@ -17,7 +18,7 @@ end
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
 
-local WON = 2 -- the game whose winning way fails in the last one
+local WON = "zookeeper" -- the game whose winning way fails in the last one
 
 local BOARD = [[
 <div class="board" hidden>
@@ -26,8 +27,10 @@ local BOARD = [[
 <p>{{lanes}}</p>
 <div><b>1</b></div>
 <div><b>2</b></div>
+<div class="odds"><b>%</b></div>
 {{key}}
 </div>
+<p class="chance"></p>
 <table><caption>{{board}}</caption>{{rows}}</table>
 <p class="heading choose">{{choose}}</p>
 <div class="choices"></div>
@@ -81,6 +84,7 @@ local function packed(state, game, words, place)
     return {
         rows = rows, boxes = texts.boxes(state.view), go = go, kind = kind,
         verdict = place(verdict), hint = place(texts.hint(state, words)),
+        odds = odds.of_hundred(state.odds), chance = place(texts.chance(state, words)),
     }
 end
 
@@ -127,8 +131,19 @@ local function board(played, words)
 end
 
 
--- A way as a list, and what there is to see at its end. It is open where there is no script, which
--- closes it.
+-- The odds along a way that ends wrong, with the choice that adds the most.
+local function odds_of(played, places, words)
+    local states, moment = played.graph.states, odds.moment(played.graph.states, places)
+    local each = ways.choices(states, places)[moment.choice]
+    local text = markup.line(words.moment, {
+        choice = moment.choice, text = texts.choice(each.view, each.choice, words),
+        odds = odds.of_hundred(moment.odds), before = odds.of_hundred(moment.before),
+    })
+    return ("<p>%s</p>\n%s"):format(text, odds.curve(states, places, words.curve))
+end
+
+
+-- A way as a list, and the rows of its end. It is open where there is no script, which closes it.
 local function list_of(title, played, places, words)
     local states, lines, ends = played.graph.states, {}, {}
     for i, each in ipairs(ways.choices(states, places)) do
@@ -149,7 +164,10 @@ end
 -- late write is admitted.
 local function near_misses(played, words)
     local states, near = played.graph.states, words.games[played.game.name].near
-    local winning = page.played()[WON].graph.shortest.path
+    local winning
+    for _, each in ipairs(page.played()) do
+        if each.game.name == WON then winning = each.graph.shortest.path end
+    end
     return table.concat({
         list_of(near.refused, played, ways.of(states, winning), words),
         list_of(near.admitted, played, ways.late_write(states), words),
@@ -163,9 +181,12 @@ local function ending(played, words, facts)
         return markup.paragraphs(words.games[played.game.name].proof, facts) .. "\n"
             .. near_misses(played, words)
     end
-    return list_of(markup.line(words.way, facts), played,
-        ways.of(played.graph.states, shortest.path), words) .. "\n<p>"
-        .. markup.line(facts.wrong == 1 and words.count_one or words.count, facts) .. "</p>"
+    local places = ways.of(played.graph.states, shortest.path)
+    local count = facts.wrong == 1 and words.count_one or words.count
+    return table.concat({
+        list_of(markup.line(words.way, facts), played, places, words),
+        odds_of(played, places, words), "<p>" .. markup.line(count, facts) .. "</p>",
+    }, "\n")
 end
 
 
@@ -177,7 +198,7 @@ local function section(played, words)
     return table.concat({
         ('<section class="game" id="%s">\n<h2>%s</h2>'):format(game.name, own.title),
         markup.paragraphs(own.text, facts),
-        own.store and markup.paragraphs(own.store, facts) .. markup.code(read "store.lua") or "",
+        own.code and markup.paragraphs(own.code, facts) .. markup.code(read(game.code)) or "",
         board(played, words), ending(played, words, facts),
         own.after and markup.paragraphs(own.after, facts) or "", "</section>",
     }, "\n")

@@ -1,8 +1,8 @@
---- A game played by a list of choices: two servers run the program of purchase.lua with zklock's
---- client, in a world of virtual time. What can be seen after each choice is noted.
+--- A game played by a list of choices. Two servers run the game's program with zklock's client, in
+--- a world of virtual time. Each choice adds a view.
 
 local Store = require "zklock.seckill.lessons.scheduler.store"
-local purchase = require "zklock.seckill.lessons.scheduler.purchase"
+local TtlLock = require "zklock.seckill.lessons.scheduler.ttl_lock"
 local timetable = require "zklock.seckill.lessons.scheduler.timetable"
 local zklock = require "zklock"
 
@@ -13,7 +13,7 @@ local NEVER = 80000 -- seconds: longer than any game, and less than a world's li
 ---@class zklock.scheduler.Server
 ---@field at string       the step that it is about to do, "wait" (for the lock) or "end"
 ---@field stopped boolean
----@field lease? string   the state of its lease as it saw it last; nil at its end
+---@field lease? string   the state of its lease when it last ran; nil at its end
 ---@field stock? integer  that it has read; nil at its end
 ---@field token? integer  1: of the first grant
 ---@field told? string    how it ended
@@ -30,8 +30,19 @@ local Game = {}
 Game.__index = Game
 
 
--- A server's program, and what it does where.
+-- The lock that the server asks.
+function Game:lock(number)
+    local shared = self.shared
+    if shared then return { acquire = function() return shared:acquire(number) end } end
+    local session = assert(zklock.connect("memory:" .. self.game.hosts[number],
+        { timeout = timetable.session }))
+    return session:mutex(PATH)
+end
+
+
+-- A server's program, and its place in it.
 function Game:serve(world, number)
+    local program = require("zklock.seckill.lessons.scheduler." .. self.game.program)
     local me, steps = self.servers[number], self.times.steps[number]
     local function step(name, knows)
         me.at = name
@@ -41,9 +52,7 @@ function Game:serve(world, number)
         me.at = "wait"
     end
     world:process("server " .. number, function()
-        local session = assert(zklock.connect("memory:" .. self.game.hosts[number],
-            { timeout = timetable.session }))
-        me.told = purchase(session:mutex(PATH), self.store, step)
+        me.told = program(self:lock(number), self.store, step)
         me.at = "end"
     end)
 end
@@ -62,6 +71,7 @@ end
 -- Who is in the queue of a lock. A node that is new is of the server that has just asked.
 function Game:queue(host, choice)
     local queue = {}
+    for i, lease in ipairs(self.shared and self.shared.line or {}) do queue[i] = lease.owner end
     for i, name in ipairs(zklock.memory(host):children(PATH) or {}) do
         local node = host .. "/" .. name
         self.owners[node] = self.owners[node] or tonumber(choice:match "^ask (%d)$")
@@ -93,8 +103,9 @@ function Game:server(me)
 end
 
 
--- What can come next. A server can be stopped from its request for the lock to its end.
-local function choices_of(view, faults)
+-- The choices that a view leaves. A server can be stopped from its request for the lock to its end.
+local function choices_of(view, game)
+    local faults = game.faults
     local list = {}
     local function add(name, server)
         list[#list + 1] = server and ("%s %d"):format(name, server) or name
@@ -107,6 +118,7 @@ local function choices_of(view, faults)
             if faults and at ~= "ask" then add("stop", number) end
         end
     end
+    if game.ttl and view.queues[1][1] then add("lapse", view.queues[1][1]) end
     for _, number in ipairs(faults and view.queues[1] or {}) do
         if view.servers[number].stopped then
             add "expire"
@@ -138,13 +150,14 @@ function Game:look(choice)
             table.insert(view.queues, self:queue(host, choice))
         end
     end
-    view.choices = choices_of(view, game.faults)
+    view.choices = choices_of(view, game)
     return view
 end
 
 
--- What there is in its world: the servers, stops, and a look right before each next choice.
+-- Puts the servers, the stops, and a look right before each next choice into its world.
 function Game:begin(world, path)
+    self.shared = self.game.ttl and TtlLock.new(world)
     for number in ipairs(self.servers) do self:serve(world, number) end
     for _, stop in ipairs(self.times.stops) do self:stop(world, stop) end
     for i, moment in ipairs(self.times.moments) do

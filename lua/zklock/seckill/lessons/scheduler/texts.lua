@@ -1,6 +1,7 @@
 --- What the page says of a state: of each server, each lock, the store; of choices, the verdict and
 --- the hint.
 
+local odds = require "zklock.seckill.lessons.scheduler.odds"
 local play = require "zklock.seckill.lessons.scheduler.play"
 
 local texts = {}
@@ -25,10 +26,9 @@ function texts.choice(view, choice, words)
 end
 
 
--- It reads or writes next: it goes on as one that has the lock.
-local function takes_itself_for_holder(server)
-    return server.at == "read" or server.at == "write"
-end
+local AS_HOLDER = { read = true, write = true, release = true }
+
+local function takes_itself_for_holder(server) return AS_HOLDER[server.at] end
 
 
 -- What a server that was stopped while it waited does not know: it has the lock, or its place in
@@ -119,6 +119,13 @@ function texts.verdict(state, words)
     local view = state.view
     local kind = state.wrong and "oversold" or view.choices[1] and "playing" or "over"
     return kind, words.verdicts[kind]:format(view.orders, play.stock)
+end
+
+
+---@param state zklock.scheduler.State
+---@return string
+function texts.chance(state, words)
+    return words.chance:format(odds.of_hundred(state.odds))
 end
 
 

@@ -1,8 +1,9 @@
 --- When each choice of a list happens: all moments are known before the world begins, so a server
 --- sleeps until its next step, and a stop lasts as long as it has to.
 ---
---- A choice is a text: "ask 1", "read 1", "write 1" (a step of server 1), "stop 1", "wake 1", or
---- "expire": time passes until the sessions of the stopped servers have expired.
+--- A choice is a text, such as "ask 1" (a step of server 1), "stop 1" and "wake 1". With "expire"
+--- time passes until the sessions of the stopped servers have expired, and with "lapse 1" until the
+--- lock of server 1 has ended by itself.
 
 local timetable = { session = 600 } -- seconds: the timeout of a session
 
@@ -27,9 +28,10 @@ function timetable.of(path)
             stopped[server] = { server = server, from = at }
             table.insert(made.stops, stopped[server])
         elseif name == "wake" then stopped[server].till = at
-        elseif name ~= "expire" then table.insert(made.steps[server], at)
+        elseif name ~= "expire" and name ~= "lapse" then table.insert(made.steps[server], at)
         end
-        at = at + (name == "expire" and 2 * timetable.session or SLOT)
+        local passes = name == "expire" or name == "lapse"
+        at = at + (passes and 2 * timetable.session or SLOT)
     end
     made.moments[#path + 1] = at
     return made
