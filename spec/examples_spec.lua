@@ -3,6 +3,7 @@
 local dkjson = require "dkjson"
 local files = require "spec.files"
 local rig = require "spec.rig"
+local zklock = require "zklock"
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 
@@ -21,6 +22,45 @@ local function run(name)
     pipe:close()
     return printed
 end
+
+
+-- Two processes of a world that run a program of examples/. The check gets their output.
+local function two_of(name, check)
+    local text = files.read("examples/" .. name .. ".lua")
+    return function(world)
+        local printed = {}
+        local globals = setmetatable({
+            print = function(...) printed[#printed + 1] = table.concat({ ... }, "\t") end,
+            os = { getenv = function() return "memory:examples" end },
+        }, { __index = _G })
+        for n = 1, 2 do
+            world:process("process " .. n, assert(load(text, "@" .. name, "t", globals)))
+        end
+        world:finally(function() check(table.concat(printed, "\n")) end)
+    end
+end
+
+
+describe("two processes with a program of examples/ end right in all schedules", function()
+    local page = files.read "examples/README.md"
+
+    for name, right in pairs{
+        transfer = "both have\t100\n.*both have\t100\n.*not enough",
+        pool = "at most [23] of 3 permits.*at most [23] of 3 permits",
+        cache = "computed %d times.*computed %d times",
+    } do
+        it("with at most one preemption, of which the page has the number: " .. name .. " #slow",
+        function()
+            local found = assert(zklock.simulate(two_of(name, function(printed)
+                assert.matches(right, printed)
+            end), { all = { preemptions = 1 } }))
+            assert.equal(0, found.wrong, tostring(found))
+            assert.is_true(found.complete)
+            local number = found.schedules .. " of%s" .. name .. "%.lua"
+            assert.is_truthy(page:find("%f[%d]" .. number), number)
+        end)
+    end
+end)
 
 
 describe("the programs of examples/", function()
