@@ -426,6 +426,10 @@ describe("many schedules of a simulated sale", function()
                 :format(moment.step, moment.text, moment.wrong, moment.before), 1, true))
             assert.is_true(#moment.curve > 8)
             assert.equal(moment, found.first:record().moment)
+            if found.complete then
+                local page = files.read "docs/seckill.md"
+                assert.is_truthy(page:find(("has %d schedules"):format(found.schedules), 1, true))
+            end
         end)
     end
 

@@ -69,6 +69,30 @@ describe("a run of a lesson", function()
         end
     end)
 
+    -- How many of its schedules are wrong, and how many there are; the same of the second sale.
+    local SEARCHED = {
+        ["lock-in-one-server"] = { 244, 244, 0, 43 },
+        ["release-before-commit"] = { 53, 53, 0, 26 },
+        ["paused-holder"] = { 66, 66, 0, 66 },
+        ["clocks"] = { 31, 34, 0, 67 },
+        ["read-write"] = { 36, 36, 0, 56 },
+        ["dead-master"] = { 34, 34, 0, 55 },
+    }
+    it("has all schedules with one preemption searched, if it is small", function()
+        each_page(function(path, text, lesson, language)
+            local numbers = SEARCHED[lesson.name]
+            assert.equal(numbers ~= nil, lesson.searched ~= nil, path)
+            if not numbers then return end
+            local a, b, c, d = (table.unpack or unpack)(numbers)
+            local sentence = language == "en"
+                and ("at most 1 preemption. The first sale is wrong in %d of %d, the second in %d "
+                    .. "of %d."):format(a, b, c, d)
+                or ("最多 1 次抢占的全部调度：第一场 %d 种里有 %d 种出错，第二场 %d 种里有 %d 种。")
+                    :format(b, a, d, c)
+            assert.is_truthy(text:find(sentence, 1, true), path)
+        end)
+    end)
+
     it("is the same run each time", function()
         for _, lesson in ipairs(lessons) do
             local one, again = runs.play(with(lesson, { facts = false })),

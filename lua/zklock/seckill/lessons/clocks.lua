@@ -50,6 +50,7 @@ end
 
 
 return {
+    searched = true,
     runs = { first = run(), second = run(true) },
     modules = { first = { "dated_lock" } },
     expect = {

@@ -65,6 +65,7 @@ end
 
 
 return {
+    searched = true,
     runs = { first = run(), second = run(true) },
     modules = { first = { "replicated_lock" } },
     expect = {

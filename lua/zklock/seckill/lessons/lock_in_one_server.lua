@@ -8,6 +8,7 @@ local function run(strategy)
 end
 
 return {
+    searched = true,
     runs = { first = run "local", second = run "zookeeper" },
     modules = {}, tokens = false,
     expect = {

@@ -11,6 +11,7 @@ local function run(purchase)
 end
 
 return {
+    searched = true,
     runs = { first = run(), second = run "zklock.seckill.lessons.check_first" },
     modules = { second = { "check_first" } }, tokens = false,
     expect = {

@@ -32,6 +32,7 @@ end
 
 
 return {
+    searched = true,
     runs = { first = run("read", false), second = run("write", false) },
     modules = { first = { "read_or_buy" } },
     expect = {

@@ -8,6 +8,7 @@ local function run(purchase)
 end
 
 return {
+    searched = true,
     runs = { first = run "release_then_commit", second = run "commit_then_release" },
     commits = true,
     modules = {}, tokens = false,

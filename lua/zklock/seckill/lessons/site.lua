@@ -43,6 +43,7 @@ function site.write(folder, say)
     local lessons = site.lessons()
     for index, lesson in ipairs(lessons) do
         local facts, sales = runs.play(lesson)
+        facts.searched = runs.search(lesson)
         for _, which in ipairs{ "first", "second" } do
             local sale = sales[which]
             assert(sale:report(folder .. "/runs/" .. page.report_name(lesson, which)))

@@ -14,6 +14,10 @@ return {
             .. "each one has a reply.",
         next = "Then comes the real run.",
         run = "The real run", cause = "The cause", mend = "What mends it",
+        searched = "A search ran all schedules of both sales that differ from the usual one by at "
+            .. "most 1 preemption. The first sale is wrong in {searched.first.wrong} of "
+            .. "{searched.first.schedules}, the second in {searched.second.wrong} of "
+            .. "{searched.second.schedules}.",
         same = "The same with it", try = "Try it yourself", where = "Where it happened",
         right = "Right.", wrong = "No.",
         verdicts = { right = "right", wrong = "wrong", stuck = "stuck" },
@@ -76,6 +80,9 @@ return {
         question = "问题", predict = "你的预测", choose = "选一个答案，每个答案都有回应。",
         next = "选好之后，就能看到实际运行。",
         run = "实际运行", cause = "原因", mend = "怎么改好",
+        searched = "搜索演完了两场秒杀偏离通常顺序最多 1 次抢占的全部调度：第一场 {searched.first.schedules} 种里有 "
+            .. "{searched.first.wrong} 种出错，第二场 {searched.second.schedules} 种里有 "
+            .. "{searched.second.wrong} 种。",
         same = "改好之后再来一场", try = "自己试试", where = "真实案例",
         right = "对。", wrong = "不对。",
         verdicts = { right = "正确", wrong = "出错", stuck = "卡死" },
