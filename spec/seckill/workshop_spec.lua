@@ -242,6 +242,17 @@ describe("the page of the workshop", function()
                      run "lua5.4 lua/zklock/seckill/lessons/workshop/schedules.lua")
     end)
 
+    it("says how many schedules of the solution there are with one stop", function()
+        local shop = require "zklock.seckill.lessons.workshop.shop"
+        local found = shop.explore(SOLVED .. "/4_mend.lua", shop.with(shop.THREE_BUNS, {
+            all = { preemptions = 0 }, faults = shop.ONE_STOP,
+        }))
+        local words = ("all %d schedules of the solution with at most 0 preemptions and 1 stop")
+            :format(found.schedules)
+        assert.is_truthy(PAGE:find(words, 1, true), words)
+        assert.same({ true, 0 }, { found.complete, found.wrong })
+    end)
+
     it("shows a schedule that is right by luck", function()
         local printed = run "lua5.4 lua/zklock/seckill/lessons/workshop/schedules.lua 2"
         assert.matches("\nright\n$", printed)

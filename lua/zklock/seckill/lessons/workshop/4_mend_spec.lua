@@ -28,6 +28,11 @@ describe("4_mend.lua", function()
             .. "then?")
     end)
 
+    it("sells no bun twice in any schedule with one stop and no preemption", function()
+        is_right({ all = { preemptions = 0 }, faults = shop.ONE_STOP }, "It goes wrong when a "
+            .. "server is stopped. Is the store shown the token at the read and at the write?")
+    end)
+
     it("sells no bun twice when servers are stopped, killed and cut off", function()
         is_right({ seeds = 1000, faults = shop.FAULTS }, "It goes wrong when a server fails. Is "
             .. "the store shown the token at the read and at the write? What is a buyer told "

@@ -13,6 +13,9 @@ local UNDER_WAY = 0.01 -- seconds
 -- ZooKeeper; packets are slow.
 shop.FAULTS = { stop = true, kill = true, cut = true, delay = 0.05 }
 
+--- The same for a search of all schedules.
+shop.ONE_STOP = { stop = { most = 1 }, delay = shop.FAULTS.delay }
+
 --- Two servers sell one bun; their buyers come within three seconds.
 shop.ONE_BUN = {
     servers = 2, stock = 1,
@@ -206,11 +209,11 @@ end
 
 --- Many schedules of a sale; as text it is how many are wrong, and the story of the first.
 ---@param path string
----@param options table as above; instead of seed: seeds, how many; faults
+---@param options table as above; instead of seed: seeds, how many, or all; faults
 ---@return zklock.Simulation
 function shop.explore(path, options)
     return assert(zklock.simulate(program(path, options),
-        { seeds = options.seeds, faults = options.faults }))
+        { seeds = options.seeds, all = options.all, faults = options.faults }))
 end
 
 
