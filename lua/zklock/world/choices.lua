@@ -1,4 +1,4 @@
---- What can come next in a world, for one who chooses instead of the seed.
+--- The possible next steps of a world, for a test that chooses instead of the seed.
 
 local loop = require "zklock.world.loop"
 

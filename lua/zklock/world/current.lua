@@ -1,9 +1,7 @@
---- The world whose code runs, and its process; code that was given to world:at() runs in none.
--- zklock.waiting.runtime asks here for either.
+--- The world whose code runs, and its process. A function of world:at() runs in no process.
 --
--- An error may come between any two instructions (Ctrl-C raises one), so nothing depends on code
--- that leaves a world: a world is entered while the coroutine of its loop runs, or waits for one
--- that it resumed.
+-- Ctrl-C may raise an error between any two instructions, so no code has to leave a world. A world
+-- is entered while the coroutine of its loop runs, or waits for a coroutine that it resumed.
 
 local core = require "zklock.core"
 local misuse = require "zklock.value.misuse"
@@ -11,12 +9,11 @@ local runtime = require "zklock.waiting.runtime"
 
 local setmetatable, status = setmetatable, coroutine.status
 
-local loop, entered, acting -- the latest loop; its world; the process that this went on with
+local loop, entered, acting -- the latest loop, its world and process
 
 local _M = {}
 
 
---- The coroutine that called this is the loop of a world.
 ---@param thread thread
 ---@param world zklock.World
 function _M.enter(thread, world)
@@ -24,14 +21,13 @@ function _M.enter(thread, world)
 end
 
 
---- What the loop does next is done in a process, or, nil, in none.
+--- The loop's next act is in this process.
 ---@param process? zklock.Process
 function _M.act(process)
     acting = process
 end
 
 
---- The world whose code runs now; nil: none.
 ---@return zklock.World?
 function _M.world()
     if not loop then return nil end
@@ -41,7 +37,6 @@ function _M.world()
 end
 
 
---- The process whose code runs now; nil: none of a world.
 ---@return zklock.Process?
 function _M.process()
     return _M.world() and acting
@@ -90,7 +85,7 @@ function InWorld.unsent() return 0 end
 function InWorld:memory() return self.world.memory end
 
 function InWorld:totals()
-    self.world.meddled = true -- they are those of all processes
+    self.world.meddled = true -- of all processes
     return core.totals(self.world.core), 0
 end
 

@@ -1,4 +1,4 @@
---- Runs a program under the schedules that its options ask for, by the search that has them.
+--- Chooses the search that the options ask for.
 
 local pct = require "zklock.world.pct"
 local search = require "zklock.world.search"

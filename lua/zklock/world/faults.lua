@@ -1,7 +1,6 @@
---- Faults that happen to the processes of a world: drawn by its seed, or told again from a list.
---
--- A fault is remembered by whom it met, and where: after so many turns of that process, and so
--- many seconds later; without seconds, just before the process goes on.
+--- Faults of a world's processes, drawn by its seed, told again from a list, or decided by a
+-- search. A fault comes `after` so many seconds since a turn of its process, or without `after`
+-- just before the process goes on.
 
 local ipairs, setmetatable = ipairs, setmetatable
 local huge, log, min = math.huge, math.log, math.min
@@ -17,7 +16,6 @@ local huge, log, min = math.huge, math.log, math.min
 local kinds = { "stop", "kill", "cut", "expire" }
 local _M = { kinds = kinds }
 
--- Counts a fault of a kind in `self.count`, and inflicts it.
 local function inflict(self, fault, after)
     self.count[fault.kind] = self.count[fault.kind] + 1
     self.world:inflict{
@@ -27,8 +25,7 @@ local function inflict(self, fault, after)
 end
 
 
---- What `true` means: how many a process has in a second, how long each is, and how many there
--- are in all.
+--- The options of a fault that is `true`.
 _M.defaults = {
     stop = { per_second = 4, longest = 30, most = 2 },
     kill = { per_second = 1, most = 1 },
@@ -39,11 +36,10 @@ _M.defaults = {
 
 -- --- drawn --------------------------------------------------------------------------------
 
--- A process is exposed to faults for the first moments of each of its waits. A long wait would meet
--- all of them.
+-- Only the beginning of a wait counts, because a long wait would meet all faults.
 local MOMENTS = 0.1 -- seconds
 
---- More of the same, unless the user sets the rate. A short wait would meet none.
+--- Seconds added to each wait, unless the user sets the rate. A short wait would meet no fault.
 _M.MORE = 0.02
 
 ---@class zklock.DrawnFaults
@@ -52,8 +48,7 @@ local Drawn = {}
 Drawn.__index = Drawn
 
 
--- When one of that kind comes: after so many seconds of exposure. Half of them come at the end of
--- the wait, before the process goes on.
+-- The next fault of the kind. Half of them come at the end of a wait.
 local function draw(self, process, kind)
     local core, wish = self.world.core, self.wishes[kind]
     return {
@@ -68,7 +63,6 @@ end
 
 local NONE = {}
 
---- Nobody decides them.
 function Drawn.offers() return NONE end
 
 
@@ -89,7 +83,6 @@ local function may_come(self, fault)
 end
 
 
--- It happens, and the next one of its kind is drawn.
 local function strike(self, place, after)
     local fault = self.coming[place]
     self.coming[place] = draw(self, fault.process, fault.kind)
@@ -97,14 +90,13 @@ local function strike(self, place, after)
 end
 
 
--- When it comes, if the process still waits then.
 local function time_of_drawn(self, fault)
     if fault.at_end or fault.left > MOMENTS or not may_come(self, fault) then return huge end
     return fault.process.turned_at + fault.left
 end
 
 
---- When the next one comes by itself.
+--- The time of the next fault.
 function Drawn:due()
     local due = huge
     for _, fault in ipairs(self.coming) do due = min(due, time_of_drawn(self, fault)) end
@@ -112,7 +104,6 @@ function Drawn:due()
 end
 
 
---- Those that are due.
 function Drawn:look(now)
     for place, fault in ipairs(self.coming) do
         if time_of_drawn(self, fault) <= now then strike(self, place, fault.left) end
@@ -143,7 +134,6 @@ Told.offers = Drawn.offers
 function Told:begin(process) self.begun[process] = true end
 
 
--- Of a process that is where the fault met it, when it comes.
 local function time_of_told(self, fault)
     local process = self.world.by_name[fault.process]
     if fault.done or not process or process.over or process.stopped or
@@ -198,8 +188,8 @@ function Decided.look() end
 function Decided.before() end
 
 
---- The faults that can come to the process now. A cut is as short as one can be, or the longest.
----@param goes_on boolean it is about to
+--- The faults that can come to the process now. A cut is the shortest or the longest.
+---@param goes_on boolean the process is about to go on
 ---@return zklock.Step[]
 function Decided:offers(process, goes_on)
     local offers = {}
@@ -222,14 +212,13 @@ function Decided:offers(process, goes_on)
 end
 
 
---- It happens.
 function Decided:strike(fault) inflict(self, fault, fault.after) end
 
 
 -- --- either -------------------------------------------------------------------------------
 
--- Half of the seeds have one of several kinds alone, the others each with a chance of a half
--- (Groce et al., Swarm testing, 2012).
+-- Half of the seeds have a single kind, and the rest each kind with a chance of a half (Groce et
+-- al., Swarm testing, 2012).
 local function choose(core, wanted)
     if #wanted < 2 then return wanted end
     if core:draw("faults", 2) == 1 then return { wanted[core:draw("faults", #wanted)] } end
@@ -241,8 +230,8 @@ local function choose(core, wanted)
 end
 
 
---- By the seed: `wishes` has per_second, longest and most for each kind. Processes of `begun` meet
--- them from now on; faults that have happened count.
+--- Faults by the seed. `wishes` has per_second, longest and most of each kind; faults that have
+-- happened count.
 ---@param begun? table<zklock.Process, true>
 function _M.drawn(world, wishes, begun)
     local wanted, chosen, count = {}, {}, {}
@@ -265,7 +254,7 @@ function _M.drawn(world, wishes, begun)
 end
 
 
---- Decided by somebody; `wishes` has most and longest for each kind.
+--- Faults that a search decides.
 function _M.decided(world, wishes)
     local count = {}
     for _, kind in ipairs(kinds) do count[kind] = 0 end
@@ -274,7 +263,7 @@ function _M.decided(world, wishes)
 end
 
 
---- Those of a list, again.
+--- Faults of a list, again.
 ---@param list zklock.Fault[]
 function _M.told(world, list)
     local copies = {}

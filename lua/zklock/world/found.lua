@@ -1,4 +1,4 @@
---- Words for what a search of schedules has found.
+--- Words for the result of a search.
 
 local faults_of_worlds = require "zklock.world.faults"
 
@@ -11,14 +11,14 @@ local SINGULARS = { expire = "expiry" }
 local _M = {}
 
 
--- A bound in words: "2 stops".
+-- A bound in words, as "2 stops".
 local function at_most(count, what)
     if count == 1 then return "1 " .. (SINGULARS[what] or what) end
     return ("%d %s"):format(count, PLURALS[what] or what .. "s")
 end
 
 
---- How many schedules there were, of a search with the bounds that left any out.
+--- The number of schedules, with the bounds that left any out.
 ---@param found zklock.Found
 ---@return string
 function _M.counted(found)
@@ -39,7 +39,7 @@ function _M.counted(found)
 end
 
 
---- By which name the first wrong schedule is run again.
+--- The name by which the first wrong schedule is run again.
 ---@param first zklock.WrongSchedule
 ---@return string
 function _M.name_of(first)

@@ -1,4 +1,4 @@
---- What a fault does to a process of a world, by its kind.
+--- The effect of each kind of fault on a process.
 
 local ipairs = ipairs
 local huge, max = math.huge, math.max
@@ -26,7 +26,7 @@ function inflict.kill(self, process)
 end
 
 
--- Its sessions have a connection again, without `all` only those that were cut off with it.
+-- The process's sessions can connect again, without `all` only the sessions of its own cut.
 local function heal(self, process, all)
     local done = process.cut_until > self:now()
     for _, session in ipairs(process.sessions) do

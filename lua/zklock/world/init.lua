@@ -1,9 +1,6 @@
---- A world of virtual time: programs that use zklock run in processes of it, in one thread, and a
--- seed chooses what comes next. Time stands still while a coroutine can run, and goes then to the
--- next moment at which something is due.
---
--- The clients, the network and the servers are src/world; this has the coroutines, the faults and
--- what is told of it.
+--- A world of virtual time. Programs that use zklock run in its processes, in one thread, and a
+-- seed chooses the next step. Time goes on when no coroutine can run. Clients, network and servers
+-- are in src/world.
 
 local Process = require "zklock.world.process"
 local agenda = require "zklock.waiting.agenda"
@@ -30,21 +27,21 @@ local select, setmetatable = select, setmetatable
 local min = math.min
 
 local WEAK = { __mode = "k" }
-local SLACK = 100 -- packets that may follow each other without a change at a server
-local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks of a coroutine that polls
+local SLACK = 100 -- packets in a row without a change at a server
+local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks
 local POLLS = 1000 -- until it polls half as often
 local NOBODY = { name = "" } -- of the processes
 local PRINTS = 2 ^ 47 -- of schedules: times 33 a number is exact
-local MESSAGES = 2000 -- that a world with a story keeps, at most
+local MESSAGES = 2000 -- kept, at most
 
 ---@class zklock.Message a packet between a process and a server
 ---@field process string
 ---@field up boolean to the server
 ---@field sent number
----@field arrived? number nil: it got lost
+---@field arrived? number nil if it got lost
 ---@field text string
 
----@class zklock.Branch from where on chance decides all, and by another seed
+---@class zklock.Branch where chance begins to decide, by another seed
 ---@field after integer steps
 ---@field seed integer
 
@@ -54,10 +51,10 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field processes zklock.Process[]
 ---@field by_name table<string, zklock.Process>
 ---@field sessions table<integer, zklock.Session>
----@field events zklock.Agenda what is to happen at a time: { due, fn }
+---@field events zklock.Agenda of { due, fn }
 ---@field happened zklock.Fault[] faults
 ---@field public problem? any why the schedule is wrong
----@field nobody zklock.InWorld what code of no process gets
+---@field nobody zklock.InWorld for code of no process
 ---@field public story? string[] what happened, a line each
 ---@field count integer turns of coroutines, and faults
 ---@field branch? zklock.Branch
@@ -66,22 +63,22 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field wishes table faults of a branch, as zklock.world.options has them
 ---@field messages? zklock.Message[] of a world that is over
 ---@field steps integer turns of coroutines
----@field follows integer how many events led to this one, each at the time of the one before it
+---@field follows integer length of the chain of events at one time
 ---@field sections integer locks that were granted
 ---@field print integer of the steps, see do_step()
 ---@field acts boolean it is in a step
----@field active_at number when a coroutine ran, a process heard something, or something was due
----@field patience number when to look again whether nothing can happen
----@field doubted number? when the last thing had happened, if it looked so
----@field instant number the time of the last turn, in which the coroutine `first` had one
----@field first thread?
----@field turns table<thread, integer>? how many each had then, if there were more
----@field polls table<thread, integer> how often each polled
----@field keeps_errors boolean? of callbacks: they are not the schedule's
+---@field active_at number of the last turn, news or event
+---@field patience number when to look for a deadlock
+---@field doubted number? `active_at` of the first look
+---@field instant number the time of the last turn
+---@field first thread? the coroutine of the first turn at that time
+---@field turns table<thread, integer>? at that time, if there were more
+---@field polls table<thread, integer>
+---@field keeps_errors boolean? errors of callbacks are not the schedule's
 ---@field over boolean
----@field order? zklock.Schedule by which it is decided what comes next
----@field meddled? boolean its program reached into servers or other processes since it looked
----@field has_called? boolean a callback ran since it looked
+---@field order? zklock.Schedule nil if the seed decides
+---@field meddled? boolean in this step the program reached into servers or other processes
+---@field has_called? boolean in this step a callback ran
 local World = setmetatable({}, { __index = schedulers.Scheduler })
 World.__index = World
 World.__name = "zklock.world"
@@ -90,7 +87,6 @@ for name, method in pairs(stories) do World[name] = method end
 
 -- --- its end ------------------------------------------------------------------------------
 
--- The schedule is wrong.
 function World:fail(problem, process)
     if self.problem ~= nil then return end
     if problem == nil then problem = "an error that is nil" end
@@ -100,7 +96,6 @@ function World:fail(problem, process)
 end
 
 
--- The first packets that arrived or got lost, each with its process.
 local function messages(self)
     local list = {}
     for i, each in ipairs(self.core:messages()) do
@@ -114,7 +109,7 @@ local function messages(self)
 end
 
 
--- Calls fn(self, ...) in the world, in a coroutine that is its loop. Its error is the schedule's.
+-- Calls fn(self, ...) in a coroutine that is the world's loop. Its error is the schedule's.
 local function within(self, fn, ...)
     if current.world() then misuse.refuse("a world of virtual time has no other one in it") end
     local loop = create(fn)
@@ -151,14 +146,14 @@ end
 
 -- --- for the test -------------------------------------------------------------------------
 
---- Seconds since it began.
+--- Seconds since the world began.
 ---@return number
 function World:now()
     return self.core and self.core:now() or self.ended_at
 end
 
 
---- As math.random, by the seed: a number below 1; from 1 to m; from m to n.
+--- As math.random, by the seed.
 ---@param m? integer
 ---@param n? integer
 ---@return number
@@ -179,7 +174,7 @@ end
 
 
 --- A process whose main coroutine is fn().
----@param name string which no other has
+---@param name string unique
 ---@param fn fun()
 function World:process(name, fn)
     options.name(name)
@@ -193,13 +188,12 @@ function World:process(name, fn)
 end
 
 
--- Calls fn() then.
 function World:schedule(at, fn)
     self.events:add{ due = at, fn = fn, follows = self.follows }
 end
 
 
---- Calls fn(), which does not wait, at that time.
+--- Calls fn() at that time; fn does not wait.
 ---@param time number seconds since the world began
 ---@param fn fun()
 function World:at(time, fn)
@@ -210,7 +204,7 @@ function World:at(time, fn)
 end
 
 
---- Calls fn(), which does not wait, when all processes have ended.
+--- Calls fn() when all processes have ended; fn does not wait.
 ---@param fn fun()
 function World:finally(fn)
     check_function(fn, "what is done finally")
@@ -218,7 +212,7 @@ function World:finally(fn)
 end
 
 
---- A point at which the process may be stopped, and others may go first.
+--- A point at which the process may be stopped, and another may go first.
 function World:pause()
     local process = current.process()
     if not process or schedulers.driving() ~= self then
@@ -235,8 +229,7 @@ local function find(self, name)
 end
 
 
--- Calls fn(self, ...), a step of the schedule, by a number. Two schedules have one print if their
--- steps are the same.
+-- Calls fn(self, ...) as a step. Schedules with the same steps, by their numbers, have one print.
 function World:do_step(number, fn, ...)
     self.print = (self.print * 33 + number) % PRINTS
     self.count = self.count + 1
@@ -247,7 +240,6 @@ function World:do_step(number, fn, ...)
 end
 
 
--- A fault that was drawn, or is told again.
 function World:inflict(fault)
     fault.at = self:now()
     self.happened[#self.happened + 1] = fault
@@ -256,7 +248,7 @@ function World:inflict(fault)
 end
 
 
--- Done by the test. False: the process has ended, or is stopped.
+-- Done by the test. Returns false if the process has ended, or is stopped.
 local function by_test(self, kind, name, seconds)
     local process = find(self, name)
     if self.over or process.over or kind == "stop" and process.stopped then return false end
@@ -265,10 +257,10 @@ local function by_test(self, kind, name, seconds)
 end
 
 
---- The process does nothing for so long; the time of servers goes on.
+--- Stops the process for so long. The time of servers goes on.
 ---@param name string
 ---@param seconds number
----@return boolean done false: it has ended, or is stopped
+---@return boolean done false if it has ended, or is stopped
 function World:stop(name, seconds)
     options.moment(seconds)
     local done, process = by_test(self, "stop", name, seconds), current.process()
@@ -277,17 +269,16 @@ function World:stop(name, seconds)
 end
 
 
--- Code of a process that is over does nothing more. A coroutine of the user's own yields to the
--- user's code, which only an error ends.
+-- A coroutine of the user's own yields to the user's code, so only an error ends it.
 local function vanish(self)
     while running() == self.resumed do yield() end
     error("the process has been killed", 0)
 end
 
 
---- The process ends without a farewell; its sessions live until they expire.
+--- Ends the process. Its sessions live until they expire.
 ---@param name string
----@return boolean done false: it has ended
+---@return boolean done false if it has ended
 function World:kill(name)
     local done, process = by_test(self, "kill", name), current.process()
     if process and process.over and schedulers.driving() == self then vanish(self) end
@@ -295,10 +286,10 @@ function World:kill(name)
 end
 
 
---- Its sessions have no connection, for so long or until they are healed.
+--- Cuts the process off from the network, for so long or until it is healed.
 ---@param name string
 ---@param seconds? number
----@return boolean done false: it has ended
+---@return boolean done false if it has ended
 function World:cut(name, seconds)
     if seconds ~= nil then options.moment(seconds) end
     return by_test(self, "cut", name, seconds)
@@ -306,15 +297,15 @@ end
 
 
 ---@param name string
----@return boolean done false: it has ended, or was not cut off
+---@return boolean done false if it has ended, or was not cut off
 function World:heal(name)
     return by_test(self, "heal", name)
 end
 
 
---- The server ends its sessions.
+--- The server ends the process's sessions.
 ---@param name string
----@return boolean done false: it has ended
+---@return boolean done false if it has ended
 function World:expire(name)
     return by_test(self, "expire", name)
 end
@@ -322,8 +313,8 @@ end
 
 -- --- coroutines that poll ---------------------------------------------------------------
 
--- The moment at which a coroutine goes on that yields by itself, or sleeps for no time. It polls
--- for something, so time has to go on, the faster the longer it polls.
+-- A coroutine that yields by itself, or sleeps for no time, polls. So time has to go on, the faster
+-- the longer it polls.
 function World:next_poll(thread)
     local polls = (self.polls[thread] or 0) + 1
     self.polls[thread] = polls
@@ -338,7 +329,7 @@ end
 
 -- --- one thing at a time ------------------------------------------------------------------
 
---- What can come next, in words.
+--- The possible next steps, in words.
 ---@return string[]
 function World:choices()
     local texts = {}
@@ -348,9 +339,9 @@ function World:choices()
 end
 
 
---- Does that one of world:choices().
+--- Takes a step of world:choices().
 ---@param number integer
----@return boolean goes_on false: the world is over
+---@return boolean goes_on false if the world is over
 function World:choose(number)
     if self.over then return false end
     local choice = choices(self)[number]
@@ -363,8 +354,8 @@ function World:choose(number)
 end
 
 
---- Does what the seed chooses.
----@return boolean goes_on false: the world is over
+--- Takes the step that the seed chooses.
+---@return boolean goes_on false if the world is over
 function World:step()
     if self.over then return false end
     within(self, go_on, nil, 1)
@@ -372,7 +363,7 @@ function World:step()
 end
 
 
---- Does what the seed chooses until the world is over.
+--- Takes the steps that the seed chooses until the world is over.
 ---@return true? ok
 ---@return any problem
 function World:run()
@@ -390,7 +381,7 @@ local function refuse_wait()
 end
 
 
--- As core.memory, of its own servers.
+-- As core.memory, for the world's own servers.
 local function verbs_of(self, box)
     local verbs = {}
     for _, verb in ipairs{ "expire", "cut", "heal", "name", "delay", "reset", "children" } do
@@ -403,7 +394,7 @@ local function verbs_of(self, box)
 end
 
 
---- nil, or message, code: why there can be none here.
+--- Why there can be no world here, as message and code.
 local function problem_here()
     if ngx then return select(2, failure("context", "zklock.world", "not in nginx")) end
     if coroutines.problem then
@@ -415,7 +406,7 @@ local function problem_here()
 end
 
 
--- fn(world) says what there is in it.
+-- fn(world) adds the processes.
 local function new(fn, opts)
     local box = core.world(opts.seed, opts.faults.delay, opts.story and MESSAGES or 0)
     local self = schedulers.init(setmetatable({
@@ -429,7 +420,7 @@ local function new(fn, opts)
         finals = {},
         happened = {},
         longest = 1, -- session timeout
-        slack = SLACK * opts.faults.delay, -- seconds that packets may take on their ways
+        slack = SLACK * opts.faults.delay, -- seconds
         steps = 0,
         count = 0,
         acts = false,
@@ -467,7 +458,7 @@ function World:__tostring()
 end
 
 
--- What is for the test.
+-- Methods for the test.
 local methods = {}
 for _, name in ipairs{ "at", "choices", "choose", "cut", "expire", "finally", "heal", "kill",
                        "note", "now", "pause", "process", "random", "run", "step", "stop" } do

@@ -1,16 +1,15 @@
---- What comes next in a world: a coroutine that can run goes on; else time does.
+--- The next step of a world. Time goes on when no coroutine can run.
 
 local ipairs, pairs, unpack = ipairs, pairs, table.unpack or unpack
 local huge, max, min = math.huge, math.max, math.min
 local concat, sort = table.concat, table.sort
 
-local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
+local ROUNDED = 2e-9 -- seconds, the error of a time in nanoseconds
 
-local QUIET = 2 -- session timeouts in which nothing happens, until nothing is to be expected
+local QUIET = 2 -- session timeouts without an event until a look
 local STILL = 10000 -- turns of one coroutine, or of world:at(), while time stands still
 
 
--- What each process waits for that has not ended.
 local function who_waits(self)
     local waits = {}
     for run in pairs(self.runs) do
@@ -29,7 +28,7 @@ local function who_waits(self)
 end
 
 
--- Nothing is to come: no sleep, no deadline, no event, no fault, no end of a hold.
+-- There is no sleep, deadline, event, fault or end of a hold to come.
 local function is_quiet(self)
     local sleeper = self.sleepers:first()
     if sleeper and sleeper.due < huge or self.events:first() or self.faults:due() < huge
@@ -45,14 +44,13 @@ local function is_quiet(self)
 end
 
 
--- The process whose coroutine is ready.
 local function process_of(self, entry)
     local run = entry.run or self.run_of[entry.thread]
     return run.root.process
 end
 
 
--- Counts a turn of a coroutine. False: it has had too many while time stood still.
+-- Returns false if the coroutine has had too many turns while time stood still.
 local function count_turn(self, thread, now)
     if now ~= self.instant then
         self.instant, self.first, self.turns = now, thread, nil
@@ -70,7 +68,6 @@ local function stands_still(self, process)
 end
 
 
--- Goes on with that one of the coroutines that are ready.
 local function turn(self, place)
     local ready = self.ready
     local entry = ready[place]
@@ -98,7 +95,7 @@ local function turn(self, place)
 end
 
 
--- What is due by now.
+-- Carries out all that is due by now.
 local function look(self)
     local now, events = self:now() + ROUNDED, self.events
     self.active_at = self:now()
@@ -116,7 +113,6 @@ local function look(self)
 end
 
 
--- The moment at which something is due here, or at which it is to be seen whether anything is.
 local function next_moment(self)
     local sleeper, event = self.sleepers:first(), self.events:first()
     local due = min(sleeper and sleeper.due or huge, event and event.due or huge)
@@ -124,7 +120,7 @@ local function next_moment(self)
 end
 
 
--- Nothing can happen any more. The schedule is wrong, unless only dead coroutines waited.
+-- Nothing can happen any more, which is wrong unless only dead coroutines waited.
 local function give_up(self)
     self:bury()
     if not self.ready[1] and self.live > 0 then
@@ -138,8 +134,8 @@ local function patience_of(self)
 end
 
 
--- True: for long no server has changed anything, nothing is to come, and it was so before. A client
--- that had just ended something by itself then may have been about to ask a server.
+-- True if for long no server has changed anything, in two looks. At the first look a client may
+-- have been about to ask a server.
 local function is_hopeless(self, now)
     local last, patience = max(self.core:changed(), self.active_at), patience_of(self)
     if last + patience > now + ROUNDED or not is_quiet(self) then
@@ -151,7 +147,6 @@ local function is_hopeless(self, now)
 end
 
 
--- Time goes on.
 local function advance(self, most)
     local now, due, limit = self:now(), next_moment(self), self.limit.seconds
     if self:bury_closed() and self.ready[1] then return end
@@ -179,7 +174,7 @@ local function finish(self)
 end
 
 
--- One thing: with `place` that coroutine of those that are ready, else as the seed chooses.
+-- Takes one step, a turn of the coroutine at `place`, or of the one that the seed chooses.
 local function go_on(self, place, most)
     if self.ready[1] then turn(self, place or self.core:draw("order", #self.ready))
     elseif self.live > 0 or self.events:first() then advance(self, most)

@@ -8,11 +8,11 @@ local TURNS = 200000 -- of all these schedules together, about
 local LEAST = 10     -- seeds; fewer say nothing
 
 ---@class zklock.Moment
----@field step integer from which most end wrong; 0: the beginning
+---@field step integer 0 is the beginning
 ---@field text string that step in words
----@field seeds integer how many ways to go on were tried, before and after each step
----@field wrong integer how many of them ended wrong after that step
----@field before? integer how many before it; nil: there is no step before it
+---@field seeds integer that were tried from a step on
+---@field wrong integer seeds that end wrong from that step on
+---@field before? integer seeds that end wrong from the step before it on
 ---@field curve { step: integer, at: number, wrong: integer }[] of all steps that were tried
 
 local _M = {}
@@ -30,14 +30,13 @@ local function bisect(wrong_after, last)
 end
 
 
--- How many seeds there is time for.
 local function seeds_of(wish, points, turns)
     local seeds = min(wish, floor(TURNS / points / turns))
     return seeds < min(wish, LEAST) and 0 or seeds
 end
 
 
--- How many of the seeds end wrong after how many steps, and the points of this curve so far.
+-- The points so far, and the function that counts the seeds that end wrong after a step.
 local function curve_of(seeds, play)
     local curve, points = {}, {}
     return curve, function(step)
@@ -54,14 +53,13 @@ local function curve_of(seeds, play)
 end
 
 
--- In words, behind those of its step.
 local function likely(moment)
     local text = ("%d of %d end wrong"):format(moment.wrong, moment.seeds)
     return moment.before and ("%s, before it %d"):format(text, moment.before) or text
 end
 
 
---- As a line.
+--- The moment as a line.
 ---@param moment zklock.Moment
 ---@return string
 function _M.line(moment)
@@ -70,7 +68,7 @@ function _M.line(moment)
 end
 
 
--- Plays it again with the moment in its story, and takes the step's words from there.
+-- Plays the schedule again with the moment in its story, which has the step's words.
 local function mark(moment, play)
     local made = {
         step = moment.step,
@@ -85,9 +83,9 @@ end
 --- Looks for the moment.
 ---@param world zklock.World which was wrong
 ---@param wish integer seeds
----@param more integer points of the curve besides those that are looked at anyway
----@param play fun(how: zklock.HowToPlay): zklock.World the same schedule
----@return zklock.Moment? moment nil: there are too many steps, or none
+---@param more integer further points of the curve
+---@param play fun(how) plays the schedule again
+---@return zklock.Moment? moment nil if there are too many steps, or none
 ---@return zklock.World world with the moment in its story
 function _M.of(world, wish, more, play)
     local last = world.count

@@ -1,4 +1,4 @@
---- What zklock.world and zklock.simulate may be given.
+--- The options of zklock.world and zklock.simulate.
 
 local check = require "zklock.value.check"
 local faults = require "zklock.world.faults"
@@ -28,7 +28,6 @@ local function positive(value, what)
 end
 
 
---- A number of things.
 function _M.whole(value, what)
     positive(value, what)
     if value % 1 ~= 0 or value > MOST then
@@ -45,7 +44,7 @@ local function is_whole(value)
 end
 
 
---- The bounds of a random whole number: 1 to m, or m to n.
+--- Checks the arguments of world:random.
 function _M.range(m, n)
     local least, most = n == nil and 1 or m, n == nil and m or n
     local fits = is_whole(least) and is_whole(most) and least <= most and most - least < MOST
@@ -55,7 +54,6 @@ function _M.range(m, n)
 end
 
 
---- The name of a process.
 function _M.name(name)
     if type(name) ~= "string" or name == "" then
         refuse("a process has a name, a string, not %s", show(name))
@@ -77,9 +75,9 @@ end
 ---@field kill? boolean|{ per_second?: number, most?: integer }
 ---@field cut? boolean|{ per_second?: number, longest?: number, most?: integer }
 ---@field expire? boolean|{ per_second?: number, most?: integer }
----@field delay? number seconds for which a packet is under way at most; default 0.001
+---@field delay? number longest way of a packet, in seconds; default 0.001
 
--- One kind of fault: true, or what differs from the default. A fault that is decided has no rate.
+-- A kind of fault, true or its changes of the default. A search needs no rate.
 local function wish(given, kind, decided)
     local default = faults.defaults[kind]
     if given == nil or given == false then return nil end
@@ -101,8 +99,7 @@ end
 local names = { delay = true }
 for _, kind in ipairs(faults.kinds) do names[kind] = true end
 
---- Which faults may come, and how long a packet is under way at most.
----@param decided? boolean by a search, and not by chance
+---@param decided? boolean a search decides them
 function _M.faults(given, decided)
     if given == nil then return { delay = DELAY } end
     known(given, names, "faults")
@@ -124,10 +121,10 @@ end
 
 ---@class zklock.WorldOptions
 ---@field seed? integer default 1
----@field faults? zklock.Faults default: none
+---@field faults? zklock.Faults
 ---@field limit? { steps?: integer, seconds?: number } default 1e6, 86400
 
---- Of zklock.world.
+--- Options of zklock.world.
 function _M.world(given)
     given = given == nil and {} or given
     known(given, { seed = true, faults = true, limit = true }, "the options of a world")
@@ -140,7 +137,7 @@ function _M.world(given)
 end
 
 
--- The bounds of a systematic search: true, or what differs from the default; nil: there is none.
+-- The bounds of a systematic search, true or changes of the default.
 local function bounds(given)
     if given == nil or given == false then return nil end
     if given == true then given = {} end
@@ -153,7 +150,6 @@ local function bounds(given)
 end
 
 
--- The name of a schedule, as a search gives it.
 local function schedule(name)
     if name == nil then return nil end
     if type(name) == "string" then
@@ -172,11 +168,11 @@ end
 ---@class zklock.SimulateOptions: zklock.WorldOptions
 ---@field seeds? integer how many, from 1; default 1000. Not with `seed`, `all` or `schedule`
 ---@field all? boolean|{ preemptions?: integer, runs?: integer } all schedules; default 2, 10000
----@field schedule? string the one of this name, a `first.schedule`
----@field pct? integer the depth of the bugs that are looked for, by random priorities
----@field moment? integer|false seeds that go on after each step of a wrong schedule; default 100
+---@field schedule? string a `first.schedule`
+---@field pct? integer the depth of bugs, found by random priorities
+---@field moment? integer|false seeds that go on from a step of a wrong schedule; default 100
 
---- Of zklock.simulate.
+--- Options of zklock.simulate.
 function _M.simulation(given)
     given = given == nil and {} or given
     known(given, { all = true, faults = true, limit = true, moment = true, pct = true,

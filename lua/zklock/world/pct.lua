@@ -1,7 +1,7 @@
 --- A program under schedules that find a bug of depth d with a known probability (Burckhardt,
 -- Kothari, Musuvathi, Nagarakatte: A randomized scheduler with probabilistic guarantees of finding
--- bugs, ASPLOS 2010). Each process has a random priority, and so has time; what has the highest one
--- goes on. At d - 1 random steps what would go on falls behind all others.
+-- bugs, ASPLOS 2010). Each process, and time, has a random priority, and the highest goes on. At
+-- d - 1 random steps the highest falls behind all others.
 
 local schedule_of = require "zklock.world.schedule"
 local search = require "zklock.world.search"
@@ -26,7 +26,7 @@ local function length_of(fn, opts)
 end
 
 
--- At which steps something falls behind all others, and to which priority.
+-- The steps at which the highest falls, and its new priorities.
 local function changes_of(core, opts, length, left_out)
     local changes = {}
     for change = 1, opts.pct - 1 do
@@ -41,8 +41,7 @@ local function changes_of(core, opts, length, left_out)
 end
 
 
--- Decides what comes next in a world by its priorities. `left_out` has the changes that are not to
--- be made.
+-- Decides by priorities, without the changes in `left_out`.
 local function decide_by_priorities(world, opts, length, left_out)
     local changes, priorities = changes_of(world.core, opts, length, left_out), {}
     local schedule
@@ -71,7 +70,7 @@ local function decide_by_priorities(world, opts, length, left_out)
 end
 
 
--- The least depth by which that seed is as wrong. Changes that can be left out do not count.
+-- The least depth by which the seed is as wrong, found by leaving out changes.
 local function depth_of(fn, opts, first, decide)
     local left_out, depth = {}, opts.pct
     for change = 1, opts.pct - 1 do
@@ -85,7 +84,7 @@ local function depth_of(fn, opts, first, decide)
 end
 
 
---- The schedules of the seeds from opts.first to opts.last, for bugs of the depth opts.pct.
+--- Runs the seeds from opts.first to opts.last, for bugs of the depth opts.pct.
 ---@param opts { first: integer, last: integer, pct: integer, faults: table, limit: table }
 ---@return zklock.Found
 function _M.run(fn, opts)

@@ -1,5 +1,4 @@
---- A process of a world of virtual time: its coroutines, its sessions, its callbacks. It is the
--- driver of every wait in it.
+--- A process of a world, with coroutines, sessions and callbacks. It is the driver of its waits.
 
 local failure = require "zklock.value.failure"
 local current = require "zklock.world.current"
@@ -19,18 +18,18 @@ local LEAST = 1e-9 -- seconds; a shorter sleep takes no time
 ---@field name string
 ---@field number integer
 ---@field run zklock.Run its coroutines
----@field turns integer how often one of them ran, or it went on after a stop
----@field turned_at number when that was last
+---@field turns integer of its coroutines; the end of a stop is a turn, too
+---@field turned_at number the time of the last turn
 ---@field sessions zklock.Session[]
 ---@field closing table<zklock.Session, zklock.Pause[]> who waits for its end
----@field calls table[] callbacks that are to run, in order
----@field calling boolean one does
+---@field calls table[] callbacks to run, in order
+---@field calling boolean a callback runs
 ---@field stopped boolean
 ---@field over boolean it has ended, or was killed
----@field held table[] what was to be resumed while it was stopped
----@field unheard zklock.Session[] what had news then
----@field cut_until number until when it has no network
----@field cuts table<zklock.Session, true> those that are cut off by that
+---@field held table[] coroutines that became ready during a stop
+---@field unheard zklock.Session[] sessions with news then
+---@field cut_until number
+---@field cuts table<zklock.Session, true> the sessions that this cut off
 local Process = setmetatable({}, { __index = current.InWorld })
 Process.__index = Process
 
@@ -54,7 +53,6 @@ function Run:fail(problem)
 end
 
 
---- Nothing of it goes on.
 function Process:end_it()
     self.over = true
     self.run:stop()
@@ -63,7 +61,7 @@ function Process:end_it()
 end
 
 
---- All of its coroutines have ended, so it exits: its sessions are closed.
+--- All coroutines have ended, so the process exits, and closes its sessions.
 function Process:ended()
     if self.over then return end
     self:end_it()
@@ -72,7 +70,7 @@ function Process:ended()
 end
 
 
---- What runs fn() in it now, or goes on with a coroutine of it.
+--- A turn of a coroutine.
 function Process:resume(now, thread, ...)
     local world = self.world
     current.act(self)
@@ -92,19 +90,18 @@ function Process:add(session)
 end
 
 
---- It has no network, so the session has no connection.
 function Process:cut(session, silently)
     if self.world.core:cut(session.handle, silently) then self.cuts[session] = true end
 end
 
 
---- A session of it is open: from its first one on, faults happen to it.
+--- Its first open session exposes the process to faults.
 function Process:connected()
     self.world.faults:begin(self)
 end
 
 
---- Delivers what happened in a session of it.
+--- Delivers the news of a session.
 function Process:hear(session, now)
     if self.over then return end
     if self.stopped then
@@ -133,8 +130,8 @@ local function call_all(self)
 end
 
 
---- Runs the callbacks of what was delivered, each after the one before it, in a coroutine. It is
--- nobody's choice when they begin: who listens changes no schedule.
+--- Runs the callbacks of delivered news, one after the other, in a coroutine. They begin at once,
+-- so a listener changes no schedule.
 function Process:make_calls()
     if self.calling or not self.calls[1] or self.over then return end
     self.calling, self.world.has_called = true, true
@@ -150,13 +147,13 @@ function Process:go_on()
     local ready, held, unheard = self.world.ready, self.held, self.unheard
     self.stopped, self.held, self.unheard = false, {}, {}
     local now = self.world:now()
-    self.turns, self.turned_at = self.turns + 1, now -- for faults it begins anew
+    self.turns, self.turned_at = self.turns + 1, now -- faults begin anew
     for _, entry in ipairs(held) do ready[#ready + 1] = entry end
     for _, session in ipairs(unheard) do self:hear(session, now) end
 end
 
 
---- Closes a session at most within `bound` seconds; waits for that where a coroutine may.
+--- Closes a session within `bound` seconds. A coroutine waits for the end.
 function Process:close(session, bound)
     session.handle:close_soon(bound)
     local waits = current.process() == self and schedulers.driving() == self.world
@@ -169,8 +166,7 @@ end
 
 -- --- the driver ---------------------------------------------------------------------------
 
---- Calls a callback of a session at once, as where a coroutine registers it, or after those before
--- it.
+--- Calls a callback of a session, at once if no callback is waiting.
 function Process:call(_, _, fn, ...)
     local waits = self.calling or self.calls[1]
     if not waits and schedulers.driving() == self.world then return fn(...) end
@@ -220,25 +216,21 @@ function Process:session_options(opts)
 end
 
 
---- A lock was granted to it.
 function Process:granted()
     self.world.sections = self.world.sections + 1
 end
 
 
---- A callback of its has raised an error, by which the schedule is wrong.
 function Process:meet_error(problem)
     if not self.world.keeps_errors then self.world:fail(problem, self) end
 end
 
 
---- The request is to take a lock, which the story tells when it waits.
 function Process.note_acquire(_, request, path)
     request.path = path
 end
 
 
---- A step of a lock of it, for the story.
 function Process:note_step(step)
     self.world:note_step(self, step)
 end
@@ -272,7 +264,6 @@ function Process.new(world, number, name, fn)
 end
 
 
---- A coroutine of it is ready again at once, and so it can be stopped there.
 function Process:pause()
     local ready, pause = self.world.ready, self.world:new_pause()
     ready[#ready + 1] = pause -- its turn wakes it

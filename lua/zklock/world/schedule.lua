@@ -1,7 +1,5 @@
---- The steps of a world in which somebody decides what comes next: a process goes on, a packet
--- arrives, time goes on, or a fault comes. A packet is under way until it is decided that it
--- arrives; time goes on by itself only where nothing else can happen.
---
+--- A world in which somebody decides each step, which is a turn of a process, the arrival of a
+-- packet, a fault, or that time goes on. Time goes on by itself only if no other step is possible.
 -- docs/design/world.md says which orders of steps are one schedule.
 
 local loop = require "zklock.world.loop"
@@ -10,7 +8,7 @@ local ipairs, setmetatable = ipairs, setmetatable
 local concat, insert, remove, sort = table.concat, table.insert, table.remove, table.sort
 local huge, min = math.huge, math.min
 
-local FAIR = 100 -- turns in a row of a process without a packet, until others go first
+local FAIR = 100 -- turns in a row of a process until another goes first
 local LABELS = 2 ^ 16
 local PROGRAM, SERVERS = 1, 2 -- chains; those of processes follow
 
@@ -18,33 +16,32 @@ local PROGRAM, SERVERS = 1, 2 -- chains; those of processes follow
 ---@field kind "turn"|"up"|"down"|"time"|"stop"|"kill"|"cut"|"expire"
 ---@field process? zklock.Process
 ---@field place? integer a turn's, in world.ready
----@field rank? integer the same among those of its process
+---@field rank? integer the same in its process
 ---@field number? integer of the session whose packet arrives
 ---@field last? boolean the session ends with it
 ---@field is_fault? boolean
 ---@field lasts? number seconds of a fault
----@field after? number seconds since the process's last turn; nil: just before it goes on
+---@field after? number as zklock.Fault's
 
 ---@class zklock.Schedule
 ---@field world zklock.World
 ---@field delay number seconds that a packet may be under way
 ---@field decide fun(steps: zklock.Step[], default: integer): integer?
 ---@field decided? fun(steps: zklock.Step[], default: integer, is_local: boolean)
----@field current? zklock.Process the one that went on last
----@field streak integer how many turns in a row it had
+---@field current? zklock.Process of the last step
+---@field streak integer its turns in a row
 ---@field count integer steps
----@field still number since when something could happen without time
+---@field still number when the first step without time became possible
 ---@field ids? table<number|string, integer> a number for each chain of steps
 ---@field base integer the chain until time went on, or a fault came
----@field chains integer[] what followed at the program, at servers, and at each process
+---@field chains integer[] of the program, servers, and each process, after it
 ---@field is_tangled boolean a process reached into a server or into another process
 local Schedule = {}
 Schedule.__index = Schedule
 
 
--- --- what can come next -------------------------------------------------------------------
+-- --- possible steps -----------------------------------------------------------------------
 
--- Coroutines of processes that are over are ready no more, and those of a stopped one are held.
 local function tidy(world)
     local ready = {}
     for _, entry in ipairs(world.ready) do
@@ -87,8 +84,7 @@ local function steps_without_time(world)
 end
 
 
--- The place of the usual step: the process that went on last goes on, while it can. After time went
--- on there is no such process.
+-- The place of the usual step, by which the last process goes on while it can.
 local function default_of(self, steps)
     local tired = self.streak >= FAIR
     for place, step in ipairs(steps) do
@@ -98,7 +94,7 @@ local function default_of(self, steps)
 end
 
 
--- Time may go on before what could happen without, which is late then, as a packet may be.
+-- A step may be late, as a packet may be.
 local function may_be_late(self)
     local due = min(loop.next_moment(self.world), self.world.core:due() or huge)
     return due - self.still <= self.delay
@@ -112,9 +108,8 @@ local function add_faults(self, steps, process, goes_on)
 end
 
 
--- The steps that can come next, and the place of the usual one. A fault of a process can come
--- before each turn of it, and until time goes on after a turn of any process: before each of its
--- packets, and before time does.
+-- The possible steps, and the place of the usual one. A fault can come before a turn of its
+-- process, and, after a turn of any process, before its packets and before time goes on.
 local function what_can_come(self)
     local world = self.world
     local steps, has_waited = steps_without_time(world), world.instant ~= world:now()
@@ -151,7 +146,7 @@ end
 
 -- --- which schedule it is -----------------------------------------------------------------
 
--- The number of a chain that goes on with a step, which has no other number.
+-- The number of a chain, by its beginning and last step.
 local function id_of(ids, key)
     local id = ids[key]
     if not id then
@@ -168,7 +163,7 @@ local function lengthen(self, chain, label)
 end
 
 
---- All that happened, but for the order of steps that have nothing to do with each other.
+--- The steps so far, without the order of independent steps.
 ---@return string
 function Schedule:print()
     local parts = {}
@@ -179,14 +174,14 @@ function Schedule:print()
 end
 
 
--- After a step that may have to do with every other one.
+-- For a step that depends on all before it.
 local function join_chains(self, label)
     self.base = id_of(self.ids, self:print() .. label)
     self.chains = {}
 end
 
 
--- Notes the step. Gives whether it can have to do with steps of its process alone.
+-- Notes the step. Returns true if only steps of its process depend on it.
 local function note(self, step)
     local world, number = self.world, step.number
     if step.is_fault or step.kind == "time" or world.meddled then
@@ -210,7 +205,7 @@ end
 
 -- --- a step -------------------------------------------------------------------------------
 
--- Carries out what is due by now and is no step: a client's rounds, and news of sessions.
+-- Carries out clients' rounds and news of sessions, which are no steps.
 local function settle(world)
     while not world.over do
         local number = world.core:settle()
@@ -223,7 +218,7 @@ end
 
 local carry_out = {}
 
--- The coroutines that stay ready keep their order.
+-- Keeps the order of the ready coroutines.
 function carry_out.turn(world, step)
     insert(world.ready, remove(world.ready, step.place))
     loop.go_on(world, #world.ready)
@@ -242,7 +237,6 @@ function carry_out.time(world) loop.advance(world, 1) end
 local function strike(world, step) world.faults:strike(step) end
 
 
--- Remembers the process that went on last, and since when something could happen without time.
 local function follow(self, step, is_idle)
     if step.kind == "time" then
         self.current, self.streak = nil, 0
@@ -254,7 +248,7 @@ local function follow(self, step, is_idle)
 end
 
 
---- Does one thing.
+--- Takes one step.
 function Schedule:step()
     local world = self.world
     tidy(world)
@@ -279,9 +273,9 @@ function Schedule:step()
 end
 
 
---- Decides what comes next in a world that has no session yet.
----@param ids? table for all schedules whose print() is compared; nil: that of none is
----@param decide fun(steps: zklock.Step[], default: integer): integer? nil: it has ended the world
+--- Makes a world that has no session yet ask `decide`.
+---@param ids? table of all schedules whose print() is compared
+---@param decide fun(steps: zklock.Step[], default: integer): integer? nil if it ended the world
 ---@return zklock.Schedule
 return function(world, delay, ids, decide, decided)
     world.core:hold()

@@ -1,5 +1,5 @@
---- A program under many schedules, each in a world of its own: how many are wrong, and the first
---- wrong one again, told, with a list of faults from which none can be left out.
+--- A program under random schedules. The first wrong one is run again, with a story and a list of
+--- faults, all of which it needs.
 
 local faults = require "zklock.world.faults"
 local is_interrupt = require "zklock.value.is_interrupt"
@@ -11,20 +11,19 @@ local error, ipairs = error, ipairs
 local insert, remove = table.insert, table.remove
 
 ---@class zklock.Tried
----@field sections integer critical sections that ran: locks that were granted
----@field repeated integer schedules that had the order of an earlier one, or came to it
+---@field sections integer granted locks
+---@field repeated integer schedules with the order of an earlier schedule
 ---@field faults table<string, integer> how often each kind struck
 
 ---@class zklock.Found
 ---@field schedules integer
 ---@field wrong integer
 ---@field tried zklock.Tried
----@field first? { seed: integer, problem: any, faults: zklock.Fault[], world: zklock.World,
---- repeats: boolean, moment?: zklock.Moment }
+---@field first? table seed, problem, faults, world, repeats, moment
 
 ---@class zklock.HowToPlay
 ---@field story? boolean
----@field list? zklock.Fault[] instead of those of the seed
+---@field list? zklock.Fault[] instead of drawn faults
 ---@field decide? fun(world) makes somebody decide what comes next; else opts.decide does
 ---@field branch? zklock.Branch
 ---@field mark? zklock.Mark
@@ -32,7 +31,7 @@ local insert, remove = table.insert, table.remove
 local _M = {}
 
 
---- One schedule: the world after it.
+--- Plays one schedule.
 ---@param opts table of zklock.world.options
 ---@param how? zklock.HowToPlay
 ---@return zklock.World
@@ -52,14 +51,13 @@ end
 local play = _M.play
 
 
---- Is it wrong in this way?
 function _M.is_same(world, problem)
     return world.problem ~= nil and text_of(world.problem) == text_of(problem)
 end
 
 
--- The faults without which it would not be wrong in this way. Without one of them another may not
--- be needed any more.
+-- The faults that the problem needs. A fault may be needed only because of another, so look again
+-- after each that was left out.
 local function needed(fn, opts, seed, world)
     local list, problem = {}, world.problem
     for i, fault in ipairs(world.happened) do list[i] = fault end
@@ -113,7 +111,6 @@ function _M.nothing_tried(wishes)
 end
 
 
---- Counts what there was in a world.
 function _M.count_tried(tried, world)
     tried.sections = tried.sections + world.sections
     for _, fault in ipairs(world.happened) do
@@ -122,9 +119,9 @@ function _M.count_tried(tried, world)
 end
 
 
---- The schedules of the seeds from `first` to `last`.
+--- Runs the seeds from opts.first to opts.last.
 ---@param fn fun(world: zklock.World)
----@param opts { first: integer, last: integer, faults: table, limit: table, heard?: function }
+---@param opts table of zklock.world.options; `heard` is called after each schedule
 ---@return zklock.Found
 function _M.run(fn, opts)
     local found, seen = { schedules = 0, wrong = 0, tried = _M.nothing_tried(opts.faults) }, {}

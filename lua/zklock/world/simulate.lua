@@ -1,4 +1,4 @@
---- zklock.simulate: a program of the user's under many schedules, each in a world of its own.
+--- zklock.simulate runs a program under many schedules, each in a world of its own.
 
 local explore = require "zklock.world.explore"
 local faults_of_worlds = require "zklock.world.faults"
@@ -19,28 +19,27 @@ local NO_REPEAT = "\nIt does not repeat: chance, time or state comes from outsid
 ---@class zklock.WrongSchedule
 ---@field seed integer
 ---@field problem any the error's value
----@field faults string[] those without which it is not wrong
----@field schedule? string of all schedules: its name
----@field decisions? string[] of all schedules: its preemptions and faults
----@field depth? integer with `pct`: the least by which its seed is wrong
+---@field faults string[] in words, without faults that the problem does not need
+---@field schedule? string its name, with `all`
+---@field decisions? string[] its preemptions and faults in words, with `all`
+---@field depth? integer with `pct`
 ---@field story string
 ---@field moment? zklock.Moment from which it was likely to be wrong
----@field repeats boolean false: run again, the seed ended otherwise
+---@field repeats boolean false if the seed ended otherwise when it was run again
 
 ---@class zklock.Simulation
 ---@field public schedules integer
 ---@field public wrong integer
 ---@field public tried zklock.Tried
----@field public complete? boolean of all schedules: there are no more within the bounds
----@field public bounds? table<string, integer> of all schedules: what left others out
----@field public steps? integer with `pct`: of the usual schedule
+---@field public complete? boolean with `all`, false if there are more schedules
+---@field public bounds? table<string, integer> with `all`, the bounds that left schedules out
+---@field public steps? integer with `pct`, of the usual schedule
 ---@field public first? zklock.WrongSchedule
 local Simulation = {}
 Simulation.__index = Simulation
 Simulation.__name = "zklock.simulation"
 
 
--- The faults, each as a line.
 local function lines_of(faults)
     local lines = {}
     for i, fault in ipairs(faults) do
@@ -53,7 +52,6 @@ local function lines_of(faults)
 end
 
 
--- All that was tried, in words.
 local function tried_of(tried, in_search)
     local struck = {}
     for _, kind in ipairs(faults_of_worlds.kinds) do

@@ -3,14 +3,13 @@
 
 ---@class zklock.Mark a step of which the story tells more
 ---@field step integer
----@field line string is in the story before it
----@field text? string the first line that the step itself adds
+---@field line string in the story before it
+---@field text? string the first line of the step itself
 ---@field turn_of? zklock.Process whose turn it is
 
 ---@class zklock.Story
 local Story = {}
 
--- A line of the story, if there is one.
 function Story:tell(process, text, ...)
     local story = self.story
     if not story then return end
@@ -23,7 +22,7 @@ function Story:tell(process, text, ...)
 end
 
 
--- The mark's line, if this step is marked. A turn has its process.
+-- Adds the mark's line. A turn has its process.
 function Story:mark_step(process)
     local mark = self.mark
     if mark.step ~= self.count then return end

@@ -1,9 +1,8 @@
 --- All schedules of a program that deviate from the usual steps in a bounded number of decisions.
--- Each is run from its beginning, and ends where it has come to what an earlier one had come to, so
--- that each is run to its end once.
+-- A run ends where an earlier schedule came to the same state. Schedules with fewer deviations come
+-- first.
 --
--- A schedule is named by its deviations, such as "14:2 22:3": in decision 14 the second of the
--- steps that could come then, in decision 22 the third. `search` runs first what has fewer of them.
+-- The name "14:2 22:3" means the second possible step in decision 14, and the third in decision 22.
 
 local schedule_of = require "zklock.world.schedule"
 local search = require "zklock.world.search"
@@ -13,13 +12,13 @@ local max = math.max
 
 ---@class zklock.Deviations
 ---@field name string
----@field last integer the last decision of them
+---@field last integer decision
 ---@field count integer
----@field preemptions integer of them those that are no fault
+---@field preemptions integer without faults
 
 ---@class zklock.FoundAll: zklock.Found
----@field complete boolean there are no more within the bounds
----@field bounds table<string, integer> those that left schedules out: preemptions, kinds of faults
+---@field complete boolean false if there are more schedules within the bounds
+---@field bounds table<string, integer> that left schedules out, by preemptions and kinds of faults
 
 local _M = {}
 
@@ -35,7 +34,7 @@ local function one_more(deviations, at, place, step)
 end
 
 
--- Decision -> place, of each deviation, and the last decision.
+-- The place of each deviation by its decision, and the last decision.
 local function places_of(name)
     local places, last = {}, 0
     for at, place in name:gmatch "(%d+):(%d+)" do
@@ -51,9 +50,9 @@ local function refuse_name(world, name)
 end
 
 
--- Runs the schedule of that name. Gives the world after it, the zklock.Schedule, and its deviations
--- as lines. `look` is the search, if there is one: behind the deviations its decide() says whether
--- the schedule goes on, and its decided() hears of each decision.
+-- Runs the schedule of that name. Returns the world after it, the zklock.Schedule, and its
+-- deviations as lines. After the deviations the search `look` may end the run, and hears of each
+-- decision.
 local function play(fn, opts, name, how, look)
     local places, last = places_of(name)
     local at, lines, schedule = 0, {}, nil
@@ -86,7 +85,6 @@ local function play(fn, opts, name, how, look)
 end
 
 
--- The same again, with its story, after it was wrong by this problem.
 local function tell(fn, opts, name, problem)
     local lines
     local first = search.first(opts, problem, function(how)
@@ -99,7 +97,6 @@ local function tell(fn, opts, name, problem)
 end
 
 
--- Counts a schedule that has ended.
 local function count_ended(found, fn, opts, name, world)
     found.schedules = found.schedules + 1
     search.count_tried(found.tried, world)
@@ -116,7 +113,7 @@ local function nothing_found(opts)
 end
 
 
---- The one schedule with the name opts.schedule.
+--- Runs the schedule opts.schedule.
 ---@return zklock.Found
 function _M.replay(fn, opts)
     local found = nothing_found(opts)
@@ -125,8 +122,8 @@ function _M.replay(fn, opts)
 end
 
 
--- Is a schedule new that has this step there? If the usual one has to do with its process alone,
--- steps of other processes can come after it as well.
+-- Is a schedule with this step new? If the usual step is local, steps of other processes can come
+-- after it as well.
 local function is_new(step, default, is_local)
     if step == default then return false end
     if not is_local or step.is_fault or step.kind == "time" then return true end
@@ -134,7 +131,7 @@ local function is_new(step, default, is_local)
 end
 
 
--- Takes what is to be run, with as few deviations as there are.
+-- Takes a schedule with the fewest deviations.
 local function next_of(queue)
     while queue.count <= queue.most do
         local list = queue[queue.count]
@@ -159,8 +156,8 @@ end
 
 ---@class zklock.Systematic a search
 ---@field found zklock.FoundAll
----@field reducible boolean steps of processes have to do with each other as schedules see it
----@field seen table<string, true> what schedules came to
+---@field reducible boolean schedules see how steps depend on each other
+---@field seen table<string, true> prints
 ---@field ids table<number|string, integer> of zklock.Schedule
 ---@field queue table
 ---@field deviations zklock.Deviations of the schedule that is run
@@ -175,7 +172,7 @@ local function is_first(self, print)
 end
 
 
--- Goes the schedule on? No, if another one came to here.
+-- False if an earlier schedule came to this state.
 function Systematic:decide(schedule)
     local current = schedule.current
     return is_first(self, schedule:print() .. ":" .. (current and current.number or 0))
@@ -197,7 +194,7 @@ function Systematic:decided(at, steps, default, is_local)
 end
 
 
--- False: steps have to do with each other in ways that schedules do not see.
+-- Returns false if steps depend on each other in ways that schedules do not see.
 local function run_one(self, fn, opts)
     local found, name = self.found, self.deviations.name
     local world, schedule = play(fn, opts, name, {}, self)
@@ -239,9 +236,7 @@ local function run_all(fn, opts, reducible)
 end
 
 
---- All schedules within the bounds of opts.all, or as many as it has runs.
----@param opts { first: integer, all: { preemptions: integer, runs: integer }, faults: table,
---- limit: table }
+--- Runs all schedules within the bounds of opts.all, or as many as opts.all.runs.
 ---@return zklock.FoundAll
 function _M.run(fn, opts)
     return run_all(fn, opts, true) or run_all(fn, opts, false)
