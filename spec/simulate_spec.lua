@@ -839,7 +839,10 @@ describe("the moment from which a schedule was likely to be wrong #zklock.simula
             local result = simulate(slowly_with_lock, options)
             local moment = result.first.moment
             assert.matches("^server %d is stopped for ", moment.text)
-            assert.is_true(moment.wrong >= 60 and moment.before <= 20, tostring(result))
+            assert.is_true(moment.wrong >= 60, tostring(result))
+            if options.all then assert.equal(100, moment.wrong) end -- it was the only stop
+            -- By later faults some end wrong that the stop has not met.
+            assert.is_true(moment.before >= 1 and moment.before <= 20, tostring(result))
             local words = ("%d of 100 end wrong, before it %d\n"):format(moment.wrong,
                 moment.before)
             local text = ("\nfrom step %d (%s) %s"):format(moment.step, moment.text, words)

@@ -31,7 +31,7 @@ local verdicts = require "zklock.seckill.verdict"
 ---@field products table<string, { stock: integer, left: integer, ordered: integer }>
 ---@field seed integer?    of a simulated sale
 ---@field story string?    of a simulated sale: what happened, a line a step
----@field schedule string?  the name of one that a systematic search found
+---@field schedule string?  the name of its schedule, if a systematic search found it
 ---@field moment zklock.Moment?  from when its end was likely, if an exploration found it
 ---@field messages zklock.seckill.Message[]?  of a simulated sale
 local Sale = { __name = "zklock.seckill.sale" }

@@ -31,7 +31,7 @@ local SLACK = 100 -- packets in a row without a change at a server
 local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks
 local POLLS = 1000 -- until it polls half as often
 local NOBODY = { name = "" } -- of the processes
-local PRINTS = 2 ^ 47 -- of schedules: times 33 a number is exact
+local PRINTS = 2 ^ 47 -- of schedules; 33 times a smaller number is exact
 local MESSAGES = 2000 -- kept, at most
 
 ---@class zklock.Message a packet between a process and a server

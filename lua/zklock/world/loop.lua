@@ -174,7 +174,7 @@ local function finish(self)
 end
 
 
--- Takes one step, a turn of the coroutine at `place`, or of the one that the seed chooses.
+-- Takes one step, a turn of the coroutine at `place`, by default where the seed chooses.
 local function go_on(self, place, most)
     if self.ready[1] then turn(self, place or self.core:draw("order", #self.ready))
     elseif self.live > 0 or self.events:first() then advance(self, most)

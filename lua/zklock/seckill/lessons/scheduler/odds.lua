@@ -35,7 +35,7 @@ function odds.add(states)
 end
 
 
---- The moment of a way: its choice that adds the most.
+--- The moment of a way is the choice that adds the most.
 ---@param states zklock.scheduler.State[]
 ---@param places integer[]  of the way
 ---@return { choice: integer, odds: number, before: number }

@@ -12,7 +12,7 @@ function Lock.new(world)
 end
 
 
--- The first lease in the line has the lock, for `TTL`.
+-- The first lease in the line holds the lock, for `TTL`.
 local function grant(self)
     local lease = self.line[1]
     if not lease then return end

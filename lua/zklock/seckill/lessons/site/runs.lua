@@ -139,7 +139,7 @@ end
 --- How many schedules each sale of a lesson has with at most one preemption, and how many of them
 --- end wrong. A small sale has a few hundred. Its own faults stay.
 ---@param lesson table
----@return table? searched  nil: the lesson is not `searched`
+---@return table? searched  nil if the lesson is not `searched`
 function runs.search(lesson)
     if not lesson.searched then return nil end
     local searched = {}

@@ -209,7 +209,7 @@ end
 
 --- Many schedules of a sale; as text it is how many are wrong, and the story of the first.
 ---@param path string
----@param options table as above; instead of seed: seeds, how many, or all; faults
+---@param options table as above, but for seed; seeds, all and faults of zklock.simulate
 ---@return zklock.Simulation
 function shop.explore(path, options)
     return assert(zklock.simulate(program(path, options),
