@@ -1,4 +1,4 @@
---- When buyers come: all at once, or by chance, so many in a second, or more and more.
+--- Arrival times of buyers, all at once or at random with a constant or rising rate.
 
 local misuse = require "zklock.value.misuse"
 local option = require "zklock.seckill.option"
@@ -15,7 +15,7 @@ local arrivals = {}
 local function is_rate(value) return type(value) == "number" and value >= 0 and value <= MOST end
 
 
--- Buyers a second at the beginning and at the end; nil: they come at once.
+-- Buyers a second at the beginning and at the end; nil if all come at once.
 local function rates(given)
     if given == nil then return nil end
     if is_rate(given) and given > 0 then return given, given end
@@ -28,7 +28,7 @@ local function rates(given)
 end
 
 
--- Numbers from 0 to 1, 0 excluded: a seed's, whatever else draws numbers.
+-- Random numbers in (0, 1], the same for a seed on every Lua.
 local function chance(seed)
     local state = seed % 2147483646 + 1
     return function()
@@ -38,7 +38,7 @@ local function chance(seed)
 end
 
 
--- Places of the buyers by chance between 0 and their number, which is the last one's place.
+-- Random positions of the buyers between 0 and their number; the last buyer's is that number.
 local function counts(buyers, seed)
     local random, list, sum = chance(seed), {}, 0
     for i = 1, buyers do
@@ -50,11 +50,11 @@ local function counts(buyers, seed)
 end
 
 
---- When each of so many buyers comes, in seconds; nil: all come at once.
+--- The arrival of each buyer in seconds; nil if all come at once.
 ---@param given number|number[]|nil  the option
 ---@param buyers integer
 ---@param seed integer
----@return number[]? times  they do not fall
+---@return number[]? times  in ascending order
 function arrivals.read(given, buyers, seed)
     local first, last = rates(given)
     if not first then return nil end

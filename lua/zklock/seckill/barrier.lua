@@ -1,5 +1,5 @@
---- A barrier: so many wait here for each other, and go on together (the seed's latch). It is a
---- file; each adds a byte to it when it comes, and all wait until it is long enough.
+--- A barrier (the seed's latch) is a file that grows by a byte per arrival. Waiters go on once
+--- it is long enough.
 
 local core = require "zklock.core"
 
@@ -12,7 +12,7 @@ local POLL = 0.002
 local barrier = {}
 
 
---- Comes, and does not wait.
+--- Arrives without waiting.
 function barrier.come(path)
     local file = assert(open(path, "a"))
     file:write "x"
@@ -29,16 +29,15 @@ local function arrived(path)
 end
 
 
---- How many have come.
 barrier.arrived = arrived
 
 
---- Waits for the others.
+--- Waits until all have arrived.
 ---@param path string
----@param count integer   how many there are
+---@param count integer   arrivals
 ---@param limit number    seconds
 ---@param sleep fun(seconds: number)
----@return boolean? all   nil: they did not all come
+---@return boolean? all   nil if some did not arrive in time
 ---@return string? message
 function barrier.wait(path, count, limit, sleep)
     local due = core.now() + limit
@@ -68,7 +67,7 @@ function Places:wait(name, count, limit, sleep)
 end
 
 
---- Those of a folder.
+--- Barriers as files of a folder.
 function barrier.places(folder) return setmetatable({ folder = folder }, Places) end
 
 

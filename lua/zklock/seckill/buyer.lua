@@ -1,4 +1,4 @@
---- A buyer: one purchase in a server. What it does is written into the server's record.
+--- A buyer makes one purchase in a server, and writes its lines into the server's record.
 
 local checked_store = require "zklock.seckill.checked_store"
 local misuse = require "zklock.value.misuse"
@@ -7,19 +7,19 @@ local sorted_names = require "zklock.value.sorted_names"
 local zklock = require "zklock"
 
 
-local POLL = 0.001 -- seconds between looks whether it is a buyer's turn
+local POLL = 0.001 -- seconds between looks
 
 
 ---@class zklock.seckill.Buyer
 ---@field number integer
 ---@field product string
 ---@field quantity integer
----@field lock string       the name of the lock that it must have
+---@field lock string       the name of the lock that it needs
 ---@field server zklock.seckill.Server
 ---@field strategy table
 ---@field store table
----@field token string?     the digits of the fencing token, once it has the lock
----@field told string?      what it was told, once it was
+---@field token string?     the digits of the fencing token, once it holds the lock
+---@field told string?      the last answer, if there was one
 local Buyer = {}
 Buyer.__index = Buyer
 
@@ -41,14 +41,14 @@ end
 function Buyer:record(word, about) self.server.record:write(self.number, word, about) end
 
 
---- Writes a line into the record, for its readers, with the token if the buyer has the lock.
+--- Writes a line for the readers of the record, with the token if the buyer holds the lock.
 ---@param line string
 function Buyer:note(line)
     self:record("note", ("%s %s"):format(self.hold and self.token or "-", line))
 end
 
 
---- Notes whether it still has the lock.
+--- Notes the state of its hold.
 function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.hold)) end
 
 
@@ -59,7 +59,7 @@ local function check_sold(self, what, product)
 end
 
 
---- Says what it wants, where the sale's options cannot: several products, or nothing any more.
+--- Declares a wish that the sale's options cannot express, for several products or none.
 ---@param wants table<string, integer>  pieces by product
 function Buyer:want(wants)
     local words = {}
@@ -75,15 +75,15 @@ function Buyer:want(wants)
 end
 
 
---- Says that it gave pieces back to the stock, so that a refusal before that is no lie.
+--- Declares that it gave pieces back to the stock, so that an earlier refusal counts as true.
 ---@param quantity integer
----@param product string?  default: its own
+---@param product string?  its own by default
 function Buyer:gave_back(quantity, product)
     self:record("returned", ("%d %s"):format(quantity, product or self.product))
 end
 
 
--- Calls fn(...), which has to come back after a while; else the server's hang detector names it.
+-- Calls fn(...) under the server's hang detector, which gives up a call that takes too long.
 local function patiently(self, what, seconds, fn, ...)
     local detector = self.server.hang_detector
     if not detector then return fn(...) end
@@ -98,7 +98,7 @@ local function call_strategy(self, method, seconds, ...)
 end
 
 
--- The digits of the token; nil: there is none.
+-- The digits of the token, if there is one.
 local function token_of(self, hold)
     local strategy = self.strategy
     local token = strategy.token and strategy:token(hold)
@@ -117,13 +117,13 @@ local function call_store(self, what, fn, ...)
 end
 
 
--- The names of the locks that a buyer wants: of its own product, or of those that it names.
+-- The names of the locks that a buyer wants, for its own product or for `wish.products`.
 local function locks_of(self, wish)
     if not (wish and wish.products) then return { self.lock } end
     local locks = {}
     for _, product in ipairs(wish.products) do
         check_sold(self, "enter", product)
-        locks[self.lock == self.product and product or self.lock] = true -- else one for all
+        locks[self.lock == self.product and product or self.lock] = true -- or the only lock
     end
     return sorted_names(locks)
 end
@@ -147,17 +147,17 @@ local function record_grant(self)
 end
 
 
---- What a buyer may want of a lock of zklock's or of an engine's beyond its name.
+--- Options of one request for a lock, of zklock or of an engine.
 ---@class zklock.seckill.Wish
----@field on_queued fun(position: integer)?  called when it comes to waiting
----@field side "read" | "write" | nil        of a read-write lock; default: "write"
----@field timeout number?                     seconds for which it waits; default: the sale's
+---@field on_queued fun(position: integer)?  called when the request has to wait
+---@field side "read" | "write" | nil        of a read-write lock; "write" by default
+---@field timeout number?                     seconds to wait; the sale's by default
 ---@field lease number?                       seconds for which an engine's lock lasts
 ---@field products string[]?                   the locks of all these, all or none
 
 --- Asks for the lock.
 ---@param wish zklock.seckill.Wish?
----@return any? hold       nil: it was not to be had, and the buyer was told so
+---@return any? hold       nil if the buyer was refused, and told so
 ---@return string? message
 ---@return string? code
 function Buyer:enter(wish)
@@ -175,7 +175,7 @@ function Buyer:enter(wish)
     self.hold = hold
     self.token = token_of(self, hold)
     record_grant(self)
-    -- In a simulated sale a callback is a step.
+    -- Not in simulated sales, where a callback would add a step to the schedule.
     if strategy.on_state and self.server.hang_detector then
         strategy:on_state(hold, function(state) self:record(state) end)
     end
@@ -183,8 +183,8 @@ function Buyer:enter(wish)
 end
 
 
---- Asks the strategy for another try, after a write that was refused. The time until then is a wait
---- as that for a lock.
+--- Asks the strategy for another try after a refused write. The record shows the time until then as
+--- a wait for the lock.
 ---@return boolean again
 function Buyer:retry()
     self:record "retries"
@@ -194,24 +194,23 @@ function Buyer:retry()
 end
 
 
---- Gives the lock up; nothing if it is not held.
+--- Releases the lock, if it is held.
 function Buyer:leave()
     local hold = self.hold
     if not hold then return end
     self.hold = nil
-    self:record "released" -- before it is: others may have it from then on
+    self:record "released" -- first, because the next holder may be granted before leave returns
     call_strategy(self, "leave", nil, hold)
 end
 
 
--- What the store may know of its token: nothing, where the plan wants late writes to be made.
+-- The token for the store; none if the plan lets late writes through.
 local function fencing_token(self) return self.server.plan.fenced and self.token or nil end
 
 
---- The stock, as the store has it, which is shown the token first: so it refuses what earlier
---- holders still write. Here a fault of the plan may strike: the server is stopped or killed
---- between reading and writing.
----@param product string?  default: its own
+--- Reads the stock. The store sees the token first, so that it refuses later writes of earlier
+--- holders. A fault of the plan may strike here, between reading and writing.
+---@param product string?  its own by default
 ---@return integer
 function Buyer:stock(product)
     product = product or self.product
@@ -223,20 +222,20 @@ function Buyer:stock(product)
 end
 
 
---- The time between reading and writing, which widens the race.
+--- Waits between reading and writing, which widens the race.
 function Buyer:pause() zklock.sleep(self.server.plan.pause) end
 
 
---- May it buy, with that much in stock? (S0's rule.)
+--- True if the stock is enough for the buyer (S0's rule).
 ---@param stock integer
 ---@return boolean
 function Buyer:may_buy(stock) return stock > 0 and self.quantity <= stock end
 
 
---- What is written for it when that much will be left.
+--- The order to write.
 ---@param left integer
----@param product string?    default: its own
----@param quantity integer?  likewise
+---@param product string?    its own by default
+---@param quantity integer?  its own by default
 ---@return zklock.seckill.Order
 function Buyer:order(left, product, quantity)
     product, quantity = product or self.product, quantity or self.quantity
@@ -256,10 +255,10 @@ local function record_write(self, left, product, quantity)
 end
 
 
---- Writes what will be left, and the order.
+--- Writes the remaining stock and the order.
 ---@param left integer
 ---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
----@return boolean written  false: the store refuses it
+---@return boolean written  false if the store refused it
 function Buyer:write(left, write)
     write = write or self.store.sell
     local written = checked_store.written(self.server.plan.store,
@@ -269,8 +268,8 @@ function Buyer:write(left, write)
 end
 
 
---- Writes several orders, all or none, and tells the buyer what came of it.
----@param baskets { product: string, quantity: integer, left: integer }[]  each of another product
+--- Writes several orders, all or none, and tells the buyer the outcome.
+---@param baskets { product: string, quantity: integer, left: integer }[]  one for each product
 ---@return boolean written
 function Buyer:buy_all(baskets)
     local plan, orders = self.server.plan, {}
@@ -291,7 +290,7 @@ function Buyer:buy_all(baskets)
 end
 
 
---- The same, and tells the buyer what came of it.
+--- Like write, and tells the buyer the outcome.
 ---@param left integer
 ---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
 ---@return boolean written
@@ -302,7 +301,7 @@ function Buyer:buy(left, write)
 end
 
 
---- Writes what will be left of that stock, if it may buy, and tells the buyer.
+--- Buys from that stock, if it is enough, and tells the buyer the outcome.
 ---@param stock integer
 ---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
 ---@return boolean sold
@@ -313,8 +312,7 @@ function Buyer:buy_from(stock, write)
 end
 
 
---- S0's purchase, for a buyer that has the lock: reads the stock, works out what is left, and
---- writes that.
+--- S0's purchase, for the holder of the lock. Reads the stock, waits, writes the remainder.
 ---@return boolean sold
 function Buyer:try_to_buy()
     local stock = self:stock()
@@ -323,7 +321,7 @@ function Buyer:try_to_buy()
 end
 
 
---- Tells the buyer: "sold", "refused", or why not.
+--- Tells the buyer the outcome: "sold", "refused", or a reason.
 ---@param outcome string  one word
 function Buyer:tell(outcome)
     self.told = outcome
@@ -331,7 +329,7 @@ function Buyer:tell(outcome)
 end
 
 
---- Comes to the place of that name, for which others wait; nothing if it has come before.
+--- Arrives at a named barrier of the sale, once.
 ---@param place string
 function Buyer:come(place)
     if self.places[place] then return end
@@ -340,7 +338,7 @@ function Buyer:come(place)
 end
 
 
---- Comes, and waits until so many have, in all servers.
+--- Arrives, and waits for `count` arrivals in all servers.
 ---@param place string
 ---@param count integer
 function Buyer:wait_for(place, count)
@@ -349,7 +347,7 @@ function Buyer:wait_for(place, count)
 end
 
 
---- Waits until its server is done with the buyers that came before: as in a server of one thread.
+--- Waits until its server has served all earlier buyers, as a server of one thread does.
 function Buyer:wait_for_its_turn()
     local server = self.server
     local before = math.floor((self.number - 1) / server.plan.servers)

@@ -1,5 +1,5 @@
---- Whether there is a cause for what a buyer failed with: a fault that struck before, or the lock,
---- which others held. A buyer that waited for a lock in vain is of zklock.seckill.stuck.
+--- Decides whether a failed purchase had a cause, an earlier fault or another holder of the lock.
+--- zklock.seckill.stuck judges buyers that waited in vain.
 
 local stuck = require "zklock.seckill.stuck"
 local tokens = require "zklock.seckill.token"
@@ -10,12 +10,12 @@ local huge = math.huge
 local cause = {}
 
 
--- A lock causes neither.
+-- Outcomes that no lock causes.
 local OF_A_PROGRAM = { error = true, untold = true }
 
 
--- A fault of a server meets its own buyers, and those that held a lock, because a stopped server
--- may hold the store.
+-- A fault of a server strikes its own buyers, and all holders of a lock, because a stopped server
+-- may block the store.
 local function is_struck(purchase, faults)
     for _, fault in ipairs(faults) do
         local server = fault.target:match "^server (%d+)$"
@@ -26,7 +26,8 @@ local function is_struck(purchase, faults)
 end
 
 
--- Did another buyer hold the lock, too, until the first one was told, or after it?
+-- True if another buyer also held the lock, before the first buyer was told its outcome or after
+-- it.
 local function was_followed(purchase, purchases)
     local from, to = purchase.granted, purchase.told or huge
     for _, other in ipairs(purchases) do
@@ -42,14 +43,15 @@ local function was_followed(purchase, purchases)
 end
 
 
--- Was its time over when it was told so? It may have had one lock, and waited for another.
+-- True if a "timeout" came after the buyer's time. Half of that time is enough, because the buyer
+-- may have got one lock and waited for another.
 local function is_in_time(purchase, plan)
     local patience = purchase.patience or plan.timeout or 0
     return purchase.told - purchase.asked >= patience / 2
 end
 
 
---- A function that says whether a failed purchase has a cause.
+--- Returns a function that tells whether a failed purchase has a cause.
 function cause.of(plan, outcome)
     return function(purchase)
         if stuck.is_hung(purchase) then return true end

@@ -1,4 +1,5 @@
---- What a store gives, checked: a store of the user's own that gives something else is named.
+--- Checks the values that a store returns, and names a store of the user's that returns a wrong
+--- one.
 
 local misuse = require "zklock.value.misuse"
 
@@ -16,7 +17,6 @@ local function complain(name, text, ...)
 end
 
 
---- A store that was made or opened.
 function checked_store.opened(name, store)
     for _, method in ipairs(METHODS) do
         if type(store) ~= "table" or not store[method] then
@@ -35,10 +35,9 @@ function checked_store.stock(name, product, stock)
 end
 
 
---- What came of a write.
 ---@param name string
 ---@param written any
----@return any written  not nil
+---@return any written  never nil
 function checked_store.written(name, written)
     if written == nil then
         complain(name, "the write has no result: true, or false if it is refused")
@@ -71,10 +70,10 @@ local function orders_of(name, store, products)
 end
 
 
---- What it says of a sale that is over.
+--- The stock and the orders after the sale.
 ---@param plan zklock.seckill.Plan
 ---@param store table
----@return table<string, integer> left  of each product
+---@return table<string, integer> left  by product
 ---@return table[] orders
 function checked_store.look(plan, store)
     local name, left = plan.store, {}

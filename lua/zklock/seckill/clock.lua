@@ -1,3 +1,3 @@
---- Clocks for sales: zklock.throwaway.clock, by the laboratory's name.
+--- Clocks for sales, under the laboratory's name.
 
 return require "zklock.throwaway.clock"

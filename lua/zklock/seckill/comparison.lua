@@ -1,11 +1,11 @@
---- A comparison: the same sale with one strategy after the other.
+--- A comparison of sales that differ in their strategy.
 
 local misuse = require "zklock.value.misuse"
 local report = require "zklock.seckill.report"
 
 
 ---@class zklock.seckill.Comparison: zklock.seckill.Sale[]
----@field verdict "right" | "wrong" | "stuck"  the first of a sale that is not right
+---@field verdict "right" | "wrong" | "stuck"  the first verdict that is not "right"
 local Comparison = { __name = "zklock.seckill.comparison" }
 Comparison.__index = Comparison
 
@@ -34,7 +34,7 @@ local function milliseconds(distribution, part)
 end
 
 
---- A table, a line a sale.
+--- A table with a line for each sale.
 function Comparison:__tostring()
     local lines = { HEAD:format("(times in ms)", "", "sold", "refused", "failed", "grants/s",
         "wait p50", "wait p99", "answer p50", "answer p99") }
@@ -48,7 +48,7 @@ function Comparison:__tostring()
 end
 
 
--- Of each sale what that method gives.
+-- The results of that method for all sales.
 local function contents(self, method)
     if getmetatable(self) ~= Comparison then
         misuse.refuse("a report is a comparison's, as in sales:report(file), and not that of %s",
@@ -62,7 +62,7 @@ local function contents(self, method)
 end
 
 
---- Writes a report of all, as one HTML file.
+--- Writes one HTML report of all sales.
 ---@param file string
 ---@return true?
 ---@return string? message

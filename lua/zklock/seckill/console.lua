@@ -1,5 +1,5 @@
---- What the demo prints: on stdout a line for each scenario and one that sums
---- up; on stderr, if it is a terminal, what runs at the moment.
+--- The demo prints a line for each scenario and a summary on stdout and, if stderr is a
+--- terminal, the scenario under way.
 
 local core = require "zklock.core"
 local shell = require "zklock.system.shell"
@@ -60,7 +60,7 @@ local function log_line(entry, since)
 end
 
 
--- All of the journal, or what of it gives the idea.
+-- The whole journal, or an excerpt.
 function Console:journal(log, glimpse)
     local shown = self.options.verbose and log or glimpse
     for _, entry in ipairs(shown) do
@@ -112,7 +112,7 @@ function Console:sum_up(results)
 end
 
 
---- After an interrupt: leaves the terminal clean.
+--- Clears the progress line after an interrupt.
 function Console:abandon()
     if self.err then self.err:write(CLEAR) end
 end

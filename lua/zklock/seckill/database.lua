@@ -3,25 +3,24 @@
 ---     mysql://USER:PASSWORD@HOST:PORT/NAME
 ---     mysql://USER:PASSWORD@localhost/NAME?socket=PATH
 ---
---- It blocks the process while a statement runs. That is why statements by it are short, and why
---- it is no example of database access in nginx.
+--- A statement blocks the process, so keep statements short. In nginx use a driver that yields.
 
 local core = require "zklock.core"
 local dependency = require "zklock.system.dependency"
 local zklock = require "zklock"
 
 
--- How long a statement waits for another process's transaction, in seconds.
+-- Longest wait for another process's transaction, in seconds.
 local BUSY_LIMIT = 10
 
--- Of mysql_real_connect: an UPDATE counts the rows it found, as in SQLite, also
--- those that have the new value already.
+-- A flag of mysql_real_connect: UPDATE counts matched rows, like SQLite, even if their values do
+-- not change.
 local FOUND_ROWS = 2
 
 
 ---@class zklock.seckill.Database
 ---@field where string
----@field path string  the same
+---@field path string  a file or a URL, as given to open
 local Database = {}
 Database.__index = Database
 
@@ -38,9 +37,8 @@ local sqlite = {
 }
 
 
--- WAL: readers see the last committed state and are never blocked, as in the
--- seed's InnoDB. It is of the file, and costs nothing when it is set already.
--- NORMAL: a commit survives the process, if not the machine.
+-- WAL: readers see the last commit and never block, as in the seed's InnoDB. NORMAL: a commit
+-- survives a crash of the process, perhaps not of the machine.
 function sqlite.connect(path)
     local environment = dependency.load("luasql.sqlite3").sqlite3()
     return environment, environment:connect(path)
@@ -65,7 +63,7 @@ local function decoded(text)
 end
 
 
---- A text as a part of a URL, such as the path of a socket.
+--- Escapes a text, such as a socket's path, for a URL.
 function database.encoded(text)
     return (text:gsub("[%%?]", function(sign) return ("%%%02X"):format(sign:byte()) end))
 end
@@ -79,7 +77,7 @@ end
 ---@field name string     of the database
 ---@field socket string?
 
---- The parts of a URL; nil: it is none.
+--- The parts of a URL, or nil if it has another form.
 function database.parts(url)
     local user, password, host, rest = url:match "^mysql://([^:@/]*):?([^@/]*)@([^/?]+)(.*)$"
     if not user then return nil end
@@ -102,14 +100,14 @@ function mysql.connect(url)
 end
 
 
--- A statement that meets a row of another transaction fails at once. Its own wait would stop the
--- process, and with it the coroutine that is to commit that transaction.
+-- Fail at once on a locked row. A wait would block the process, and with it the coroutine that
+-- holds the row.
 function mysql.prepare(self) self:execute "SET SESSION innodb_lock_wait_timeout = 0" end
 
 
 -- connections ---------------------------------------------------------------------------------
 
---- A class with a database's methods, to which its own are added.
+--- A subclass of Database.
 function database.class()
     local class = setmetatable({}, Database)
     class.__index = class
@@ -117,13 +115,13 @@ function database.class()
 end
 
 
---- Is `where` a server's URL, not a file?
+--- True for a server's URL, false for a file.
 function database.is_url(where)
     return where:find "^%w+://" ~= nil
 end
 
 
---- Opens a database that exists, or an SQLite file.
+--- Opens an existing database, or an SQLite file.
 function database.open(where)
     local dialect = database.is_url(where) and mysql or sqlite
     local environment, connection, problem = dialect.connect(where)
@@ -140,25 +138,25 @@ function database.open(where)
 end
 
 
--- The server of a database that has a name.
+-- Connects to the database's server without choosing the database.
 local function open_server(url)
     return database.open((url:gsub("^(mysql://[^/?]+)/[^?]*", "%1/")))
 end
 
 
--- Runs a statement about a database on its server.
+-- Runs a statement about the database, and closes the connection.
 local function administer(server, url, statement)
     server:execute(statement .. " " .. database.parts(url).name)
     server:close()
 end
 
 
---- Makes a database on a server.
----@param url string  with its name
+--- Creates a database on a server.
+---@param url string  with the database's name
 function database.create(url) administer(open_server(url), url, "CREATE DATABASE") end
 
 
---- Removes a database of a server, if it is there. A server that does not answer keeps it.
+--- Drops a database if it exists and its server answers.
 function database.drop(url)
     local answers, server = pcall(open_server, url)
     if answers then administer(server, url, "DROP DATABASE IF EXISTS") end
@@ -171,9 +169,9 @@ function Database:close()
 end
 
 
--- Waits until another transaction may have ended, and not as databases do, which would stop the
--- whole process. False: the error is another one, or it is too late. Random pauses: two that poll
--- in step would starve each other (PIT-14).
+-- Waits a moment for the end of another transaction, without blocking the process. False: a
+-- different error, or too late. The pauses are random because two pollers in step would starve each
+-- other (PIT-14).
 local function may_try_again(self, problem, due)
     if not tostring(problem):find(self.dialect.busy, 1, true) or core.now() > due then
         return false
@@ -204,7 +202,7 @@ function Database:execute_all(statements)
 end
 
 
---- All rows of a query, each a list of columns.
+--- All rows of a query, as lists of columns.
 function Database:rows(query)
     local cursor = self:execute(query)
     local rows = {}
@@ -218,14 +216,14 @@ function Database:rows(query)
 end
 
 
---- The only value of a query with one row and one column.
+--- The value of a query with one row and one column.
 function Database:value(query)
     local row = self:rows(query)[1]
     return row and row[1]
 end
 
 
---- The same, as a number: MariaDB's come as text.
+--- That value as a number; MariaDB returns numbers as text.
 function Database:number(query)
     return tonumber(self:value(query))
 end
@@ -237,8 +235,7 @@ function Database:text(text)
 end
 
 
---- A token is written as the digits that lease:token_string() gives: databases
---- keep them as a 64-bit integer, also where Lua has only doubles.
+--- A token stays text, because it has 64 bits and Lua may have only doubles.
 function database.literal_token(token)
     if token == nil then return "NULL" end
     assert(token:find "^%-?%d+$", "a token is a decimal number")
@@ -246,7 +243,7 @@ function database.literal_token(token)
 end
 
 
--- Is no token of the table's rows, compared with the one before it, so?
+-- True if no token compares like that with the one before it.
 local function none_is(self, comparison, table_name, condition)
     return self:number(([[WITH numbered AS (
             SELECT token, lag(token) OVER (ORDER BY id) AS earlier FROM %s
@@ -256,22 +253,22 @@ local function none_is(self, comparison, table_name, condition)
 end
 
 
---- Does every token of the table's rows exceed the one before it?
+--- True if each token of the table's rows exceeds the one before it.
 ---@param table_name string
----@param condition string?  which rows
+---@param condition string?  of the rows
 ---@return boolean
 function Database:tokens_grow(table_name, condition)
     return none_is(self, "<=", table_name, condition)
 end
 
 
---- Is none less than the one before it? (The rows of one transaction have one token.)
+--- True if no token is less than the one before it. (The rows of one transaction share a token.)
 function Database:tokens_never_fall(table_name) return none_is(self, "<", table_name) end
 
 
 -- transactions -------------------------------------------------------------------------------
 
---- Is it the error of a COMMIT? Then the transaction may have been carried out all the same.
+--- True for an error of COMMIT, after which the transaction may have taken effect.
 function database.leaves_in_doubt(problem)
     return tostring(problem):find " in: COMMIT$" ~= nil
 end
@@ -282,9 +279,9 @@ function Database:commit() self:execute "COMMIT" end
 function Database:rollback() self:execute "ROLLBACK" end
 
 
--- Runs fn in a transaction, whose statements wait for no other one.
+-- Runs fn in a transaction without waiting for other transactions.
 ---@return boolean ok
----@return any done  what fn gave, or its error
+---@return any done  fn's result or its error
 local function attempt(self, fn)
     self:begin()
     self.undivided = true
@@ -295,10 +292,10 @@ local function attempt(self, fn)
 end
 
 
---- Runs fn in a transaction, which is undone when fn raises an error or gives false. While another
---- transaction has a row that fn writes, it is undone and run again: coroutines share the
---- connection, so nothing waits between its statements, as long as fn does not yield. After an
---- error of COMMIT it may have been carried out.
+--- Runs fn in a transaction. An error or a false result rolls it back. While another transaction
+--- locks a row that fn writes, fn is rolled back and run again; fn must not yield, because the
+--- coroutines of a process share the connection. After an error of COMMIT the transaction may have
+--- taken effect.
 ---@param fn fun(): boolean
 ---@return boolean done
 function Database:transaction(fn)

@@ -1,5 +1,4 @@
---- A distribution of samples: times in seconds. It keeps them all, so that its quantiles are
---- exact and two distributions can be merged.
+--- A distribution of times in seconds. It keeps all samples, for exact quantiles and for merging.
 
 local ceil, max = math.ceil, math.max
 local sort = table.sort
@@ -13,7 +12,6 @@ Distribution.__index = Distribution
 local distribution = {}
 
 
---- A distribution of these samples, which may be none.
 ---@param samples number[]?
 ---@return zklock.seckill.Distribution
 function distribution.new(samples)
@@ -31,7 +29,7 @@ function Distribution:add(sample)
 end
 
 
---- A new distribution of all samples of both.
+--- A new distribution with the samples of both.
 ---@param other zklock.seckill.Distribution
 ---@return zklock.seckill.Distribution
 function Distribution:merge(other)
@@ -45,8 +43,8 @@ end
 function Distribution:count() return #self.samples end
 
 
---- The least sample that is no less than this part of all (the nearest rank); nil: there are none.
----@param part number  0 to 1: 0.5 is the median
+--- The nearest-rank quantile, or nil without samples.
+---@param part number  from 0 to 1; 0.5 is the median
 ---@return number? seconds
 function Distribution:quantile(part)
     if type(part) ~= "number" or not (part >= 0 and part <= 1) then
@@ -72,7 +70,7 @@ end
 
 local PARTS = { 0, 0.5, 0.9, 0.99, 1 }
 
---- Its numbers as a table, of quantiles a few.
+--- Its figures as a table, with some quantiles.
 ---@return { count: integer, mean: number?, max: number?, quantile: table<string, number> }
 function Distribution:fields()
     local quantile = {}

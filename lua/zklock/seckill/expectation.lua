@@ -1,4 +1,4 @@
---- The option `expect` of a sale: how many buyers must come to what, and how long they may wait.
+--- The option `expect` of a sale sets numbers of buyers by outcome, and limits for their times.
 
 local figures = require "zklock.seckill.figures"
 local misuse = require "zklock.value.misuse"
@@ -20,7 +20,7 @@ local expectation = {}
 
 -- what a script may expect ----------------------------------------------------------------------
 
--- The part of all samples of a name such as p99, 1 of max; nil: it is neither.
+-- The quantile that a name such as p99 or max means; nil for other names.
 local function part_of(name)
     if name == "max" then return 1 end
     local percent = type(name) == "string" and tonumber(name:match "^p(%d+%.?%d*)$")
@@ -45,7 +45,7 @@ local function check_times(name, times, pause)
 end
 
 
--- How many buyers the stock can serve, if each wants so many pieces.
+-- The number of buyers that the stock can serve.
 local function most_sold(plan)
     local wishes, most = {}, 0
     for _, wish in ipairs(plan.wishes) do
@@ -72,10 +72,10 @@ local function check_counts(counts, plan, knows_purchase)
 end
 
 
---- Raises if the script's expectation is none, or can never be met.
+--- Raises an error if the expectation is malformed or impossible.
 ---@param given any
 ---@param plan zklock.seckill.Plan
----@param knows_purchase boolean  its purchase is the laboratory's: a buyer has at most one order
+---@param knows_purchase boolean  true for a built-in purchase, where a buyer has at most one order
 function expectation.check(given, plan, knows_purchase)
     if given == nil then return end
     if type(given) ~= "table" then refuse("%s, not %s", FORM, show(given)) end

@@ -1,8 +1,8 @@
---- How fair a sale was: who came earlier to a lock, and had it later.
+--- The fairness of a sale counts buyers that were overtaken by later buyers.
 ---
---- The order of arrival is that of the servers' nodes, where a lock grants in that order and its
---- token tells it (`fifo` in the strategy). Elsewhere it is that of the requests in their servers,
---- from which the order at the lock's server differs by some milliseconds.
+--- The order of arrival is the order of tokens if the strategy's lock grants by arrival (`fifo`).
+--- Otherwise it is the order of requests in the servers, which differs from the order at the lock's
+--- server by some milliseconds.
 
 local tokens = require "zklock.seckill.token"
 
@@ -20,7 +20,7 @@ local function made_before(a, b)
 end
 
 
--- Purchases of one lock that had it, in the order in which they came.
+-- The granted purchases of each lock in the order of arrival.
 local function granted_by_lock(purchases, came_before)
     local locks = {}
     for _, purchase in ipairs(purchases) do
@@ -35,7 +35,7 @@ local function granted_by_lock(purchases, came_before)
 end
 
 
--- How many of the times, whose first is the latest, are earlier. In a fair sale none.
+-- The number of earlier times in a list that is sorted from late to early; 0 in a fair sale.
 local function count_earlier(times, time)
     local low, high = 1, #times + 1
     while low < high do
@@ -51,8 +51,8 @@ local function insert(times, time)
 end
 
 
--- The buyer that was overtaken most, and by how many. Those that share the lock do not overtake
--- each other.
+-- The buyer that was overtaken most, and how often. Buyers that share the lock do not overtake each
+-- other.
 local function most_overtaken(queue)
     local most, whom, all, alone = 0, nil, {}, {}
     for i = #queue, 1, -1 do
@@ -66,7 +66,7 @@ local function most_overtaken(queue)
 end
 
 
--- How long before the last of those that overtook it the buyer had asked.
+-- The lead in seconds that the overtaken buyer had over the last buyer that overtook it.
 local function lead_of(queue, whom)
     local overtaken, lead = queue[whom], 0
     for i = whom + 1, #queue do
@@ -79,10 +79,10 @@ local function lead_of(queue, whom)
 end
 
 
---- Jain's index: 1 when all have the same, 1/n when one of n has all.
+--- Jain's index: 1 if all shares are equal, 1/n if one of n takes all.
 --- R. Jain, D. Chiu, W. Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984.
 ---@param shares number[]
----@return number? index  nil: nobody has anything
+---@return number? index  nil if all shares are 0
 function fairness.jain(shares)
     local sum, squares = 0, 0
     for _, share in ipairs(shares) do
@@ -95,14 +95,14 @@ end
 
 
 ---@class zklock.seckill.Fairness
----@field overtakes integer  most overtakes of one buyer: others that came later and had it first
----@field by_token boolean?  the order of arrival is that of tokens; nil: of requests
----@field lead number?       seconds by which that buyer had asked before the last of them
----@field jain number?       Jain's index over the servers' grants; nil: none
+---@field overtakes integer  most later buyers that were granted before one buyer
+---@field by_token boolean?  arrival is the order of tokens, not of requests
+---@field lead number?       lead of that buyer over the last that overtook it, in seconds
+---@field jain number?       Jain's index over the servers' grants, if there are any
 
 ---@param purchases zklock.seckill.Purchase[]
----@param servers integer  how many there were
----@param fifo boolean?    the order of tokens is that of arrival
+---@param servers integer  number of servers
+---@param fifo boolean?    tokens follow the order of arrival
 ---@return zklock.seckill.Fairness
 function fairness.of(purchases, servers, fifo)
     local found, shares = { overtakes = 0, by_token = fifo }, {}

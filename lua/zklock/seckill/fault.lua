@@ -1,13 +1,13 @@
---- Faults of a sale: at a given time a process is stopped for a while, or killed, or a function
---- is called, which does something to another server, of locks perhaps.
+--- Faults of a sale. At a given time a process is stopped or killed, or a function is called, for
+--- example to strike a lock server.
 ---
 ---     { at = 0.5, stop = "holder", length = 3 }      { at = 1, kill = "server 2" }
 ---     { at = 0, run = function(play) … end, held = true, what = "failover", where = "Redis" }
 ---
---- "holder" is the server of the buyer that has a lock then, or of the first that has one
---- afterwards: it is struck between reading the stock and writing it. With `held` the buyer waits
---- there until the function returns. For that the buyers look for a file that the parent makes; the
---- buyer that renames it first is the one, and waits there for what comes.
+--- "holder" is the server of the first buyer that holds a lock at that time or later. It is struck
+--- between reading and writing the stock. With `held` the buyer waits there until the function
+--- returns. The parent arms such a fault by making a file; the buyer that renames the file first
+--- takes the fault, and waits until the file is removed.
 
 local core = require "zklock.core"
 local zklock = require "zklock"
@@ -21,7 +21,7 @@ local POLL = 0.002
 local fault = {}
 
 
--- Names of the files of the n-th fault.
+-- File names of the n-th fault.
 local function armed(folder, n) return ("%s/fault-%d"):format(folder, n) end
 local function taken(folder, n, server) return ("%s/fault-%d.%d"):format(folder, n, server) end
 
@@ -38,7 +38,7 @@ local function is_for_holder(plan)
 end
 
 
---- What servers have to know of them.
+--- The fields of faults that servers need.
 function fault.for_servers(plans)
     local known = {}
     for n, plan in ipairs(plans) do
@@ -56,7 +56,7 @@ Faults.__index = Faults
 fault.Faults = Faults
 
 
---- The faults that may strike in this server.
+--- The faults that may strike a holder in this server.
 function fault.watch(server)
     local pending = {}
     for n, each in ipairs(server.plan.faults) do
@@ -66,24 +66,23 @@ function fault.watch(server)
 end
 
 
--- A buyer waits as it does otherwise, while something happens elsewhere.
+-- Waits like any buyer; the server's other buyers go on.
 local function wait_there(path)
     while exists(path) do zklock.sleep(POLL) end
     return "goes on"
 end
 
 
--- A server that is to be stopped or killed serves nothing while it waits: neither coroutines nor
--- ZooKeeper's events.
+-- Blocks the whole server until it is struck. Neither coroutines nor ZooKeeper events run.
 local function be_struck(path)
     while exists(path) do core.poll({}, POLL) end
     return "wakes"
 end
 
 
---- Called by a buyer that has a lock: it is struck, if a fault is due, whichever lock it has.
+--- Lets a fault that is due strike the buyer, if it holds a lock.
 ---@param buyer zklock.seckill.Buyer
----@return "wakes" | "goes on" | nil struck  what it does then
+---@return "wakes" | "goes on" | nil struck  what the buyer does after a fault
 function Faults:hit(buyer)
     if not buyer.hold then return end
     local folder = self.server.folder
@@ -98,7 +97,7 @@ function Faults:hit(buyer)
 end
 
 
---- The same of a buyer that has read the stock, which notes what its lock says after that.
+--- Like hit, for a buyer that has read the stock. Notes the state of its lock after the fault.
 function Faults:strike(buyer)
     local strategy, done = self.server.strategy, self:hit(buyer)
     if done and strategy.state then
@@ -110,9 +109,9 @@ end
 -- in the parent ---------------------------------------------------------------------------------
 
 ---@class zklock.seckill.Fault
----@field at number       seconds since the sale began, when it struck
----@field kind string     "stop", "kill", or what the function does
----@field target string   "server 1", or where it does that
+---@field at number       seconds since the sale began
+---@field kind string     "stop", "kill", or the function's `what`
+---@field target string   "server 1", or the function's `where`
 ---@field ended number?   when the server went on, or the function returned
 
 
@@ -130,8 +129,8 @@ local function add(play, n, struck)
 end
 
 
--- Strikes one of the sale's servers. Returns when it is over. Another fault may have ended the
--- server before.
+-- Stops or kills a server, and returns when the fault is over. An earlier fault may have killed the
+-- server.
 local function strike(play, n, number, done)
     local plan, server = play.plan.faults[n], play.servers[number]
     local struck = {
@@ -152,7 +151,7 @@ local function strike(play, n, number, done)
 end
 
 
--- Calls the fault's function, for the server of that number if it strikes one.
+-- Calls the fault's function with the number of the server that it strikes, if any.
 local function run(play, n, number, done)
     local plan = play.plan.faults[n]
     local struck = {
@@ -168,7 +167,7 @@ end
 local function arm(play, n) assert(open(armed(play.folder, n), "w")):close() end
 
 
---- Called before the sale begins: the first holder of a lock meets a fault that is due at 0.
+--- Arms faults that are due at 0, so that they strike the first holder.
 function fault.prepare(play)
     for n, plan in ipairs(play.plan.faults) do
         if plan.at == 0 and is_for_holder(plan) then arm(play, n) end
@@ -176,7 +175,7 @@ function fault.prepare(play)
 end
 
 
--- The server that a plan means, once there is one; nil: the sale was over before.
+-- The number of the server that takes the fault, or nil if the sale ended first.
 local function wait_for_holder(play, n)
     while not play.over do
         local number = taker(play, n)
@@ -191,7 +190,7 @@ end
 local function number_of(server) return tonumber(server:match "%d+$") end
 
 
--- The number of the server to be struck, and what lets a holder go on there; nil: it is too late.
+-- The server to strike, and a function that lets its holder go on; nil if it is too late.
 local function struck_by(play, n)
     local plan = play.plan.faults[n]
     if is_for_holder(plan) then
@@ -204,7 +203,7 @@ local function struck_by(play, n)
 end
 
 
---- Carries out one fault of the plan; a task beside the sale.
+--- Carries out one fault of the plan, in a task beside the sale.
 function fault.carry_out(play, n)
     local plan = play.plan.faults[n]
     while play:now() < plan.at and not play.over do zklock.sleep(POLL) end

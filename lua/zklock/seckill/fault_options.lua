@@ -1,4 +1,4 @@
---- The faults of a sale as the script gives them, checked: the option `faults`.
+--- The option `faults` of a sale, checked.
 
 local misuse = require "zklock.value.misuse"
 local option = require "zklock.seckill.option"
@@ -19,7 +19,7 @@ local KINDS = { "stop", "kill", "restart", "pause", "cut", "switch", "run" }
 local LASTING = { stop = true, pause = true, cut = true }
 local OF_SERVERS = { stop = true, kill = true, cut = true }
 
--- What is done to ZooKeeper, and what ends it after its length.
+-- Methods of ZooKeeper that begin a fault and end it.
 local OF_ZOOKEEPER = {
     kill = { "kill" }, restart = { "restart" }, pause = { "pause", "resume" },
     cut = { "cut", "heal" }, stop = { "pause", "resume" },
@@ -29,7 +29,7 @@ local OF_ZOOKEEPER = {
 local fault_options = { FORM = FORM }
 
 
--- What it does, by its name; nil, what is wrong.
+-- The kind of a fault, or nil if it has none or two.
 local function kind_of(given)
     local found
     for _, kind in ipairs(KINDS) do
@@ -40,7 +40,7 @@ local function kind_of(given)
 end
 
 
--- What is wrong with a switch; nil: nothing.
+-- A message about a wrong switch, or nil.
 local function wrong_switch(given, strategy)
     if not strategy.switch then return "the sale's strategy has no switch" end
     if type(given.switch) ~= "string" or given.switch:find "%c" then
@@ -49,7 +49,7 @@ local function wrong_switch(given, strategy)
 end
 
 
--- What is wrong with a function; nil: nothing.
+-- A message about a wrong function, or nil.
 local function wrong_run(given)
     if type(given.run) ~= "function" then return "run must be a function" end
     if type(given.what) ~= "string" or type(given.where) ~= "string" then
@@ -58,7 +58,7 @@ local function wrong_run(given)
 end
 
 
--- Why a fault of that kind cannot strike whom it names; nil: it can.
+-- A message about a wrong target for that kind of fault, or nil.
 local function wrong_target(kind, whom, servers)
     if OF_ZOOKEEPER[kind] and whom == "zookeeper" then return nil end
     local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
@@ -71,7 +71,7 @@ local function wrong_target(kind, whom, servers)
 end
 
 
--- What is wrong with its fields; nil: nothing.
+-- A message about wrong fields, or nil.
 local function wrong_fields(given, kind, servers, strategy)
     if not kind then return "a fault has one of " .. table.concat(KINDS, ", ") end
     if (LASTING[kind] ~= nil) ~= (given.length ~= nil) then
@@ -89,7 +89,7 @@ local function wrong_fields(given, kind, servers, strategy)
 end
 
 
--- Of ZooKeeper, which the play has for itself then.
+-- Strikes the ZooKeeper that the play started for its faults.
 local function strike_zookeeper(kind, length)
     local begin, stop = OF_ZOOKEEPER[kind][1], OF_ZOOKEEPER[kind][2]
     return function(play)
@@ -113,7 +113,8 @@ local function cut_off(length)
 end
 
 
--- What carries out a fault that needs no signal to a server of the sale, and how reports name it.
+-- The function of a fault that sends no signal to a server of the sale, with its `what` and
+-- `where`.
 local function action_of(given, kind, strategy)
     if kind == "run" then return given.run, given.what, given.where end
     if kind == "switch" then
@@ -152,7 +153,6 @@ local function one_fault(given, servers, strategy)
 end
 
 
---- The faults of a plan.
 ---@param given any       the option
 ---@param servers integer
 ---@param strategy table

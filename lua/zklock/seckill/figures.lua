@@ -1,4 +1,4 @@
---- Figures of purchases: how many came to what, and how long it took.
+--- Counts of purchases by outcome, and their times.
 
 local distributions = require "zklock.seckill.distribution"
 local sorted_names = require "zklock.value.sorted_names"
@@ -7,13 +7,13 @@ local sorted_names = require "zklock.value.sorted_names"
 local figures = {}
 
 
---- Did the buyer get neither a product nor a refusal?
+--- True if the buyer got neither a product nor a refusal.
 function figures.is_failed(purchase)
     return purchase.outcome ~= "sold" and purchase.outcome ~= "refused"
 end
 
 
---- How many were sold and refused; all others failed, and for which reasons.
+--- The numbers of sold, refused and failed buyers.
 ---@param purchases zklock.seckill.Purchase[]
 ---@return { sold: integer, refused: integer, failed: integer } counts
 ---@return table<string, integer> failures  by outcome
@@ -32,7 +32,7 @@ function figures.counts(purchases)
 end
 
 
---- Reasons with their counts, as in "3 late, 1 timeout".
+--- Failures as text, for example "3 late, 1 timeout".
 ---@param failures table<string, integer>
 ---@return string
 function figures.listed(failures)
@@ -44,7 +44,7 @@ function figures.listed(failures)
 end
 
 
---- How long buyers waited for the lock, held it, and waited for their answers.
+--- Times of waiting for the lock, of holding it, and of waiting for the answer.
 ---@param purchases zklock.seckill.Purchase[]
 ---@return table<string, zklock.seckill.Distribution> times  wait, hold, answer
 function figures.times(purchases)

@@ -1,9 +1,9 @@
---- The hang detector of a server: calls of its buyers, to strategy and store, have to come back
---- after a while. A call that does not is given up: the buyer is told "hung", and a note names it.
---- The server ends when only such buyers are left.
+--- The hang detector of a server. It gives up calls of buyers to the strategy or the store that
+--- take too long. The buyer is told "hung", and a note names the call. The server ends when only
+--- such buyers are left.
 ---
---- While it lives it adds to a file, by which the process that carries out the sale sees that it
---- does not loop: see zklock.seckill.play.
+--- It also adds beats to a file, so that the process of the sale (zklock.seckill.play) notices a
+--- server in an endless loop.
 
 local barrier = require "zklock.seckill.barrier"
 local core = require "zklock.core"
@@ -13,18 +13,18 @@ local max, min = math.max, math.min
 local unpack = table.unpack or unpack -- luacheck: std max
 
 
-local GRACE = 5    -- seconds beyond the time that a buyer waits, or a session lasts
-local BLOCKED = 10 -- likewise, for which a server does nothing at all
+local GRACE = 5    -- seconds beyond a buyer's timeout or the session timeout
+local BLOCKED = 10 -- seconds beyond that for a server that does nothing at all
 local TICK = 0.05
 local BEAT = 0.25
 
 
 ---@class zklock.seckill.HangDetector
 ---@field server zklock.seckill.Server
----@field time number       seconds that the server was awake: not while it was stopped or blocked
+---@field time number       seconds that the server was awake, without stops and blocking calls
 ---@field calls table       by buyer: { what =, limit =, due = }
----@field given_up table    a set of buyers
----@field hung integer      how many these are
+---@field given_up table    set of buyers
+---@field hung integer      number of buyers given up
 local HangDetector = {}
 HangDetector.__index = HangDetector
 
@@ -35,7 +35,7 @@ local hang_detector = {}
 local OVER = setmetatable({}, { __tostring = function() return "the others hang" end })
 
 
--- The file that a server adds to.
+-- The file of a server's beats.
 local function beats(folder, number) return ("%s/beats-%d"):format(folder, number) end
 
 
@@ -46,10 +46,10 @@ function hang_detector.new(server)
 end
 
 
---- A buyer calls something.
+--- A buyer begins a call.
 ---@param buyer zklock.seckill.Buyer
----@param what string      "the strategy zookeeper: enter"
----@param seconds number?  for which it is to wait at most; default: the sale's timeout
+---@param what string      its name for the note
+---@param seconds number?  longest wait in the call; the sale's timeout by default
 function HangDetector:begins(buyer, what, seconds)
     local plan = self.server.plan
     local limit = max(seconds or plan.timeout, plan.session) + GRACE
@@ -57,16 +57,16 @@ function HangDetector:begins(buyer, what, seconds)
 end
 
 
---- The call has come back.
+--- The call returned.
 ---@param buyer zklock.seckill.Buyer
----@return any ...  as given
+---@return any ...  the arguments, unchanged
 function HangDetector:ends(buyer, ...)
     self.calls[buyer] = nil
     return ...
 end
 
 
---- The server is done with the buyer.
+--- The buyer has been served.
 function HangDetector:done(buyer)
     self.calls[buyer] = nil
     if self.given_up[buyer] then self.hung = self.hung - 1 end
@@ -91,7 +91,7 @@ local function give_up_late_ones(self)
 end
 
 
--- A task beside so many buyers; raises OVER where the others hang.
+-- A task beside the buyers; raises OVER when only hung buyers are left.
 local function watch(self, count)
     local server, last, beat = self.server, core.now(), 0
     while server.served < count do
@@ -108,7 +108,7 @@ local function watch(self, count)
 end
 
 
---- Runs the functions, which serve so many buyers, as far as they come back.
+--- Runs the functions, which serve `count` buyers, until they end or only hung buyers are left.
 function HangDetector:carry_out(count, functions)
     local ok, problem = pcall(zklock.run, function() watch(self, count) end, unpack(functions))
     if not ok and problem ~= OVER then error(problem, 0) end
@@ -126,7 +126,6 @@ local Pulse = {}
 Pulse.__index = Pulse
 
 
---- The pulse of a server.
 function hang_detector.pulse(plan, folder, number)
     return setmetatable({
         path = beats(folder, number), length = 0, quiet = 0, last = core.now(),
@@ -135,8 +134,8 @@ function hang_detector.pulse(plan, folder, number)
 end
 
 
---- For how long it has been still, if that is too long. It began to serve before.
----@param stopped boolean?  it is stopped by a fault
+--- The seconds since the last beat, if they are too many. Call it after the server began to serve.
+---@param stopped boolean?  a fault has stopped the server
 ---@return number? seconds
 function Pulse:is_still(stopped)
     local now = core.now()

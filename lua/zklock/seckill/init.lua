@@ -7,7 +7,7 @@
 ---
 --- docs/seckill.md is its reference.
 
--- Buyers wait inside of pcall, where a coroutine of plain Lua 5.1 cannot yield.
+-- Buyers yield inside pcall, which plain Lua 5.1 cannot do.
 if _VERSION == "Lua 5.1" and not rawget(_G, "jit") then
     error("the laboratory needs LuaJIT, or Lua 5.2 and later", 0)
 end
@@ -44,12 +44,12 @@ local INTERRUPT = setmetatable({}, { __tostring = function() return "interrupted
 local function results(ok, ...)
     if ok then return ... end
     local problem = (...)
-    -- An interpreter shows no traceback of an error that is no text.
+    -- Interpreters show no traceback for an error that is not a string.
     if is_interrupt(problem) and not tostring(problem):find "^server " then problem = INTERRUPT end
     error(problem, 0)
 end
 
--- Calls fn(...); Ctrl-C ends it as an error that an interpreter shows in a line.
+-- Calls fn(...); turns Ctrl-C into an error that interpreters show in one line.
 local function briefly(fn, ...) return results(pcall(fn, ...)) end
 
 
@@ -74,10 +74,10 @@ local function sell(options, servers)
 end
 
 
---- Carries out a sale.
+--- Runs a sale.
 ---@param options table
----@param servers zklock.seckill.Throwaway?  default: of its own
----@return zklock.seckill.Sale? sale  nil: it cannot be simulated, or not here
+---@param servers zklock.seckill.Throwaway?  its own by default
+---@return zklock.seckill.Sale? sale  nil if the sale cannot be simulated here
 ---@return string? message
 ---@return string? code  "unsupported", "context"
 function seckill.sale(options, servers) return briefly(sell, options, servers) end
@@ -147,10 +147,10 @@ local function compare(strategies, options)
     end)
 end
 
---- Carries out the same sale with one strategy after the other.
+--- Runs the same sale with several strategies.
 ---@param strategies string[]
 ---@param options table?
----@return zklock.seckill.Comparison? comparison  nil: a sale cannot be simulated, or not here
+---@return zklock.seckill.Comparison? comparison  nil if a sale cannot be simulated here
 ---@return string? message
 ---@return string? code  "unsupported", "context"
 function seckill.compare(strategies, options) return briefly(compare, strategies, options) end

@@ -1,4 +1,4 @@
---- Tables in files, as JSON: what one process of the laboratory leaves to another, or to the user.
+--- JSON files, for other processes of the laboratory or for the user.
 
 local dependency = require "zklock.system.dependency"
 local output_file = require "zklock.seckill.output_file"

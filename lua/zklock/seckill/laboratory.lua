@@ -31,7 +31,7 @@ local function list(scenarios, out)
 end
 
 
--- The first scenario that needs a ZooKeeper, if one does.
+-- The id of the first scenario that needs a ZooKeeper.
 local function needs_zookeeper(scenarios)
     for _, scenario in ipairs(scenarios) do
         if scenario.zookeeper then return scenario.id end
@@ -39,16 +39,16 @@ local function needs_zookeeper(scenarios)
 end
 
 
--- Does a ZooKeeper answer? Said once here, not by every process later.
+-- Checks once that ZooKeeper answers, so that not every process complains.
 local function missing_zookeeper(hosts)
     local ok, session, message = pcall(zklock.connect, hosts, { connect_timeout = CONNECT_LIMIT })
-    if not ok then return session end -- no address at all
+    if not ok then return session end -- a malformed address
     if not session then return message end
     session:close()
 end
 
 
--- What keeps the scenarios from running; nil if nothing does.
+-- The reason why the scenarios cannot run, or nil.
 local function missing(chosen)
     for _, name in ipairs(chosen.environment.modules) do
         local found, message = pcall(dependency.load, name)
@@ -65,7 +65,7 @@ end
 
 local FILES = { "report", "json", "csv", "junit" }
 
--- The names of the files that are wanted, by their kinds.
+-- Names of the wanted files by kind.
 local function files_of(chosen)
     local files = {}
     for _, kind in ipairs(FILES) do files[kind] = chosen[kind] end
@@ -73,7 +73,7 @@ local function files_of(chosen)
 end
 
 
--- Why one of the files cannot be written, which are written when all is over; nil: each can.
+-- Checks before the run that the files can be written after it; returns a message if one cannot.
 local function unwritable(chosen)
     for _, name in pairs(files_of(chosen)) do
         local there = io.open(name)
@@ -99,7 +99,7 @@ local function save(results, file_name)
 end
 
 
--- The scenarios, and all sales that they made.
+-- The scenarios and all their sales.
 local function records_of(results)
     local records, scenarios = {}, {}
     for i, result in ipairs(results) do
@@ -168,11 +168,11 @@ local function run(chosen, out, err)
 end
 
 
---- Carries out a command line; gives the exit status.
+--- Runs a command line; returns the exit status.
 ---@param arguments string[]
 ---@param out file*
 ---@param err file*
----@param scenarios zklock.seckill.Scenario[]?  default: all there are
+---@param scenarios zklock.seckill.Scenario[]?  all by default
 ---@param environment table?  default: zklock.seckill.environment
 ---@return integer status
 function laboratory.main(arguments, out, err, scenarios, environment)

@@ -1,7 +1,7 @@
---- The laboratory in another language: texts are made in English, and translated where they are
---- shown, by the pairs of sentences in report/zh.txt, "English | 中文" in one line or in two. There
---- "{}" stands for what varies, "{#}" for a number, "(s)" for an s or none, "(were)" and "(are)"
---- for the singular, too. language.js does the same in a report's page.
+--- The laboratory in another language. Texts are made in English, and translated when shown, by the
+--- pairs "English | 中文" in report/zh.txt, in one line or two. "{}" stands for any text, "{#}" for a
+--- number, "(s)" for an optional s, "(were)" and "(are)" also for the singular. report/language.js
+--- does the same in a report's page.
 
 local misuse = require "zklock.value.misuse"
 
@@ -12,7 +12,7 @@ local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)language%.lua$"
 local language = { NAMES = { "en", "zh" } }
 
 
---- The language that is wanted: that one, or the one of $ZKLOCK_LANGUAGE, or English.
+--- The given language, or that of $ZKLOCK_LANGUAGE, or English.
 ---@param given string?
 ---@return "en" | "zh" | nil name
 ---@return string? message
@@ -26,7 +26,7 @@ function language.choose(given)
 end
 
 
--- How much of a sentence is fixed; a part that varies weighs against it. So "{} ({})" comes before
+-- Orders rules by their fixed text, minus their variable parts, so that "{} ({})" is tried before
 -- "{#} {}, {#} {}".
 local function weight(sentence)
     local fixed, parts = sentence:gsub("{#?}", "")
@@ -34,7 +34,7 @@ local function weight(sentence)
 end
 
 
---- The sentences, each in English and in Chinese, those with the most weight first.
+--- The sentence pairs by descending weight.
 ---@return { [1]: string, [2]: string }[]
 function language.sentences()
     if language.list then return language.list end
@@ -56,7 +56,7 @@ end
 local FORMS = { s = "s?", were = "w[ae][sr]e?", are = "[ai][rs]e?" }
 local BREAK = "()([%.;]) %S" -- between sentences
 
--- The rules, { pattern =, text = } each, of several sentences and of one.
+-- Rules { pattern =, text = }, for several sentences and for one.
 local rules
 
 local function all_rules()
@@ -75,7 +75,7 @@ end
 
 local translate
 
--- The text with the captures in the places of "{}", or of "{2}".
+-- Replaces "{}", or "{2}", by the translated captures.
 local function fill(text, captures)
     local count = 0
     return (text:gsub("{(%d*)}", function(number)
@@ -103,7 +103,7 @@ local function of_parts(text)
 end
 
 
---- A text in Chinese, as far as it is known.
+--- The text in Chinese, as far as sentences for it exist.
 function language.translate(text)
     local before, core, after = text:match "^(%s*)(.-)(%s*)$"
     if not core:find "%a%a" then return text end
@@ -115,7 +115,7 @@ end
 translate = language.translate
 
 
--- Columns of a terminal, two for a character of Chinese.
+-- Width in columns of a terminal; a Chinese character takes two.
 local function width_of(text)
     local _, others = text:gsub("[\227-\233\239][\128-\191][\128-\191]", "")
     local _, all = text:gsub("[^\128-\191]", "")
@@ -123,7 +123,7 @@ local function width_of(text)
 end
 
 
--- A line whose columns, which two spaces part, stay below each other.
+-- Translates a line column by column (two spaces separate columns) and keeps the columns aligned.
 local function of_line(line)
     if not line:find "%S  +%S" then return translate(line) end
     local made, width, place = {}, 0, 1
@@ -139,7 +139,7 @@ local function of_line(line)
 end
 
 
---- A file to whose lines is written in that language.
+--- A file that translates the lines written to it.
 ---@param file file*
 ---@param name "en" | "zh"
 ---@return file*

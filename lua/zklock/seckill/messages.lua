@@ -1,19 +1,19 @@
---- The messages of a simulated sale, for its record: those that were sent for a lock, or for a
---- session, and short words for each.
+--- The messages of a simulated sale for its record, requests and answers about locks and sessions
+--- in short words.
 
 local messages = {}
 
 
 ---@class zklock.seckill.Message
----@field server integer   the number of the server; ZooKeeper is at the other end
+---@field server integer   the number of the server; ZooKeeper is the other end
 ---@field kind "request" | "answer" | "event"
 ---@field sent number      seconds since the sale began
----@field arrived number?  nil: it got lost
----@field lock string?     what it is about
----@field text string      "create lock", "get and watch #3", "#3 was deleted": nodes by number
+---@field arrived number?  nil if the message was lost
+---@field lock string?     the lock it concerns
+---@field text string      "create lock", "get and watch #3", "#3 was deleted", with a node's number
 
 
--- A node has a claim's name and a number of ZooKeeper's: the number tells it from others.
+-- Shortens a node's name to its sequence number.
 local function short(node)
     local number = node:match "(%d%d%d%d%d%d%d%d%d%d)$"
     if number then return ("#%d"):format(tonumber(number)) end
@@ -26,7 +26,7 @@ local function unescaped(name)
 end
 
 
--- What of the text is about a lock below that folder; nil: it is about another path.
+-- The shortened text of a message and its lock, or nil if the path is outside that folder.
 local function about(text, folder)
     local before, path, after = text:match "^(.-)(/[^%s:]*)(.*)$"
     if not path then return text end
@@ -46,9 +46,9 @@ local function kind_of(message)
 end
 
 
---- Those of a world that is over.
+--- Messages of a finished world.
 ---@param list zklock.Message[]
----@param folder string  of the locks, with a slash at its end
+---@param folder string  of the locks, with a trailing slash
 ---@return zklock.seckill.Message[]
 function messages.of(list, folder)
     local kept = {}
