@@ -6,11 +6,11 @@ local processes = require "zklock.seckill.environment"
 
 
 ---@class zklock.seckill.Options
----@field environment table     where they play
+---@field environment table     of the scenarios
 ---@field scenarios zklock.seckill.Scenario[]  those to run
 ---@field pause number      seconds between reading and writing the stock
----@field hold number?      seconds for which a lock is held where the seed sleeps
----@field session number    session timeout asked for, seconds
+---@field hold number?      seconds to hold a lock where the seed sleeps
+---@field session number
 ---@field zookeeper string? address
 ---@field lua string?       the interpreter for the processes
 ---@field throwaway zklock.seckill.Throwaway?  what all sales share
@@ -51,8 +51,8 @@ local function servers(text) -- likewise
 end
 
 
---- Declares what the command line may have.
----@param parser table  of argparse
+--- Declares the options of the command line.
+---@param parser table  argparse's
 ---@param environment table
 function command_line.describe(parser, environment)
     parser:add_help(false)
@@ -113,7 +113,7 @@ local function is_meant(scenario, word)
 end
 
 
--- The scenarios that `only` names, in the catalogue's order.
+-- The scenarios named by `only`, in the catalogue's order.
 local function choose(only, catalogue)
     if not only then return catalogue end
     local meant = {}
@@ -141,9 +141,9 @@ end
 --- Reads the command line.
 ---@param arguments string[]
 ---@param catalogue zklock.seckill.Scenario[]
----@param environment table?  default: zklock.seckill.environment
+---@param environment table?  zklock.seckill.environment by default
 ---@return zklock.seckill.Options? options
----@return string? message  what is wrong, and what is allowed
+---@return string? message  the mistake, and the allowed values
 function command_line.parse(arguments, catalogue, environment)
     environment = environment or processes
     local parser = parser_of(environment)

@@ -1,5 +1,5 @@
---- One option of a sale or of a fault: its value if it is of its kind, its default if it was left
---- out; else an error that says what is allowed.
+--- Reads one option of a sale or of a fault. Returns its default if it is left out, and raises an
+--- error with the allowed values if it is wrong.
 
 local misuse = require "zklock.value.misuse"
 
@@ -9,7 +9,7 @@ local refuse, show = misuse.refuse, misuse.show
 local option = { MOST_SECONDS = 3600 }
 
 
---- Is it a whole number of that range?
+--- True for a whole number in that range.
 function option.is_whole(value, least, most)
     return type(value) == "number" and value % 1 == 0 and value >= least and value <= most
 end

@@ -6,7 +6,7 @@ local shell = require "zklock.system.shell"
 local output_file = {}
 
 
--- A device or a link, which no other file may replace.
+-- True for a device or a link, which must not be replaced by a new file.
 local function is_special(name)
     local word = shell.quote(name)
     return shell.succeeds(("[ -h %s ] || { [ -e %s ] && [ ! -f %s ]; }"):format(word, word, word))

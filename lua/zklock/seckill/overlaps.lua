@@ -1,8 +1,7 @@
---- When several buyers held one lock at the same time, though one of them had it for itself.
+--- Times in which one lock had several holders, though a holder excludes others.
 ---
---- A hold is taken to begin when the lock was had, and to end just before it is given up: so
---- two holds of a lock that excludes do not overlap, however slow the machine is. A hold that
---- was never given up ends with its server.
+--- A hold begins after the grant and ends before the release, so correct holds never overlap,
+--- however slow the machine is. A hold without a release ends with its server.
 
 local sort = table.sort
 
@@ -10,7 +9,7 @@ local sort = table.sort
 local overlaps = {}
 
 
--- The beginnings and ends of all holds, by lock and in the order of time.
+-- The beginnings and ends of all holds, by lock and in order of time.
 local function changes_by_lock(purchases)
     local locks = {}
     for _, purchase in ipairs(purchases) do
@@ -31,8 +30,8 @@ local function changes_by_lock(purchases)
 end
 
 
--- What changes at one moment changes at once: a hold that begins where another ends does not
--- overlap with it, nor does it cut a stretch of others in two.
+-- Changes at the same moment count together. A hold that begins where another ends neither overlaps
+-- with it nor divides a longer overlap.
 local function find(lock, changes, found)
     local alone, shared, open = 0, 0, nil
     for i, change in ipairs(changes) do
@@ -54,14 +53,14 @@ local function find(lock, changes, found)
 end
 
 
---- A stretch of time in which a lock had several holders, at least one of which excludes others.
+--- A stretch of time with several holders of a lock, at least one of which excludes others.
 ---@class zklock.seckill.Overlap
 ---@field lock string
 ---@field from number      seconds since the sale began
 ---@field to number
----@field holders integer  how many held it at once, at most
+---@field holders integer  the most at once
 
---- All overlaps, in the order of time.
+--- All overlaps in order of time.
 function overlaps.of(purchases)
     local found = {}
     for lock, changes in pairs(changes_by_lock(purchases)) do find(lock, changes, found) end

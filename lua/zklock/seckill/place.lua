@@ -1,7 +1,6 @@
---- The place of a sale's store: an SQLite file in the sale's folder, a database of its own in
---- MariaDB, or a path of its own in ZooKeeper; and of the locks that its strategy has in SQL or in
---- Redis. What would stay on a server is removed when the sale is over, also when this process was
---- killed.
+--- The place of a sale's store (an SQLite file in the sale's folder, a database in MariaDB, a path
+--- in ZooKeeper) and of its strategy's locks in SQL or Redis. Each sale has its own. After the
+--- sale, or after a kill of this process, its data on servers are removed.
 
 local database = require "zklock.seckill.database"
 local interpreter = require "zklock.system.interpreter"
@@ -12,24 +11,24 @@ local stores = require "zklock.seckill.stores"
 local switch = require "zklock.seckill.engine.cerberus.place"
 
 
---- What a store's functions are given.
+--- The argument of a store's functions.
 ---@class zklock.seckill.Place
 ---@field url string           the sale's SQLite file, or the URL of its database
 ---@field zookeeper string?    addresses
----@field root string          a path in ZooKeeper that no other sale has
+---@field root string          a path in ZooKeeper for this sale only
 ---@field folder string        of the sale
----@field products table<string, integer>  the stock of each at first
----@field buyers integer       they have the numbers from 1
+---@field products table<string, integer>  the initial stock of each
+---@field buyers integer       numbered from 1
 ---@field parameters table?    the plan's
----@field database string?     where locks in SQL are: the store's, another one, or a file
----@field redis string?        addresses of servers of the user's
----@field switch string?       path of a switch in a ZooKeeper of the user's
+---@field database string?     for locks in SQL
+---@field redis string?        addresses of the user's servers
+---@field switch string?       path of a switch in the user's ZooKeeper
 
 
 local place = {}
 
 
--- A database of that name on the server.
+-- The URL of that database on the server.
 local function url_of(server, name)
     return (server:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
 end
@@ -43,7 +42,8 @@ local function own_url(play, name)
 end
 
 
--- Where locks in SQL are: with the stock if that is in MariaDB, else apart from it.
+-- The database for locks in SQL is the store's own in MariaDB, and otherwise a separate database
+-- or file.
 local function database_of(play, name)
     local plan = play.plan
     if not plan.needs.database then return nil end
@@ -53,9 +53,8 @@ local function database_of(play, name)
 end
 
 
---- The place for the store of a play.
 ---@param play zklock.seckill.Play
----@param name string  that no other sale has
+---@param name string  unique among sales
 ---@return zklock.seckill.Place
 function place.of(play, name)
     local plan = play.plan
@@ -69,19 +68,19 @@ function place.of(play, name)
 end
 
 
--- Is there a database on a server that has nothing but locks?
+-- True if the locks have a database of their own on a server.
 local function has_own_database(about)
     return about.database and about.database ~= about.url and database.is_url(about.database)
 end
 
 
---- Makes the database that the strategy's locks have for themselves, if they have one.
+--- Creates the database of the strategy's locks, if they have their own.
 function place.create_database(about)
     if has_own_database(about) then database.create(about.database) end
 end
 
 
--- A shell command that removes what the store keeps, wherever this process finds its modules.
+-- A shell command that removes the store's data, with this process's module paths.
 local function removal(store, file)
     local code = ("package.path, package.cpath = %q, %q "
         .. "require(\"zklock.seckill.place\").remove_late(%q, %q)")
@@ -90,7 +89,7 @@ local function removal(store, file)
 end
 
 
---- Sees to it that the reaper removes what the store keeps, if nobody else does before.
+--- Lets the reaper remove the store's data, if this process does not.
 function place.guard(about, store, reaper)
     if not (stores.load(store).remove or about.redis or about.switch
         or has_own_database(about)) then
@@ -102,7 +101,7 @@ function place.guard(about, store, reaper)
 end
 
 
---- Removes what the store keeps.
+--- Removes the store's data.
 function place.remove(about, store)
     local module = stores.load(store)
     if module.remove then module.remove(about) end
@@ -113,7 +112,7 @@ function place.remove(about, store)
 end
 
 
---- The same in another process, when this one is no more; `file` is there if it is to be done.
+--- Removes the data in another process, after a kill of this process. No file means no data.
 function place.remove_late(store, file)
     local opened = io.open(file)
     if not opened then return end

@@ -1,4 +1,4 @@
---- The plan of a sale: the options of `seckill.sale`, checked, with what was left out filled in.
+--- The plan of a sale is the checked options of `seckill.sale`, with defaults filled in.
 
 local arrivals = require "zklock.seckill.arrivals"
 local check = require "zklock.value.check"
@@ -40,7 +40,7 @@ local function program(options)
 end
 
 
--- Each server is a process, and a server in memory belongs to one.
+-- Each server is a process, and a server in memory is visible to one process only.
 local function zookeeper(options, servers)
     local given = text(options, "zookeeper")
     if given and hosts.split(given).in_memory and servers > 1 then
@@ -80,7 +80,7 @@ local function products(options)
 end
 
 
--- The price of a piece of each product; with it, orders say how much is paid.
+-- The price of each product's piece. With prices, orders record the amount paid.
 local function prices(options, given)
     local price = options.prices
     if price == nil then return nil end
@@ -98,7 +98,7 @@ local function prices(options, given)
 end
 
 
--- Its node for an order has the buyer's name.
+-- The store "zookeeper" names an order's node after its buyer.
 local function orders(options)
     local most = whole(options, "orders", 1, MOST_ORDERS, 1)
     if most > 1 and options.store == "zookeeper" then
@@ -108,7 +108,7 @@ local function orders(options)
 end
 
 
--- What buyer i wants: what `product` gives, else one product after the other, so that every server
+-- Returns a function that gives buyer i's product. By default products rotate so that every server
 -- sells all of them.
 local function chooser(options, given, servers)
     local product = options.product
@@ -137,8 +137,8 @@ end
 
 
 local LOCKS = {
-    product = function(product) return product end, -- each product has a lock (REQ-11)
-    one = function() return "all" end,              -- all have one (PIT-12)
+    product = function(product) return product end, -- a lock for each product (REQ-11)
+    one = function() return "all" end,              -- one lock for all (PIT-12)
 }
 
 
@@ -178,8 +178,8 @@ end
 local OF_REAL_ONES = { "lua", "mysql", "redis", "zookeeper" }
 
 
--- A simulated sale has its faults from a list, or from the seed: then `faults` has kinds of them,
--- as that of zklock.simulate. This gives the kinds, and the list.
+-- The kinds of random faults of a simulated sale (as in zklock.simulate), and its list of faults.
+-- The option `faults` is one or the other.
 local function chances(given)
     local is_list = type(given) == "table" and (next(given) == nil or given[1] ~= nil)
     if is_list or given == nil then return options_of_worlds.faults(), given end
@@ -187,7 +187,7 @@ local function chances(given)
 end
 
 
--- The options of a simulated sale as they would be of a real one, and the kinds of faults.
+-- The options of a simulated sale in the form of a real sale's, and its kinds of faults.
 local function of_world(options)
     for _, name in ipairs(OF_REAL_ONES) do
         if options[name] ~= nil then
@@ -202,7 +202,7 @@ local function of_world(options)
 end
 
 
--- What a plan has that only the one or the other kind of sale can do.
+-- Refuses options that this kind of sale (simulated or real) does not support.
 local function check_kind(the_plan, strategy)
     if not the_plan.simulated then
         if the_plan.store == "memory" then refuse "the store \"memory\" is of simulated sales" end
@@ -241,7 +241,7 @@ local function check_names(options)
 end
 
 
--- Long enough for all buyers one after the other; a sale that needs longer hangs.
+-- Time enough to serve all buyers one by one. A sale beyond it hangs.
 local function longest(the_plan)
     local time = 30 + the_plan.timeout + the_plan.session
         + (the_plan.wishes[the_plan.buyers].at or 0)
@@ -251,8 +251,7 @@ local function longest(the_plan)
 end
 
 
--- What a ZooKeeper is to have that the sale starts for itself, to be struck by its faults; nil:
--- none is struck.
+-- Options of the ZooKeeper that the sale must start for its faults, or nil.
 local function own_zookeeper(the_plan)
     local wanted
     for _, fault in ipairs(the_plan.faults) do
@@ -300,41 +299,41 @@ end
 
 
 ---@class zklock.seckill.Plan
----@field name string          what it is called in reports
+---@field name string          name in reports
 ---@field products table<string, integer>
 ---@field buyers integer
----@field arrivals number|number[]|nil  how many come a second; nil: all at once
----@field quantity integer     pieces that each wants
+---@field arrivals number|number[]|nil  buyers a second; nil if all come at once
+---@field quantity integer     pieces that each buyer wants
 ---@field servers integer
 ---@field strategy string
 ---@field store string
 ---@field purchase string
----@field zookeeper string?    addresses; nil: a throwaway server, if one is needed
----@field mysql string?        a URL; nil: a throwaway server, if one is needed
----@field redis string?        addresses; nil: throwaway servers, if some are needed
----@field needs table          of the strategy: redis (how many), database, mysql, switch
+---@field zookeeper string?    addresses; a throwaway server if nil
+---@field mysql string?        a URL; a throwaway server if nil
+---@field redis string?        addresses; throwaway servers if nil
+---@field needs table          the strategy's: redis (how many), database, mysql, switch
 ---@field lock "product" | "one"
 ---@field pause number         seconds between reading and writing
----@field hold number          seconds for which the lock is held after that
----@field timeout number       seconds for which a buyer waits for the lock
+---@field hold number          seconds to hold the lock after the write
+---@field timeout number       seconds that a buyer waits for the lock
 ---@field session number       session timeout asked for
 ---@field seed integer
----@field expect table?        how many buyers are to be sold, refused, failed; how long they wait
----@field orders integer       orders that a buyer may have, at most
----@field prices table<string, integer>?  of a piece
----@field fenced boolean       the store is shown tokens, and refuses late writes by them
+---@field expect table?        expected counts of buyers by outcome, and limits of times
+---@field orders integer       most orders of a buyer
+---@field prices table<string, integer>?  for each piece
+---@field fenced boolean       the store gets tokens, and refuses late writes by them
 ---@field faults table[]
----@field own_zookeeper { relays: boolean }?  one that its faults strike
----@field parameters table?    for modules of the user's own
----@field limit number         seconds after which the sale is ended
----@field lua string?          interpreter for the servers
----@field quiet boolean        no progress is shown
+---@field own_zookeeper { relays: boolean }?  for its faults to strike
+---@field parameters table?    for modules of the user
+---@field limit number         longest duration in seconds
+---@field lua string?          interpreter of the servers
+---@field quiet boolean        hides progress
 ---@field simulated boolean
----@field chances table?       of a simulated sale: kinds of faults that the seed chooses, and delay
----@field wishes table[]       what each buyer wants, where
+---@field chances table?       of a simulated sale, kinds of random faults, and delay
+---@field wishes table[]       for each buyer the product and the server
 ---@field locks string[]       names
 
---- The plan that options come to; they raise an error if they are wrong.
+--- Checks the options and returns their plan; raises an error if they are wrong.
 function plan.read(options)
     if type(options) ~= "table" then
         refuse("a sale has a table of options, not %s: %s", show(options),

@@ -1,5 +1,5 @@
---- The play of a sale, seen from the process that asked for it: the store is filled, servers are
---- started, go on at one moment, are struck by faults, and end; then their records are read.
+--- The play of a sale in the parent process. It fills the store, starts servers at one moment,
+--- strikes them with faults, waits for their end, and reads their records.
 
 local barrier = require "zklock.seckill.barrier"
 local checked_store = require "zklock.seckill.checked_store"
@@ -21,18 +21,18 @@ local unpack = table.unpack or unpack -- luacheck: std max
 
 
 local POLL = 0.005
-local LOOK = 0.2    -- between looks whether servers live
+local LOOK = 0.2    -- seconds between looks at servers
 local READY = 30    -- seconds within which servers must have started
 
 -- Beside this file.
 local SERVER = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
 
--- The last words of a buyer that waits for its strategy.
+-- Last words in the record of a buyer that waits for its strategy.
 local CALLS_STRATEGY = { asked = true, patience = true, released = true, retries = true }
 
 local OVER = setmetatable({}, { __tostring = function() return "a fault does not end" end })
 
-local count = 0 -- of this process's plays
+local count = 0 -- plays of this process
 
 
 ---@class zklock.seckill.Play
@@ -41,9 +41,9 @@ local count = 0 -- of this process's plays
 ---@field servers table[]   { process =, pulse =, ended =, killed =, stopped = }
 ---@field struck zklock.seckill.Fault[]
 ---@field under_way table<integer, true | zklock.seckill.Fault>  faults of the plan, struck or not
----@field still zklock.seckill.Note[]   of servers that did nothing any more
----@field own_zookeeper zklock.throwaway.ZooKeeper?  one that the plan's faults strike
----@field relays table<integer, zklock.throwaway.Relay>  of servers that may be cut off
+---@field still zklock.seckill.Note[]   about servers that hung
+---@field own_zookeeper zklock.throwaway.ZooKeeper?  for its faults to strike
+---@field relays table<integer, zklock.throwaway.Relay>  by server
 ---@field over boolean
 local Play = {}
 Play.__index = Play
@@ -56,11 +56,11 @@ local play = {}
 function Play:now() return core.now() - self.start end
 
 
---- How many buyers have come to the place of that name.
+--- The number of buyers that came to that barrier.
 function Play:arrived(name) return barrier.arrived(self.folder .. "/" .. name) end
 
 
--- What the servers read: the plan, and where things are.
+-- Writes the plan and all addresses for the servers.
 local function write_plan(self)
     local plan = {}
     for name, value in pairs(self.plan) do plan[name] = value end
@@ -82,7 +82,7 @@ local function start_server(self, number)
 end
 
 
--- Has it ended? What it complains about is raised, unless it was killed on purpose.
+-- Looks whether a server ended, and raises its error unless it was killed on purpose.
 local function look(server, ended_early)
     if server.ended or server.process:lives() then return end
     server.ended = true
@@ -100,7 +100,7 @@ local function look_who_waits(self)
 end
 
 
--- The first of those that are not ready.
+-- The first server that is not ready.
 local function late_one(self)
     for number = 1, #self.servers do
         if self:arrived("ready-" .. number) == 0 then return "server " .. number end
@@ -126,7 +126,7 @@ local function wait_for_servers(self)
 end
 
 
--- A server that does nothing for too long is ended, and what it was about is noted.
+-- Kills a server that does nothing for too long, and notes its last activity.
 local function look_at_pulse(self, number, server)
     local seconds = not server.ended and server.pulse:is_still(server.stopped)
     if not seconds then return end
@@ -172,7 +172,7 @@ local function wait_for_the_end(self, due, progress)
 end
 
 
--- A fault that is under way has the time of the sale to come to its end.
+-- Faults under way may take until the sale's time is over.
 local function wait_for_faults(self, due)
     while next(self.under_way) do
         if core.now() > due then error(OVER, 0) end
@@ -181,7 +181,7 @@ local function wait_for_faults(self, due)
 end
 
 
--- Faults go their way beside the sale.
+-- Serves buyers, with a task for each fault.
 local function run(self, progress)
     local due = core.now() + self.plan.limit
     local tasks = { function()
@@ -203,7 +203,7 @@ local function run(self, progress)
 end
 
 
--- The purchases of all buyers, in their order, and what was noted.
+-- The purchases of all buyers in order, and the notes.
 local function read_records(self)
     local purchases, notes = record.purchases(self.plan), {}
     local last = 0
@@ -236,7 +236,7 @@ local function prepare(self)
 end
 
 
---- What a play comes to.
+--- The outcome of a play.
 ---@class zklock.seckill.Outcome
 ---@field purchases zklock.seckill.Purchase[]
 ---@field notes zklock.seckill.Note[]
@@ -244,10 +244,10 @@ end
 ---@field seconds number
 ---@field left table<string, integer>
 ---@field orders table[]
----@field late boolean?   it was ended when its time was over
----@field endless zklock.seckill.Fault?  it did not end in that time
+---@field late boolean?   the sale was ended at its limit
+---@field endless zklock.seckill.Fault?  the fault that did not end in time
 
--- Its session may have ended with the server.
+-- Its session may have ended with the killed server.
 local function open_store_again(self)
     self.own_zookeeper:mend()
     self.store:close()
@@ -266,7 +266,7 @@ local function outcome_of(self)
 end
 
 
--- Between ZooKeeper and each server that may be cut off.
+-- Puts a relay between ZooKeeper and each server that a fault may cut off.
 local function start_relays(self)
     for _, fault_plan in ipairs(self.plan.faults) do
         local whom = fault_plan.cut
@@ -307,10 +307,9 @@ local function close(self)
 end
 
 
---- Carries a plan out.
 ---@param plan zklock.seckill.Plan
 ---@param throwaway zklock.seckill.Throwaway
----@param progress fun(play: zklock.seckill.Play)  called now and then
+---@param progress fun(play: zklock.seckill.Play)  called regularly
 ---@return zklock.seckill.Outcome
 function play.carry_out(plan, throwaway, progress)
     count = count + 1

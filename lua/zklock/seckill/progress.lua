@@ -20,7 +20,7 @@ local function is_shown(plan) return not plan.quiet and shell.succeeds "test -t 
 local function clear() io.stderr:write(CLEAR) end
 
 
---- What is to be called now and then during a play, and what at its end.
+--- Returns a function to call regularly during a play, and a function for its end.
 ---@param plan zklock.seckill.Plan
 ---@return fun(play: zklock.seckill.Play) show
 ---@return fun() clear

@@ -1,5 +1,4 @@
---- Purchases: what a buyer does. One of zklock's by its name, or a module of the user's own that
---- returns a function of the buyer.
+--- A purchase is a function of the buyer, built in or returned by a module of the user.
 
 local lua_module = require "zklock.seckill.lua_module"
 local zklock = require "zklock"
@@ -8,7 +7,7 @@ local zklock = require "zklock"
 local built_in = {}
 
 
---- S0's purchase, the lock around it.
+--- S0's purchase inside the lock.
 function built_in.plain(buyer)
     if not buyer:enter() then return end
     buyer:try_to_buy()
@@ -17,8 +16,8 @@ function built_in.plain(buyer)
 end
 
 
--- The part of a transaction before its end, and what is to be told after that. The stock is read
--- first: what the next holder reads while this is not committed is the old stock (PIT-04).
+-- The part of a transaction before its end, and the outcome to tell later. It reads the stock
+-- first, because until this transaction is committed the next holder reads the old stock (PIT-04).
 local function begin(buyer)
     local connection = buyer.server:new_store()
     local stock = buyer:stock()
@@ -39,7 +38,8 @@ local function finish(buyer, connection, outcome)
 end
 
 
---- The lock inside the transaction (S0 §4.3): the next holder reads the old stock.
+--- Releases the lock inside the transaction, before the commit (S0 §4.3). The next holder reads the
+--- old stock.
 function built_in.release_then_commit(buyer)
     if not buyer:enter() then return end
     local connection, outcome = begin(buyer)
@@ -48,7 +48,7 @@ function built_in.release_then_commit(buyer)
 end
 
 
---- The lock around the transaction.
+--- The transaction inside the lock.
 function built_in.commit_then_release(buyer)
     if not buyer:enter() then return end
     finish(buyer, begin(buyer))
@@ -56,8 +56,7 @@ function built_in.commit_then_release(buyer)
 end
 
 
---- A buyer whose write is refused reads again and writes again, as often as the strategy allows
---- it (ALG-02).
+--- Reads and writes again after a refused write, as often as the strategy allows (ALG-02).
 function built_in.optimistic(buyer)
     if not buyer:enter() then return end
     local outcome
@@ -81,7 +80,6 @@ local purchases = {}
 function purchases.is_built_in(name) return built_in[name] ~= nil end
 
 
---- The purchase of that name.
 ---@param name string
 ---@return (fun(buyer: zklock.seckill.Buyer))? purchase
 ---@return string? message

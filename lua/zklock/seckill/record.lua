@@ -1,23 +1,23 @@
---- The record of a sale: what happened to each buyer, as its server wrote it down, line by line,
---- while it happened. What a server wrote is there also when it was killed.
+--- The record of a sale. Each server writes a line for each event as it happens, so a killed server
+--- leaves its record, too.
 ---
---- A line is a time, a buyer's number, a word, and what belongs to it:
+--- A line has a time, a buyer's number, a word, and its details:
 ---
----     12.345600 17 wants bun 2 tea 1    it wants that instead of what the sale's options say
----     12.345678 17 asked 10000001       the lock of that name
----     12.345679 17 patience 0            seconds for which it waits, if that is its own
----     12.400123 17 granted 8589934595   its token; "-": it has none
----     12.400300 17 read 100 10000001   the stock, of which product
----     12.421000 17 written 99 10000001 1  the stock that it wrote, of which product; pieces sold
----     12.421100 17 retries              the write was refused: it tries again, or gives up
----     12.421200 17 returned 1 10000001  it gave that many pieces of that product back
----     12.421300 17 lost                 it learns that of its hold; "suspect"
+---     12.345600 17 wants bun 2 tea 1    instead of the product in the sale's options
+---     12.345678 17 asked 10000001       the lock's name
+---     12.345679 17 patience 0            seconds to wait, if not the sale's timeout
+---     12.400123 17 granted 8589934595   the token, or "-"
+---     12.400300 17 read 100 10000001   stock, product
+---     12.421000 17 written 99 10000001 1  stock, product, pieces sold
+---     12.421100 17 retries              after a refused write
+---     12.421200 17 returned 1 10000001  pieces given back, product
+---     12.421300 17 lost                 the lease's new state; also "suspect"
 ---     12.421321 17 released
 ---     12.421400 17 told sold
----     12.421500 17 note - thanks        its token, if it has the lock; and a line of text
+---     12.421500 17 note - thanks        the token, if it holds the lock, and a text
 ---
---- Times are those of zklock's clock, which all processes of a machine share. (In a simulated sale
---- nothing is written down; what happens is taken as a line of it would be.)
+--- Times are by zklock's clock, which all processes of a machine share. A simulated sale keeps its
+--- events in memory instead of lines.
 
 local runtime = require "zklock.waiting.runtime"
 
@@ -26,28 +26,28 @@ local runtime = require "zklock.waiting.runtime"
 ---@field buyer integer
 ---@field server integer      the number of the server
 ---@field product string
----@field lock string         name of the lock: the product's, or one for all
----@field shared boolean?     had with others (a read lock)
----@field asked number?       seconds since the sale began; nil: never came to ask
----@field patience number?    seconds for which it would wait; nil: the sale's timeout
----@field granted number?     when it had the lock
----@field retries integer?    how often its write was refused for an old version
----@field released number?    when it gave it up
----@field suspect number?     when it learned that of its hold
----@field lost number?        likewise
----@field ended number?       when its server ended while it had the lock
+---@field lock string         the product's, or the only lock
+---@field shared boolean?     held together with others (a read lock)
+---@field asked number?       seconds since the sale began; nil if it never asked
+---@field patience number?    seconds to wait, if not the sale's timeout
+---@field granted number?     when it got the lock
+---@field retries integer?    number of writes refused for an old version
+---@field released number?    when it released the lock
+---@field suspect number?     when the lease became suspect
+---@field lost number?        when the lease was lost
+---@field ended number?       when its server ended while it held the lock
 ---@field token string?       the digits of the fencing token
----@field read integer?       the stock of its product that it read last
----@field left integer?       the stock that it wrote
----@field written number?     when
----@field quantity integer    pieces of its product that it wanted
----@field wants table<string, integer>?  what it wanted, if that is not `quantity` of `product`
----@field pieces integer?     pieces that it wrote an order of, if they are not `quantity`
----@field returned table<string, integer>?  pieces that it gave back, by product
----@field sold_before integer?  how often it was told "sold" before it asked again
----@field writes table[]?     of other products: { product =, left =, quantity =, at = }
+---@field read integer?       the last stock it read
+---@field left integer?       the stock it wrote
+---@field written number?     when it wrote
+---@field quantity integer    wanted pieces of its product
+---@field wants table<string, integer>?  its wishes, if not `quantity` of `product`
+---@field pieces integer?     ordered pieces, if not `quantity`
+---@field returned table<string, integer>?  pieces given back, by product
+---@field sold_before integer?  earlier answers "sold", before it asked again
+---@field writes table[]?     for other products, { product =, left =, quantity =, at = }
 ---@field outcome string      "sold", "refused", a code of zklock, "late", "error" or "unanswered"
----@field told number?        when it was told that
+---@field told number?        when it got the answer
 
 
 ---@class zklock.seckill.Record
@@ -62,13 +62,12 @@ local record = {}
 local function path_of(folder, server) return ("%s/record-%d"):format(folder, server) end
 
 
---- Opens a server's record for writing.
----@param folder string   of the sale
+---@param folder string   the sale's
 ---@param server integer
 ---@return zklock.seckill.Record
 function record.create(folder, server)
     local file = assert(io.open(path_of(folder, server), "a"))
-    file:setvbuf "line" -- a line is written whole, or not at all
+    file:setvbuf "line" -- no partial lines
     return setmetatable({ file = file }, Record)
 end
 
@@ -83,7 +82,7 @@ end
 
 local apply = {}
 
--- A buyer that asks again begins anew: of several locks the last one stays.
+-- A new request resets the buyer, so that only its last lock counts.
 function apply.asked(purchase, at, lock)
     if purchase.outcome == "sold" then
         purchase.sold_before = (purchase.sold_before or 0) + 1
@@ -102,7 +101,7 @@ end
 
 function apply.patience(purchase, _, seconds) purchase.patience = tonumber(seconds) end
 
--- The buyer waits on, as with sql-optimistic.
+-- The buyer waits again, as with sql-optimistic.
 function apply.retries(purchase)
     purchase.granted, purchase.shared = nil, nil
     purchase.retries = (purchase.retries or 0) + 1
@@ -127,7 +126,7 @@ function apply.read(purchase, _, about)
     if product == purchase.product then purchase.read = tonumber(stock) end
 end
 
--- The stock that a purchase wrote is its product's; `writes` has others.
+-- A write to the buyer's own product sets its fields; other writes are listed in `writes`.
 function apply.written(purchase, at, about)
     local left, product, quantity = about:match "^(%S+) ?(%S*) ?(%S*)$"
     purchase.written = at
@@ -154,7 +153,7 @@ end
 ---@field at number      seconds since the sale began
 ---@field buyer integer
 ---@field server integer
----@field token string?  the buyer had the lock then
+---@field token string?  if the buyer held the lock
 ---@field line string
 
 local function note_of(at, buyer, server, about)
@@ -166,7 +165,7 @@ local function note_of(at, buyer, server, about)
 end
 
 
--- What a line says.
+-- Applies a line of the record.
 local function take(purchases, notes, server, at, buyer, word, about)
     if word == "note" then
         notes[#notes + 1] = note_of(at, buyer, server, about)
@@ -185,7 +184,7 @@ function InMemory:write(buyer, word, about)
 end
 
 
---- A server's record of a simulated sale, which began at that time.
+--- A server's record for a simulated sale that began at `start`. It updates purchases directly.
 ---@param purchases table<integer, zklock.seckill.Purchase>  by buyer
 ---@param notes zklock.seckill.Note[]
 ---@param server integer
@@ -197,7 +196,7 @@ function record.in_memory(purchases, notes, server, start)
 end
 
 
---- The purchases of a sale, before it.
+--- The purchases before the sale.
 function record.purchases(plan)
     local purchases = {}
     for i, wish in ipairs(plan.wishes) do
@@ -210,9 +209,9 @@ function record.purchases(plan)
 end
 
 
---- Those that had a lock when their server ended had it until then.
+--- Ends the holds that were never released with their servers.
 ---@param purchases zklock.seckill.Purchase[]
----@param ended fun(server: integer): number  when it did, seconds since the sale began
+---@param ended fun(server: integer): number  end of the server in seconds since the sale began
 function record.end_holds(purchases, ended)
     for _, purchase in ipairs(purchases) do
         if purchase.granted and not purchase.released then
@@ -222,18 +221,18 @@ function record.end_holds(purchases, ended)
 end
 
 
---- Reads what a server wrote into the purchases of its buyers.
+--- Reads a server's record into the purchases of its buyers.
 ---@param folder string
 ---@param server integer
----@param start number  the time at which the sale began
+---@param start number  the time when the sale began
 ---@param purchases table<integer, zklock.seckill.Purchase>  by buyer
----@param notes zklock.seckill.Note[]  gets the server's
----@return number? last  when the last line was written, seconds since the start
+---@param notes zklock.seckill.Note[]  receives the server's notes
+---@return number? last  time of the last line in seconds since the start
 function record.read(folder, server, start, purchases, notes)
     local file = io.open(path_of(folder, server))
     if not file then return nil end
     local last
-    for line in file:read("*a"):gmatch "([^\n]*)\n" do -- a last one without its end is none
+    for line in file:read("*a"):gmatch "([^\n]*)\n" do -- skips a partial last line
         local at, buyer, word, about = line:match "^(%S+) (%d+) (%l+) ?(.*)$"
         if at then
             at, buyer = tonumber(at) - start, tonumber(buyer)
@@ -246,7 +245,7 @@ function record.read(folder, server, start, purchases, notes)
 end
 
 
---- The last thing that a server wrote down; nil: nothing yet.
+--- The last event of a server's record; nil if it is empty.
 function record.last(folder, server)
     local file = io.open(path_of(folder, server))
     if not file then return nil end
@@ -257,8 +256,7 @@ function record.last(folder, server)
 end
 
 
---- Counts in a record that is being written: each call gives the lines with that word since the
---- call before.
+--- Returns a function that counts lines with that word since its last call, while the record grows.
 function record.counter(folder, server, word)
     local file = assert(io.open(path_of(folder, server)))
     local pattern = "\n%S+ %d+ " .. word .. "%f[^%l]"

@@ -1,5 +1,5 @@
---- A run: one attempt at a scenario, and the sales that it makes. They have the command's options
---- where the scenario gives none, and share their throwaway servers.
+--- A run is one attempt at a scenario with its sales. The sales take their defaults from the
+--- command's options, and share throwaway servers.
 
 local seckill = require "zklock.seckill"
 local zklock = require "zklock"
@@ -20,12 +20,10 @@ function run.open(_, options)
 end
 
 
--- Seconds: the session timeout of a sale without faults, which waits for no session's end. It
--- outlasts what a busy machine does to a process.
+-- Session timeout in seconds for sales without faults. It outlasts delays of a busy machine.
 local CALM = 20
 
---- Carries out a sale.
----@param options table  of seckill.sale
+---@param options table  options of seckill.sale
 ---@return zklock.seckill.Sale
 function Run:sale(options)
     local own = self.options
@@ -38,7 +36,7 @@ function Run:sale(options)
 end
 
 
---- The session timeout that the server grants.
+--- The session timeout granted by the server.
 function Run:session_timeout()
     local options = self.options
     local session = assert(zklock.connect(options.zookeeper, { timeout = options.session }))
@@ -48,7 +46,7 @@ function Run:session_timeout()
 end
 
 
---- A sale ends its own processes.
+--- Nothing to do, because a sale ends its own processes.
 function Run.close() end
 
 

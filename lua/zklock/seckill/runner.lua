@@ -1,13 +1,11 @@
---- Runs scenarios one after the other and compares what came out with what must
---- come out.
+--- Runs scenarios in order, and compares each verdict with the expected one.
 
 local core = require "zklock.core"
 local is_interrupt = require "zklock.value.is_interrupt"
 
 
--- A strategy that is wrong by a race can come out right by luck. It is tried
--- again this often in all; so is an attempt that proves nothing. The report says
--- how often.
+-- Most attempts. A strategy with a race may come out right by luck, and an attempt may prove
+-- nothing; both are tried again. The report shows the number of attempts.
 local TRIES = 3
 
 
@@ -15,7 +13,7 @@ local TRIES = 3
 ---@field id string
 ---@field title string
 ---@field expect "right" | "wrong"
----@field verdict "right" | "wrong" | "failed"  failed: it could not be judged
+---@field verdict "right" | "wrong" | "failed"  "failed" if it could not be judged
 ---@field as_expected boolean
 ---@field finding string
 ---@field tries integer
@@ -29,7 +27,7 @@ local TRIES = 3
 local runner = {}
 
 
--- One attempt on a run of its own.
+-- One attempt, in its own run.
 local function play(scenario, attempt, options, reaper)
     local run = options.environment.open_run(scenario.id .. "-" .. attempt, options, reaper)
     local ok, outcome = pcall(scenario.play, scenario, run, attempt)
@@ -41,7 +39,7 @@ local function play(scenario, attempt, options, reaper)
 end
 
 
--- What reports tell of the sales of a scenario.
+-- Names a scenario's sales for reports.
 local function label(scenario, sales)
     for _, sale in ipairs(sales) do
         local own = sales[2] and ": " .. sale.name or ""
@@ -52,7 +50,7 @@ local function label(scenario, sales)
 end
 
 
---- Runs one scenario, again if it was right only by luck or proved nothing.
+--- Runs one scenario, again after a result by luck or without proof.
 function runner.run_one(scenario, options, reaper)
     local started = core.now()
     local tries = 0
@@ -88,7 +86,7 @@ function runner.run(options, reaper, console)
 end
 
 
---- Is every result the expected one?
+--- True if every result is as expected.
 function runner.all_as_expected(results)
     for _, result in ipairs(results) do
         if not result.as_expected then return false end

@@ -1,4 +1,4 @@
---- A sale that is over: what came of it.
+--- A finished sale with its figures and verdict.
 
 local fairness = require "zklock.seckill.fairness"
 local figures = require "zklock.seckill.figures"
@@ -11,18 +11,18 @@ local verdicts = require "zklock.seckill.verdict"
 
 ---@class zklock.seckill.Sale
 ---@field name string
----@field verdict "right" | "wrong" | "stuck"  by zklock.seckill.verdict
----@field finding string   the sentence behind it
+---@field verdict "right" | "wrong" | "stuck"  from zklock.seckill.verdict
+---@field finding string   its reason, a sentence
 ---@field in_vain boolean? it is wrong for that buyers waited in vain (a scenario's verdict)
----@field sold integer     buyers who were told that they have bought
----@field refused integer  buyers who were told that it is sold out
----@field failed integer   all others
----@field left integer     pieces in the store, of all products
+---@field sold integer     buyers told that they bought
+---@field refused integer  buyers told that it is sold out
+---@field failed integer   all other buyers
+---@field left integer     pieces in the store, over all products
 ---@field seconds number
----@field wait zklock.seckill.Distribution    from asking for the lock to having it
----@field hold zklock.seckill.Distribution    from having it to giving it up
----@field answer zklock.seckill.Distribution  from asking for the lock to being told
----@field unlocked boolean?  its strategy lets all buyers in at once
+---@field wait zklock.seckill.Distribution    from the request for the lock to its grant
+---@field hold zklock.seckill.Distribution    from grant to release
+---@field answer zklock.seckill.Distribution  from the request for the lock to the answer
+---@field unlocked boolean?  the strategy admits all buyers at once
 ---@field fairness zklock.seckill.Fairness
 ---@field purchases zklock.seckill.Purchase[]
 ---@field overlaps zklock.seckill.Overlap[]
@@ -41,7 +41,7 @@ Sale.__index = Sale
 local sale = {}
 
 
--- Stock at first, in the store now, and in orders.
+-- For each product the initial stock, the remaining stock, and ordered pieces.
 local function count_products(plan, outcome)
     local products = {}
     for name, stock in pairs(plan.products) do
@@ -55,7 +55,7 @@ local function count_products(plan, outcome)
 end
 
 
---- The verdict on what is left, on the orders and on what buyers were told.
+--- Judges the remaining stock, the orders and the answers to buyers.
 ---@param plan zklock.seckill.Plan
 ---@param outcome zklock.seckill.Outcome
 ---@return "right"|"wrong"|"stuck" verdict
@@ -72,7 +72,6 @@ local function total_left(products)
 end
 
 
---- The sale that a play's outcome makes.
 ---@param plan zklock.seckill.Plan
 ---@param outcome zklock.seckill.Outcome
 ---@return zklock.seckill.Sale
@@ -100,7 +99,8 @@ end
 
 -- what is shown ---------------------------------------------------------------------------------
 
--- What strategy, store or purchase raised, and the first of that; "": nothing.
+-- The number of errors raised by strategy, store and purchase, with the first error; "" without
+-- any.
 local function errors(notes)
     local count, first = 0, nil
     for _, note in ipairs(notes) do
@@ -115,7 +115,7 @@ local function errors(notes)
 end
 
 
---- The verdict, and the numbers, in two lines; and the first error, if there was one.
+--- The verdict and the figures in two lines, with the first error, if any.
 function Sale:__tostring()
     return ("%s: %s, %s\n%d %s: %d sold, %d refused, %d failed in %.2f s; waited %s%s"):format(
         self.name, self.verdict:upper(), self.finding, self.buyers,
@@ -124,7 +124,7 @@ function Sale:__tostring()
 end
 
 
--- Of the plan: what a reader has to know to understand the sale. What else there is stands beside.
+-- Options shown in a report's table. The report shows others elsewhere.
 local OPTIONS = {
     "arrivals", "quantity", "orders", "prices", "purchase", "lock", "pause", "hold", "timeout",
     "fenced", "session", "seed", "limit", "simulated", "expect", "parameters",
@@ -144,7 +144,7 @@ local function server_names(count)
 end
 
 
---- What a report tells of it; see zklock.seckill.report.
+--- The sale as a table for reports (zklock.seckill.report).
 ---@return table
 function Sale:record()
     local stock, left, ordered = {}, {}, {}
@@ -167,7 +167,7 @@ function Sale:record()
 end
 
 
---- All of it as plain tables: what JSON has. Its fields are the sale's.
+--- The whole sale as plain tables, for JSON.
 ---@return table
 function Sale:fields()
     local fields = self:record()
@@ -189,14 +189,14 @@ local function contents(self)
 end
 
 
---- Writes a report, as one HTML file.
+--- Writes a report as one HTML file.
 ---@param file string
 ---@return true?
 ---@return string? message
 function Sale:report(file) return report.write(file, contents(self)) end
 
 
---- Writes all of it, as JSON: its `fields`.
+--- Writes the sale's `fields` as JSON.
 ---@param file string
 ---@return true?
 ---@return string? message
@@ -207,7 +207,7 @@ function Sale:json(file)
 end
 
 
---- Writes the purchases, a line each.
+--- Writes a line for each purchase.
 ---@param file string
 ---@return true?
 ---@return string? message

@@ -1,5 +1,5 @@
---- A sale on the command line: --strategy and the options that belong to it make the options of
---- seckill.sale; with --explore, those of seckill.explore.
+--- A sale on the command line. With --strategy its options make those of seckill.sale, and with
+--- --explore those of seckill.explore.
 
 local core = require "zklock.core"
 local comparisons = require "zklock.seckill.comparison"
@@ -63,7 +63,7 @@ local function rates(text) -- an argparse converter
 end
 
 
--- What a fault is in these words, where a script's has a table.
+-- The form of a fault on the command line; scripts use a table.
 local FORM = "a fault is as \"stop holder at 0.5 for 3\", \"kill server 2 at 1\" or "
     .. "\"pause zookeeper at 1 for 2\""
 
@@ -78,7 +78,7 @@ local function fault(text) -- an argparse converter
 end
 
 
--- What makes a sale of it, in the order of the help.
+-- Options of a sale in the order of the help.
 local OPTIONS = {
     { "strategy", "NAMES", "Who may sell when: none, local, shared, zookeeper, zookeeper-turns, "
         .. "zookeeper-none, zookeeper-rw, an engine's (sql-table, redis-set, redisson, redlock, "
@@ -113,7 +113,7 @@ local OPTIONS = {
 
 
 --- Adds its options to the command line.
----@param parser table  of argparse
+---@param parser table  argparse's
 function sale_command.describe(parser)
     for _, each in ipairs(OPTIONS) do
         local name, argument, help, convert = each[1], each[2], each[3], each[4]
@@ -131,21 +131,21 @@ local function words_of(text)
 end
 
 
--- Raises if a sale's options are wrong.
+-- Raises an error if the sale's options are wrong.
 local function check(asked)
     if not asked.seeds then return plans.read(asked.options) end
     explorations.plan(asked.options, { seeds = asked.seeds })
 end
 
 
--- A message, with the grammar of the command line.
+-- Rewrites a message with the command line's form of a fault.
 local function in_words(message)
     local first, last = message:find(fault_options.FORM, 1, true)
     return first and message:sub(1, first - 1) .. FORM .. message:sub(last + 1) or message
 end
 
 
--- What is wrong with the options, and what is allowed; nil: nothing.
+-- A message about wrong options, or nil.
 local function complaint(asked)
     for _, strategy in ipairs(asked.strategies) do
         asked.options.strategy = strategy
@@ -156,7 +156,7 @@ local function complaint(asked)
 end
 
 
--- Then the sale starts one for itself.
+-- True if the sale must start a ZooKeeper for its faults.
 local function strikes_zookeeper(faults)
     for _, each in ipairs(faults or {}) do
         for kind, whom in pairs(each) do
@@ -167,10 +167,10 @@ local function strikes_zookeeper(faults)
 end
 
 
---- The sale that was asked for; nil: none was.
----@param given table  what argparse read
+--- The requested sale, if there is one.
+---@param given table  argparse's result
 ---@return table? sale
----@return string? message  it is no sale; what is allowed
+---@return string? message  the mistake, and the allowed values
 function sale_command.read(given)
     local options, asked = {}, false
     for _, each in ipairs(OPTIONS) do
@@ -212,14 +212,14 @@ local function write_files(sales, files, out)
 end
 
 
--- A sale or an exploration as a case, with the first line of its text if it is not right.
+-- A sale or an exploration as a test case, with the first line of its text if it failed.
 local function case_of(name, seconds, is_right, text)
     return { name = name, seconds = seconds,
              problem = not is_right and tostring(text):match "^[^\n]*" or nil }
 end
 
 
--- The files tell the first wrong sale of each strategy.
+-- The files show each strategy's first wrong sale.
 local function explore(asked, files, out)
     local first, cases = {}, {}
     for i, strategy in ipairs(asked.strategies) do
@@ -240,11 +240,11 @@ local function explore(asked, files, out)
 end
 
 
---- Carries it out.
+--- Runs the sale.
 ---@param asked table  from `read`
 ---@param files { report: string?, json: string?, csv: string?, junit: string? }
 ---@param out file*
----@return boolean right  all were
+---@return boolean right  true if all sales are right
 function sale_command.run(asked, files, out)
     if asked.seeds then return explore(asked, files, out) end
     local sales = seckill.compare(asked.strategies, asked.options)

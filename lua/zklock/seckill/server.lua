@@ -1,5 +1,5 @@
---- A server of a sale, seen from inside: it serves its buyers, each a coroutine. It is a process,
---- or one of a world of virtual time in a simulated sale: what differs there is handed to it.
+--- A server of a sale, which serves each of its buyers in a coroutine. It is a process, or in a
+--- simulated sale part of a world of virtual time; its creator passes in the differences.
 
 local barrier = require "zklock.seckill.barrier"
 local buyers = require "zklock.seckill.buyer"
@@ -14,23 +14,23 @@ local min = math.min
 local unpack = table.unpack or unpack -- luacheck: std max
 
 
-local GROUP = 1000 -- buyers: a call has only so many arguments
+local GROUP = 1000 -- buyers, because Lua limits the number of arguments
 
 
 ---@class zklock.seckill.Server
 ---@field name string       "server 1"
 ---@field number integer
----@field plan table        the sale's, with where things are; see zklock.seckill.plan
----@field folder string?    of the sale; all its servers share it; nil in a simulated sale
+---@field plan table        the sale's, with addresses; see zklock.seckill.plan
+---@field folder string?    the sale's, shared by its servers; nil in a simulated sale
 ---@field places zklock.seckill.Places
----@field timeout number    seconds for which a buyer waits for a lock
----@field parameters table  the plan's, for strategies and purchases of the user's own
+---@field timeout number    seconds that a buyer waits for a lock
+---@field parameters table  the plan's, for modules of the user
 ---@field strategy table
 ---@field store table
 ---@field record zklock.seckill.Record
 ---@field faults zklock.seckill.Faults
----@field hang_detector zklock.seckill.HangDetector?  nil in a simulated sale: the world detects
----@field served integer     how many of its buyers it is done with
+---@field hang_detector zklock.seckill.HangDetector?  nil in a simulated sale
+---@field served integer     number of buyers served
 local Server = {}
 Server.__index = Server
 
@@ -38,11 +38,10 @@ Server.__index = Server
 local server = {}
 
 
---- The server of that number.
 ---@param plan table
 ---@param number integer
 ---@param record zklock.seckill.Record
----@param places zklock.seckill.Places?  default: those of the sale's folder
+---@param places zklock.seckill.Places?  those of the sale's folder by default
 ---@return zklock.seckill.Server
 function server.new(plan, number, record, places)
     return setmetatable({
@@ -54,7 +53,7 @@ function server.new(plan, number, record, places)
 end
 
 
---- The server's ZooKeeper session: one, which all callers share.
+--- The ZooKeeper session that all callers of the server share.
 ---@return zklock.Session
 function Server:session()
     self.own_session = self.own_session or self:connect()
@@ -62,7 +61,7 @@ function Server:session()
 end
 
 
---- Another session.
+--- Opens another session.
 ---@return zklock.Session
 function Server:connect()
     local session = assert(zklock.connect(self.plan.zookeeper, {
@@ -73,13 +72,13 @@ function Server:connect()
 end
 
 
--- A name as a part of a path: what a path cannot hold is escaped.
+-- Escapes a name for a path.
 local function escaped(name)
     return (name:gsub("[^%w%-_/]", function(c) return ("%%%02X"):format(c:byte()) end))
 end
 
 
---- A path below the sale's own, so that two sales on one ensemble do not meet.
+--- A path below the sale's own, so that sales on one ensemble do not interfere.
 ---@param name string
 ---@return string
 function Server:path(name)
@@ -87,7 +86,7 @@ function Server:path(name)
 end
 
 
---- A connection of its own to the store, as from a pool.
+--- Opens another connection to the store, as from a pool.
 ---@return table store
 function Server:new_store()
     local store = self.open_store(self.plan.place, self)
@@ -95,12 +94,12 @@ function Server:new_store()
 end
 
 
---- Comes to the place of that name, for which all servers can wait.
+--- Arrives at a barrier of all servers.
 ---@param place string
 function Server:come(place) self.places:come(place) end
 
 
---- Waits until so many have come to the place of that name, in all servers.
+--- Waits for that many arrivals at a barrier of all servers.
 ---@param place string
 ---@param count integer
 ---@param sleep fun(seconds: number)
@@ -109,8 +108,7 @@ function Server:wait_for(place, count, sleep)
 end
 
 
--- Whatever happens to one buyer is that buyer's alone, and does not go uncounted; but Ctrl-C is
--- meant for all.
+-- An error ends only its own buyer, and is recorded. An interrupt ends all.
 local function serve(self, purchase, wish)
     local buyer = buyers.new(self, wish)
     local ok, problem = pcall(purchase, buyer)
@@ -126,7 +124,7 @@ local function serve(self, purchase, wish)
 end
 
 
--- A task for each of its buyers.
+-- Returns a task for each of its buyers.
 local function tasks_of(self, purchase)
     local tasks = {}
     for _, wish in ipairs(self.plan.wishes) do
@@ -141,14 +139,14 @@ local function tasks_of(self, purchase)
 end
 
 
---- Opens what it sells with.
+--- Opens the store and the strategy.
 function Server:open()
     self.store = self:new_store()
     self.strategy = strategies.open(self.plan.strategy, self)
 end
 
 
---- Serves all of its buyers, as they come.
+--- Serves its buyers as they arrive.
 function Server:serve()
     local tasks = tasks_of(self, assert(purchases.load(self.plan.purchase)))
     local groups = {}
@@ -162,7 +160,7 @@ function Server:serve()
 end
 
 
---- Closes all.
+--- Closes the strategy, the store and the sessions.
 function Server:close()
     if self.strategy.close then self.strategy:close() end
     self.store:close()

@@ -10,13 +10,13 @@ local records = require "zklock.seckill.record"
 local servers = require "zklock.seckill.server"
 
 
-local LONGEST_START = 60 -- seconds; the sale ends sooner if a server does not start
+local LONGEST_START = 60 -- seconds; the parent ends the sale sooner if a server does not start
 
 
 local function block(seconds) core.poll({}, seconds) end
 
 
--- A strategy, a store or a purchase that ends its server is told of.
+-- Report a strategy, a store or a purchase that calls os.exit.
 local exit = os.exit
 
 function os.exit(status, ...) -- luacheck: ignore

@@ -1,6 +1,5 @@
---- A sale in a world of virtual time: its servers are the world's processes, its store is in
---- memory, and a seed chooses who goes on, and which faults come. What the servers run is what they
---- run otherwise.
+--- A sale in a world of virtual time. The world's processes run the code of real servers with a
+--- store in memory, and a seed chooses the schedule and the faults.
 
 local checked_store = require "zklock.seckill.checked_store"
 local fault = require "zklock.seckill.fault"
@@ -26,8 +25,8 @@ local STEPS, STEPS_OF_A_BUYER = 1e6, 1e4    -- of a schedule, at most
 ---@field places zklock.seckill.Places
 ---@field purchases zklock.seckill.Purchase[]
 ---@field notes zklock.seckill.Note[]
----@field armed table[]   faults of the plan that the next holder meets
----@field struck zklock.seckill.Fault[]  those of the plan that happened
+---@field armed table[]   faults of the plan that wait for a holder
+---@field struck zklock.seckill.Fault[]  faults of the plan that happened
 local Play = {}
 Play.__index = Play
 
@@ -41,7 +40,7 @@ local Faults = setmetatable({}, { __index = fault.Faults })
 Faults.__index = Faults
 
 
--- A server that kills itself does nothing after that.
+-- A server that kills itself stops here.
 local function strike(play, plan, whom)
     local world, struck = play.world, play.struck
     local kind = plan.kill and "kill" or plan.cut and "cut" or "stop"
@@ -54,7 +53,7 @@ local function strike(play, plan, whom)
 end
 
 
---- As that of a real server: a buyer that has a lock is struck, if a fault is due.
+--- Lets a fault that is due strike the buyer, if it holds a lock, as in a real server.
 ---@return "wakes" | "goes on" | nil
 function Faults:hit(buyer)
     local plan = buyer.hold and table.remove(self.play.armed, 1)
@@ -100,7 +99,7 @@ function Places:come(name)
 end
 
 
--- Where they do not all come nothing more can happen, which the world tells.
+-- The world reports a deadlock if some never arrive.
 function Places:wait(name, count)
     if (self.counts[name] or 0) < count then
         local pause = self.world:new_pause()
@@ -113,8 +112,8 @@ end
 
 -- the store -------------------------------------------------------------------------------------
 
--- A store whose writes are on their way for as long as a packet may be, during which a server can
--- be stopped or killed, too.
+-- A store whose writes begin after a random delay, so that a fault can strike the server
+-- before.
 local function far_away(play, store)
     local function travel() zklock.sleep(play.world:random() * play.plan.chances.delay) end
     local far = {}
@@ -145,7 +144,7 @@ end
 
 -- what comes of it ------------------------------------------------------------------------------
 
--- The world's faults, as those of the plan.
+-- The world's faults in the form of the plan's.
 local function all_faults(play)
     local list = {}
     for i, each in ipairs(play.struck) do list[i] = each end
@@ -160,7 +159,7 @@ local function all_faults(play)
 end
 
 
--- When the last thing happened to a buyer.
+-- The time of the last event of a buyer.
 local function last_moment(play)
     local last = 0
     for _, purchase in ipairs(play.purchases) do
@@ -173,7 +172,7 @@ local function last_moment(play)
 end
 
 
--- What the store says.
+-- Reads the stock and the orders after the sale.
 local function look(play)
     play.left, play.orders = checked_store.look(play.plan, play.store)
 end
@@ -223,16 +222,16 @@ local function begin(plan, world)
 end
 
 
---- The sale as a program for worlds, each of which is wrong where the sale is.
+--- The sale as a program for worlds. The program fails where the sale is wrong.
 ---@param plan zklock.seckill.Plan
 ---@return fun(world: zklock.World)
----@return fun(world: zklock.World): zklock.seckill.Sale sale_of  what came of it there
----@return fun(world: zklock.World): integer sold_in  buyers who were told that they have bought
+---@return fun(world: zklock.World): zklock.seckill.Sale sale_of  the sale in that world
+---@return fun(world: zklock.World): integer sold_in  buyers told that they bought
 function simulated.program(plan)
     local plays = setmetatable({}, { __mode = "k" })
     local function sale_of(world)
         local play = plays[world]
-        if not play then error(world.problem, 0) end -- its store cannot be made
+        if not play then error(world.problem, 0) end -- the store could not be created
         if not play.orders then look(play) end
         local sale = sales.of(plan, outcome_of(play))
         sale.seed, sale.story = world.seed, world.story and table.concat(world.story, "\n")
@@ -252,7 +251,7 @@ function simulated.program(plan)
 end
 
 
---- What a world of it is made with.
+--- Options of its worlds.
 function simulated.options(plan)
     return {
         faults = plan.chances,

@@ -1,5 +1,5 @@
---- Stores: what keeps the stock and the orders, and has the last word. One of zklock's by its
---- name, a database's URL, or a module of the user's own by the module's name.
+--- A store keeps the stock and the orders. It is built in, a database by URL, or a module of the
+--- user.
 ---
 ---     local store = module.create(place)     -- once, with place.products in stock
 ---     local store = module.open(place)       -- in each server
@@ -8,8 +8,8 @@
 ---     store:orders()                         -- { { buyer =, product =, quantity = }, … }
 ---     store:close()
 ---
---- docs/design/laboratory.md tells more. What a store of the user's own gives is checked by
---- zklock.seckill.checked_store.
+--- docs/design/laboratory.md has the details. zklock.seckill.checked_store checks results of a
+--- user's store.
 
 local database = require "zklock.seckill.database"
 local lua_module = require "zklock.seckill.lua_module"
@@ -28,19 +28,18 @@ local NAMES = "sqlite, mysql, zookeeper, mysql://USER:PASSWORD@HOST:PORT"
 local stores = {}
 
 
---- Is it a database that MariaDB serves?
+--- True if MariaDB serves the store.
 function stores.is_mysql(name)
     return name == "mysql" or database.is_url(name)
 end
 
 
---- Can a simulated sale have it? Not what is on a server or in a file of the laboratory's.
+--- True if a simulated sale can use the store, which must not be on a server or in a built-in file.
 function stores.is_simulated(name)
     return name == "memory" or not (built_in[name] or database.is_url(name))
 end
 
 
---- The store of that name.
 function stores.load(name)
     if database.is_url(name) then
         if not database.parts(name) then

@@ -1,12 +1,12 @@
---- Strategies: a strategy decides which buyer may enter the critical section of a purchase. It is
---- one of zklock's, by its name, or a module of the user's own, by the module's.
+--- A strategy decides which buyer may enter the critical section of a purchase. It is built in, or
+--- a module of the user.
 ---
 ---     local strategy = module.open(server)          -- in each server
 ---     local hold, message, code = strategy:enter(lock, buyer)
 ---     …
 ---     strategy:leave(hold)
 ---
---- What it may also have is in docs/design/laboratory.md.
+--- docs/design/laboratory.md lists its optional functions.
 
 local lua_module = require "zklock.seckill.lua_module"
 
@@ -41,7 +41,6 @@ local NAMES = "none, local, shared, zookeeper, zookeeper-turns, zookeeper-none, 
 local strategies = { names = NAMES }
 
 
---- The strategy of that name.
 function strategies.load(name)
     local file = built_in[name]
     if not file then
@@ -52,7 +51,7 @@ function strategies.load(name)
 end
 
 
---- Opens the strategy of that name in a server.
+--- Opens the strategy in a server.
 function strategies.open(name, server)
     local strategy = assert(strategies.load(name)).open(server)
     if type(strategy) ~= "table" or not strategy.enter or not strategy.leave then

@@ -1,5 +1,5 @@
---- Buyers who waited in vain: for a lock that was not given to them, though nobody held it by
---- right, and there was stock. A holder that was killed holds nothing; its lock may stay.
+--- Finds buyers who waited in vain for a free lock while there was stock. A killed holder holds
+--- nothing, even if its lock remains.
 
 local huge = math.huge
 
@@ -7,7 +7,7 @@ local huge = math.huge
 local stuck = {}
 
 
--- Outcomes that tell nothing of a lock.
+-- Outcomes that say nothing about the lock.
 local OTHERS = {
     sold = true, refused = true, late = true, conflict = true, error = true, untold = true,
 }
@@ -22,7 +22,7 @@ local function is_killed_by(faults)
 end
 
 
--- A server that was cut off did not hear that the lock was free.
+-- True if a cut hid from the buyer's server that the lock was free.
 local function was_cut_off(purchase, faults, the_end)
     for _, fault in ipairs(faults) do
         if fault.kind == "cut" and fault.target == "server " .. purchase.server
@@ -34,8 +34,8 @@ local function was_cut_off(purchase, faults, the_end)
 end
 
 
--- The holds of each lock in the order of their beginnings; `to` is when this one and all before it
--- were over. One that nobody ended lasts.
+-- The holds of each lock by their beginning. `to` is the time when a hold and all earlier ones were
+-- over; infinite without an end.
 local function holds_of(purchases, is_killed)
     local holds = {}
     for _, purchase in ipairs(purchases) do
@@ -56,9 +56,9 @@ local function holds_of(purchases, is_killed)
 end
 
 
--- When all holds that had begun by then were over.
+-- The time since which all holds that had begun by `moment` were over.
 local function free_since(holds, moment)
-    local first, last = 0, #holds -- the last one to begin is among these
+    local first, last = 0, #holds -- binary search for the last one
     while first < last do
         local middle = math.ceil((first + last) / 2)
         if holds[middle].from <= moment then first = middle else last = middle - 1 end
@@ -67,8 +67,8 @@ local function free_since(holds, moment)
 end
 
 
--- For half of its wait at least, up to the end; or for a tenth, and nobody had it any more. A
--- hand-off that is under way is no reason.
+-- True if the lock was free for the last half of the buyer's wait, or for the last tenth if nobody
+-- got it later. A shorter time is a normal hand-off.
 local function was_free(purchase, holds, the_end)
     local moment, of_lock = purchase.told or the_end, holds[purchase.lock] or {}
     local since = math.max(purchase.asked, free_since(of_lock, moment))
@@ -78,7 +78,7 @@ local function was_free(purchase, holds, the_end)
 end
 
 
---- Its wait ended only with the sale, or was given up as hung.
+--- True if the wait ended only with the sale, or was given up as hung.
 function stuck.is_hung(purchase)
     return purchase.outcome == "unanswered" or purchase.outcome == "hung"
 end
@@ -91,10 +91,10 @@ local function is_kept_out(purchase, holds, outcome, the_end)
 end
 
 
---- These buyers. A buyer without an answer waits in vain, whatever is left.
+--- The buyers who waited in vain. An unanswered buyer counts whatever stock is left.
 ---@param outcome zklock.seckill.Outcome
----@param the_end number  of the sale
----@param can_be_served fun(purchase: zklock.seckill.Purchase): boolean  with what is left
+---@param the_end number  time of the sale's end
+---@param can_be_served fun(purchase: zklock.seckill.Purchase): boolean  by the remaining stock
 ---@return table<zklock.seckill.Purchase, true>
 function stuck.find(outcome, the_end, can_be_served)
     local is_killed, found = is_killed_by(outcome.faults), {}

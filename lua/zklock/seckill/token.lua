@@ -1,4 +1,4 @@
---- Fencing tokens: digits, compared as numbers, exactly also above 2^53 (BUG-07).
+--- Fencing tokens are digits. They compare as numbers, exactly even above 2^53 (BUG-07).
 
 local token = {}
 

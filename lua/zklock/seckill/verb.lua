@@ -1,4 +1,4 @@
---- zklock seckill: the command line of the flash-sale laboratory, which the command loads last.
+--- zklock seckill, the command line of the flash-sale laboratory. The command loads it last.
 
 local connect = require "zklock.command.connect"
 
@@ -17,7 +17,7 @@ function seckill.describe(parser)
 end
 
 
---- Declares what the laboratory reads itself, for shells to complete: not by every Lua.
+--- Declares the laboratory's options for completion by shells, if this Lua can load it.
 function seckill.describe_tail(parser)
     require("zklock.seckill.command_line").describe(parser, require "zklock.seckill.environment")
 end
@@ -38,8 +38,8 @@ local function has(words, pattern)
 end
 
 
--- Only scenarios need a server: not a list, nor a help, nor what names one, nor a sale whose faults
--- strike one, which starts its own.
+-- Only scenarios need a server. A list, a help, an explicit server, and a sale with faults of its
+-- own ZooKeeper do not.
 local function needs_server(words)
     return not (has(words, "^%-%-help$") or has(words, "^%-h$") or has(words, "^%-%-list$")
         or has(words, "^%-%-zookeeper") or has(words, "%l zookeeper at ")
@@ -48,7 +48,7 @@ end
 
 
 function seckill.run(given, out, err)
-    local laboratory = require "zklock.seckill.laboratory" -- much, and not for every Lua
+    local laboratory = require "zklock.seckill.laboratory" -- large, not for every Lua
     local words = given.tail
     if has(words, "^%-%-explore") then return laboratory.main(words, out, err) end
     if given.hosts and (given.named or needs_server(words)) then

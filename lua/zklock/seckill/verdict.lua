@@ -1,5 +1,5 @@
---- The verdict on a sale: the rules of a shopkeeper, a row each. They compare what each buyer asked
---- for, and was told, with the orders and the stock in the store.
+--- The verdict on a sale by a shopkeeper's rules. They compare the requests and the answers of
+--- buyers with the orders and the stock in the store.
 
 local cause = require "zklock.seckill.cause"
 local expectation = require "zklock.seckill.expectation"
@@ -11,14 +11,14 @@ local stuck = require "zklock.seckill.stuck"
 local verdict = {}
 
 
----@class zklock.seckill.Account  what the rules look at
+---@class zklock.seckill.Account  the input of the rules
 ---@field plan zklock.seckill.Plan
 ---@field outcome zklock.seckill.Outcome
 ---@field products table<string, { stock: integer, left: integer, ordered: integer }>
 ---@field orders table<integer, table[]>  by buyer
 ---@field asked table<integer, true>      buyers who asked
----@field returned table<string, true>    products of which a purchase gave pieces back
----@field last table<string, number>      when the last buyer came in that found enough, by what
+---@field returned table<string, true>    products with pieces given back
+---@field last table<string, number>      when a buyer last found that many, by product
 ---@field excuses fun(purchase: zklock.seckill.Purchase): boolean
 ---@field in_vain table<zklock.seckill.Purchase, true>
 
@@ -30,14 +30,14 @@ local DOUBT = {
     untold = true,
 }
 
--- Was it told so little that it may have bought? Not if it never had the lock that it asked for.
+-- True if the answer leaves open whether the buyer bought. A buyer that never got its lock did not.
 local function is_in_doubt(purchase)
     local had_turn = not purchase.asked or purchase.granted
     return had_turn and DOUBT[purchase.outcome] or false
 end
 
 
--- How often it was told "sold"; and how often it may have bought.
+-- The number of answers "sold", and of possible purchases.
 local function times_of(purchase)
     local told = (purchase.sold_before or 0) + (purchase.outcome == "sold" and 1 or 0)
     return told, told + (is_in_doubt(purchase) and 1 or 0)
@@ -51,7 +51,8 @@ local function wants_of(purchase)
 end
 
 
--- How many orders it has of each product that it wants, at least and at most; of others.
+-- The least and the greatest number of orders among its wanted products, and its orders of other
+-- products.
 local function count_orders(purchase, account)
     local wants, counts, others = wants_of(purchase), {}, 0
     for product in pairs(wants) do counts[product] = 0 end
@@ -67,7 +68,7 @@ local function count_orders(purchase, account)
 end
 
 
--- Is there enough of all that it wants, of which it wants something?
+-- True if the remaining stock is enough for its wishes, of which it has some.
 local function can_be_served(purchase, products)
     local wants = wants_of(purchase)
     for product, quantity in pairs(wants) do
@@ -87,7 +88,7 @@ end
 local function off(product) return product.left + product.ordered - product.stock end
 
 
--- "3 buyers were told …", or "1 buyer was told …".
+-- Adjusts "buyers were told …" to "1 buyer was told …".
 local function counted(count, text)
     if count == 1 then
         text = text:gsub("^buyers were", "buyer was"):gsub("^(%l+)s are", "%1 is")
@@ -97,7 +98,7 @@ local function counted(count, text)
 end
 
 
--- "refused", or "refused" or "timeout".
+-- Outcomes as text, for example "refused" or "timeout".
 local function outcomes_of(purchases)
     local known, words = {}, {}
     for _, each in ipairs(purchases) do known[each.outcome] = true end
@@ -106,7 +107,7 @@ local function outcomes_of(purchases)
 end
 
 
--- When the last buyer came in that found so many pieces and sold some.
+-- The last time that a buyer found so many pieces and sold some.
 local function last_that_found(product, quantity, purchases)
     local last = -math.huge
     for _, purchase in ipairs(purchases) do
@@ -119,7 +120,7 @@ local function last_that_found(product, quantity, purchases)
 end
 
 
--- Did a buyer that came in after this one was told find enough for it?
+-- True if a buyer that was granted the lock after this buyer's answer still found enough for it.
 local function is_found_later(purchase, account)
     local product, quantity = next(wants_of(purchase))
     if not product or next(wants_of(purchase), product) then return false end
@@ -130,7 +131,7 @@ local function is_found_later(purchase, account)
 end
 
 
--- The stock only falls, unless a purchase gave pieces back, or the product's numbers are wrong.
+-- The stock only falls, except after returned pieces or with wrong numbers of the product.
 local function was_enough(purchase, account)
     for product in pairs(wants_of(purchase)) do
         if account.returned[product] or off(account.products[product]) ~= 0 then return false end
@@ -139,7 +140,7 @@ local function was_enough(purchase, account)
 end
 
 
--- More orders than the sale allows are refused while there is stock.
+-- A buyer with all its allowed orders is refused even while there is stock.
 local function has_all_its_orders(purchase, account)
     local _, most, others = count_orders(purchase, account)
     return most + others >= (account.plan.orders or 1)
@@ -157,16 +158,15 @@ local function any(list, is_so)
 end
 
 
---- A rule.
 ---@class zklock.seckill.Rule
 ---@field name string
 ---@field verdict "wrong" | "stuck"
----@field of "product" | "buyer" | "order" | "sale"  it is broken by some of these, or by the sale
+---@field of "product" | "buyer" | "order" | "sale"  the things that break the rule
 ---@field broken fun(each, account: zklock.seckill.Account): any
----@field says string | fun(broken): string  of a product or a sale; the rest of "3 buyers …"
+---@field says string | fun(broken): string  of a product or a sale; else the rest of "3 buyers …"
 
---- The rules, in the order in which a finding names those that are broken. A sale that breaks none
---- is right; "wrong" outranks "stuck".
+--- The rules in the order of the finding. A sale that breaks none is right; "wrong" outranks
+--- "stuck".
 ---@type zklock.seckill.Rule[]
 verdict.rules = {
     {
@@ -332,7 +332,7 @@ end
 
 local look = {}
 
--- A product is named where there are several.
+-- Names the product if there are several.
 function look.product(rule, account, add)
     local names = sorted_names(account.products)
     for _, name in ipairs(names) do
@@ -387,7 +387,7 @@ local function failures_of(purchases)
 end
 
 
---- The verdict, and the sentence with its reasons. Failures are named beside any verdict.
+--- The verdict, and a sentence with its reasons and the failures.
 ---@param plan zklock.seckill.Plan
 ---@param outcome zklock.seckill.Outcome
 ---@param products table<string, { stock: integer, left: integer, ordered: integer }>

@@ -1,6 +1,6 @@
---- The store of a simulated sale, in memory. It does what the one in SQL does: one transaction
---- writes at a time, others read what was committed before, a statement waits up to ten seconds for
---- the transaction of another, and that of a process that is no more is rolled back.
+--- The store of a simulated sale, in memory, with the behavior of the SQL store. One transaction
+--- writes at a time, readers see the last commit, a statement waits up to ten seconds for another
+--- transaction, and a dead process's transaction is rolled back.
 
 local runtime = require "zklock.waiting.runtime"
 local tokens = require "zklock.seckill.token"
@@ -13,9 +13,9 @@ local FIRST, LONGEST = 0.001, 0.1 -- seconds between looks
 
 ---@class zklock.seckill.MemoryTables
 ---@field stock table<string, integer>
----@field token table<string, string>  the greatest that each product was shown, digits
+---@field token table<string, string>  the greatest token that each product was shown
 ---@field orders { buyer: integer, product: string, quantity: integer }[]
----@field writer zklock.seckill.MemoryStore?  has a transaction
+---@field writer zklock.seckill.MemoryStore?  the one with an open transaction
 
 ---@class zklock.seckill.MemoryStore
 ---@field tables zklock.seckill.MemoryTables
@@ -28,7 +28,7 @@ Memory.__index = Memory
 local memory = {}
 
 
----@param place zklock.seckill.Place  the same table for all of a sale
+---@param place zklock.seckill.Place  the same table for the whole sale
 ---@return zklock.seckill.MemoryStore
 function memory.open(place)
     local store = { tables = place.tables, process = runtime.current(), written = {} }
@@ -36,7 +36,7 @@ function memory.open(place)
 end
 
 
---- Fills in the stock.
+--- Creates the stock.
 function memory.create(place)
     place.tables = { stock = {}, token = {}, orders = {} }
     for product, stock in pairs(place.products) do place.tables.stock[product] = stock end
@@ -44,7 +44,7 @@ function memory.create(place)
 end
 
 
--- Another one's transaction; nil: there is none.
+-- The store with an open transaction, if any. Rolls back a dead process's.
 local function writer_of(tables)
     local writer = tables.writer
     if writer and writer.process and writer.process.over then writer:rollback() end
@@ -68,7 +68,7 @@ local function is_late(self, order)
 end
 
 
--- The token is kept before its holder reads, so that earlier holders' late writes are refused.
+-- Keeps the token before its holder reads, to refuse late writes of earlier holders.
 local function show(self, product, token)
     wait_for_writer(self)
     local shown = self.tables.token
@@ -89,7 +89,7 @@ end
 
 
 ---@param order zklock.seckill.Order
----@return boolean written  false: a younger holder of the lock came before
+---@return boolean written  false if a later holder came first
 function Memory:write(order)
     if is_late(self, order) then return false end
     self.written[#self.written + 1] = order
@@ -97,7 +97,7 @@ function Memory:write(order)
 end
 
 
--- Its transaction ends.
+-- Ends its transaction.
 local function finish(self)
     self.written = {}
     if self.tables.writer == self then self.tables.writer = nil end
@@ -120,7 +120,7 @@ function Memory:rollback() finish(self) end
 
 --- Writes the stock and several orders of one holder, all or none.
 ---@param orders zklock.seckill.Order[]
----@return boolean written  false: a younger holder of the lock came before
+---@return boolean written  false if a later holder came first
 function Memory:sell_all(orders)
     self:begin()
     local written = true
@@ -130,7 +130,6 @@ function Memory:sell_all(orders)
 end
 
 
---- The same of one order.
 function Memory:sell(order) return self:sell_all{ order } end
 
 

@@ -1,7 +1,7 @@
---- The store of a sale in a database, an SQLite file or MariaDB: the seed's products (S0) and an
---- order for each purchase. The stock is written as a number that the server has worked out, as
---- in the seed; the order goes into the same transaction. So whatever is killed, stock and orders
---- agree, unless two servers worked with the same stock.
+--- The store of a sale in SQLite or MariaDB, with the seed's products (S0) and an order for each
+--- purchase. The server computes the new stock, as in the seed, and writes it with the order in one
+--- transaction. Stock and orders agree after any kill, unless two servers started from the same
+--- stock.
 
 local database = require "zklock.seckill.database"
 local sorted_names = require "zklock.value.sorted_names"
@@ -16,8 +16,8 @@ local Sql = database.class()
 local sql = {}
 
 
--- S0's table. `token` is not in the seed: the highest fencing token that the row was shown;
--- `version` is S4's, for buyers that write without a lock (ALG-02).
+-- S0's table with two more columns. `token` is the highest fencing token shown to the row;
+-- `version` is S4's, for writes without a lock (ALG-02).
 local COMMODITY_TABLE = [[CREATE TABLE tb_commodity_info (
     id varchar(64) PRIMARY KEY,
     commodity_name varchar(512) DEFAULT NULL,
@@ -37,13 +37,12 @@ local ORDER_TABLE = [[CREATE TABLE tb_order (
     paid bigint)]]
 
 
---- Opens a store that exists.
 function sql.open(place)
     return setmetatable(database.open(place.url), Sql)
 end
 
 
---- Makes the tables, and fills in the stock; on a server, in a new database.
+--- Creates the tables and the stock; on a server in a new database.
 function sql.create(place)
     if database.is_url(place.url) then database.create(place.url) end
     local self = sql.open(place)
@@ -56,8 +55,8 @@ function sql.create(place)
 end
 
 
--- The row knows the token before its holder reads: what earlier holders write from then on is
--- refused. A statement of its own, so that no lock of the row outlives it.
+-- Stores the token before its holder reads, so that later writes of earlier holders are refused. It
+-- is a statement of its own, so that no row lock remains.
 local function show(self, product, token)
     local digits = literal_token(token)
     self:execute(("UPDATE tb_commodity_info SET token = %s WHERE id = %s AND token < %s")
@@ -65,9 +64,9 @@ local function show(self, product, token)
 end
 
 
---- What is left of a product; nil: there is no such product.
+--- The remaining stock, or nil without such a product.
 ---@param product string
----@param token string?  digits, of a holder that reads in order to write
+---@param token string?  digits, of a holder that will write
 ---@return integer?
 function Sql:stock(product, token)
     if token then show(self, product, token) end
@@ -76,21 +75,20 @@ function Sql:stock(product, token)
 end
 
 
---- How often it was written to.
+--- The number of writes to the product.
 function Sql:version(product)
     return self:number(("SELECT version FROM tb_commodity_info WHERE id = %s")
         :format(self:text(product)))
 end
 
 
---- How many pieces of it were ordered.
+--- The number of ordered pieces.
 function Sql:ordered(product)
     return self:number(("SELECT coalesce(sum(number), 0) FROM tb_order WHERE commodity_id = %s")
         :format(self:text(product)))
 end
 
 
---- All orders.
 ---@return { buyer: integer, product: string, quantity: integer, paid: integer? }[]
 function Sql:orders()
     local orders = {}
@@ -104,8 +102,8 @@ function Sql:orders()
 end
 
 
--- S0's update. With a token it is refused if the row was shown a greater one, that of a younger
--- holder (Q-01, Q-03); with a version if anybody has written since that was read (ALG-02).
+-- S0's update. With a token it is refused if the row was shown a greater one by a later holder
+-- (Q-01, Q-03); with a version, if anybody has written since it was read (ALG-02).
 local function update_of(self, order)
     local set, where = "", ""
     if order.token then
@@ -121,7 +119,7 @@ end
 --- Writes the stock alone.
 ---@param product string
 ---@param number integer
----@return boolean written  false: there is no such product
+---@return boolean written  false without such a product
 function Sql:set_stock(product, number)
     return self:execute(("UPDATE tb_commodity_info SET number = %d WHERE id = %s")
         :format(number, self:text(product))) == 1
@@ -131,12 +129,12 @@ end
 ---@class zklock.seckill.Order
 ---@field product string
 ---@field quantity integer
----@field left integer    the stock after that
+---@field left integer    the stock afterwards
 ---@field buyer integer?
----@field paid integer?   what the buyer pays for it, if the sale has prices
+---@field paid integer?   amount paid, if the sale has prices
 ---@field server string?
----@field token string?   digits; with it, refused if a younger holder has read or written
----@field version integer?  with it, no write since that was read is overwritten
+---@field token string?   digits; the write is refused if a later holder has read or written
+---@field version integer?  the write is refused if the version has changed
 
 local function row_of(self, order)
     return ("(%s, %d, %s, %s, %s, %s)"):format(self:text(order.product), order.quantity,
@@ -145,7 +143,7 @@ local function row_of(self, order)
 end
 
 
--- The stock of each product is the one after its last order.
+-- The new stock of each product is that of its last order.
 local function write_all(self, orders)
     local last = {}
     for _, order in ipairs(orders) do last[order.product] = order end
@@ -160,29 +158,29 @@ local function write_all(self, orders)
 end
 
 
---- The writes of a sale, in a transaction of the caller's.
+--- Writes an order inside the caller's transaction.
 ---@param order zklock.seckill.Order
----@return boolean written  false: a younger holder of the lock came before
+---@return boolean written  false if a later holder came first
 function Sql:write(order) return write_all(self, { order }) end
 
 
 --- Writes the stock and the order, both or none.
 ---@param order zklock.seckill.Order
----@return boolean written  false: a younger holder of the lock came before
+---@return boolean written  false if a later holder came first
 function Sql:sell(order)
     return self:transaction(function() return self:write(order) end)
 end
 
 
 --- Writes the stock and several orders of one holder, all or none.
----@param orders zklock.seckill.Order[]  those of each product in order
----@return boolean written  false: a younger holder of the lock came before
+---@param orders zklock.seckill.Order[]  in order for each product
+---@return boolean written  false if a later holder came first
 function Sql:sell_all(orders)
     return self:transaction(function() return write_all(self, orders) end)
 end
 
 
---- Removes the database. (A file goes with its folder.)
+--- Drops the database. (A file goes with its folder.)
 function sql.remove(place)
     if database.is_url(place.url) then database.drop(place.url) end
 end

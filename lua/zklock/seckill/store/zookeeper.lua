@@ -1,15 +1,13 @@
---- The store of a sale in ZooKeeper itself: a node for each product with its stock, and one for
---- each buyer's order. Stock and order are written in one transaction, which the server carries
---- out only if the lease of its writer still exists: a late write is impossible, not only refused.
---- (So no token is to be shown: the next holder reads only after that lease is gone.)
+--- The store of a sale in ZooKeeper, with a node for each product's stock and for each buyer's
+--- order. One transaction writes both, and only while the writer's lease exists, so late writes are
+--- impossible. (No token is needed, because the next holder reads only after that lease is gone.)
 ---
---- A buyer that holds no lease of zklock's (its strategy is another) writes under a lease that
---- nobody else wants.
+--- A buyer without a lease of zklock (under another strategy) writes under an uncontended lease.
 
 local zklock = require "zklock"
 
 
--- A session that dies in between leaves nodes behind, which the next session finds.
+-- A session that dies halfway leaves nodes, which the next session finds.
 local SESSION = 10 -- seconds
 
 
@@ -31,15 +29,15 @@ local function order_path(place, buyer)
 end
 
 
--- A lease of its own: nobody else asks for that lock.
+-- An uncontended lease.
 local function own_lease(self, name)
     return assert(self.session:mutex(("%s/writer-%s"):format(self.place.root, name)):acquire())
 end
 
 
 ---@param place zklock.seckill.Place
----@param server zklock.seckill.Server?  nil: the process that runs the sale or removes it
----@param name string?  of the writer; default: the server's
+---@param server zklock.seckill.Server?  nil in the process that runs or removes the sale
+---@param name string?  the writer's; the server's by default
 function zookeeper.open(place, server, name)
     local self = setmetatable({
         place = place,
@@ -52,7 +50,7 @@ function zookeeper.open(place, server, name)
 end
 
 
---- Makes the products' nodes.
+--- Creates the products' nodes.
 function zookeeper.create(place)
     local self = zookeeper.open(place)
     for product, stock in pairs(place.products) do
@@ -67,7 +65,7 @@ function Store:stock(product)
 end
 
 
--- The lease under which the buyer writes: its own, if it has one of zklock's.
+-- The buyer's own lease, if it has one of zklock, else the store's.
 local function writer_of(self, hold)
     if type(hold) == "table" and hold.guard then return hold end
     return self.lease
@@ -75,8 +73,8 @@ end
 
 
 --- Writes the stock and the orders of a buyer, all or none.
----@param orders zklock.seckill.Order[]  each of another product
----@return boolean written  false: its lease was lost
+---@param orders zklock.seckill.Order[]  one for each product
+---@return boolean written  false if its lease was lost
 function Store:sell_all(orders)
     local path, lines, writes = order_path(self.place, orders[1].buyer), {}, {}
     for i, order in ipairs(orders) do
@@ -85,13 +83,12 @@ function Store:sell_all(orders)
     end
     writes[#writes + 1] = { "create", path, table.concat(lines, "\n") }
     local written, message, code = writer_of(self, orders[1].hold):guard(writes)
-    if code == "unknown" and self.session:get(path) then return true end -- no other has that order
+    if code == "unknown" and self.session:get(path) then return true end -- only it has that path
     if not written and code ~= "lost" then error(message, 0) end
     return written == true
 end
 
 
---- The same of one order.
 function Store:sell(order) return self:sell_all{ order } end
 
 
@@ -111,7 +108,7 @@ function Store:orders()
 end
 
 
---- Removes the nodes of a sale; those that held locks go by themselves.
+--- Removes the nodes of a sale. Nodes of locks vanish by themselves.
 function zookeeper.remove(place)
     local self = zookeeper.open(place, nil, "remover")
     local function delete(path)
@@ -124,7 +121,7 @@ function zookeeper.remove(place)
 end
 
 
--- Where the server does not answer any more, the lease ends with the session.
+-- If the server does not answer, the lease ends with the session.
 function Store:close()
     self.lease:release()
     if self.is_own then self.session:close() end

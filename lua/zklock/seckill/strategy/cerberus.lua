@@ -1,9 +1,9 @@
---- What the strategies "cerberus" and "cerberus-safe" have beside those of other engines: several
---- engines, each with servers of its own, and a switch in ZooKeeper, below the sale's own path. A
---- fault can set the switch in the middle of a sale (DEMO-21).
+--- The parts of the strategies "cerberus" and "cerberus-safe" that other engines lack. Their
+--- several engines have servers of their own, and a switch in ZooKeeper below the sale's path. A
+--- fault can set the switch during a sale (DEMO-21).
 ---
---- `parameters.engine` has `order`, `engines`, `failover` and `session`, as in docs/engines.md;
---- what engines are to find their servers by is filled in.
+--- `parameters.engine` has `order`, `engines`, `failover` and `session`, as in docs/engines.md.
+--- Addresses of the engines' servers are filled in.
 
 local engine_options = require "zklock.seckill.engine.options"
 local engines = require "zklock.seckill.engine"
@@ -18,7 +18,7 @@ local FIELDS = { "order", "engines", "failover", "session" }
 local cerberus = {}
 
 
--- What the user says, checked as far as it goes without servers.
+-- The user's options, checked as far as possible without servers.
 local function given_by(parameters)
     local given, fields, allowed = parameters.engine, engines.fields "cerberus", {}
     for _, name in ipairs(FIELDS) do allowed[name] = fields[name] end
@@ -27,7 +27,7 @@ local function given_by(parameters)
 end
 
 
--- The options of an engine of the order, and its own name.
+-- The options of an engine in the order, and its kind.
 local function part_of(given, name)
     local part = {}
     for option, value in pairs(given.engines[name] or {}) do part[option] = value end
@@ -35,9 +35,9 @@ local function part_of(given, name)
 end
 
 
---- What all of them need: servers that the user has not named.
----@param needs_of table<string, table>  of each engine
----@param parameters table               of the sale
+--- The servers that its engines need and the user has not named.
+---@param needs_of table<string, table>  by engine
+---@param parameters table               the sale's
 ---@return table
 function cerberus.needs(needs_of, parameters)
     local given, all = given_by(parameters), { switch = true }
@@ -53,7 +53,7 @@ function cerberus.needs(needs_of, parameters)
 end
 
 
--- The first addresses of a list, which are taken from it.
+-- Removes the first addresses from a list, and returns them.
 local function take(addresses, count)
     local taken = {}
     for i = 1, count do taken[i] = table.remove(addresses, 1) end
@@ -61,7 +61,7 @@ local function take(addresses, count)
 end
 
 
--- Where one of the engines finds its servers, unless the user says it.
+-- Fills in the addresses of an engine's servers, unless the user gave them.
 local function fill_in(part, needs, about, redis, root)
     if needs.redis then
         part.redis = part.redis or take(redis, needs.redis)
@@ -76,9 +76,8 @@ local function fill_in(part, needs, about, redis, root)
 end
 
 
---- The options of the engine in a sale.
 ---@param needs_of table<string, table>
----@param about table  a server's plan, or what it will be
+---@param about table  a server's plan, or a draft of it
 ---@param safe boolean
 ---@return table
 function cerberus.options(needs_of, about, safe)
@@ -97,7 +96,7 @@ function cerberus.options(needs_of, about, safe)
 end
 
 
--- Addresses that look like those which a sale will have.
+-- Addresses in the form that a sale will have, to check the options early.
 local function some_place(plan)
     local redis = {}
     for i = 1, plan.needs.redis or 0 do redis[i] = "127.0.0.1:1" end
@@ -109,7 +108,7 @@ local function some_place(plan)
 end
 
 
---- Raises if the sale's plan is not for it.
+--- Raises an error if the sale's plan does not fit the strategy.
 ---@param needs_of table<string, table>
 ---@param plan zklock.seckill.Plan
 ---@param safe boolean
@@ -123,7 +122,7 @@ function cerberus.check(needs_of, plan, safe)
 end
 
 
---- Sets the switch by hand, as anybody may.
+--- Sets the switch by hand.
 ---@param needs_of table<string, table>
 ---@param play zklock.seckill.Play
 ---@param value string

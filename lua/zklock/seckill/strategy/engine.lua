@@ -1,8 +1,8 @@
---- Strategies that are locks of an engine: see docs/engines.md. One engine a server, one lock for
---- each name; a buyer is a coroutine, and so an owner of its own.
+--- Strategies that are locks of an engine (docs/engines.md). Each server opens one engine, with one
+--- lock for each name; each buyer is a coroutine, and thus an owner.
 ---
---- What `parameters.engine` has are options of the engine. Waits of these engines let the other
---- buyers of the server go on; each command and each statement blocks the server while it lasts.
+--- `parameters.engine` has the engine's options. A wait for a lock lets other buyers of the server
+--- go on, but a command or a statement blocks the server.
 
 local cerberus = require "zklock.seckill.strategy.cerberus"
 local engines = require "zklock.seckill.engine"
@@ -12,14 +12,14 @@ local sql_database = require "zklock.seckill.database"
 local wait_for = require "zklock.throwaway.wait_for"
 
 
-local ANSWER = 1 -- seconds within which one of redlock's masters has to answer
+local ANSWER = 1 -- seconds for an answer of one of redlock's masters
 
 
 local Strategy = {}
 Strategy.__index = Strategy
 
 
--- The lock of that name, as a buyer wishes for it.
+-- The lock of that name with the buyer's lease time.
 local function mutex(engine, name, wish) return engine:mutex(name, { lease = wish.lease }) end
 
 local function fair(engine, name, wish)
@@ -45,7 +45,7 @@ local kinds = {
 }
 
 
--- Where the engine's server is.
+-- The option with the address of the engine's server.
 local function addresses(needs, redis, database)
     if needs.redis then return { redis = redis } end
     return { [sql_database.is_url(database) and "mysql" or "sqlite"] = database }
@@ -64,15 +64,14 @@ function Strategy:enter(name, _, wish)
 end
 
 
--- Of a lock that was lost there is nothing to give up; what that did to the stock is the store's
--- to say.
+-- A lost lock needs no release; the store shows the damage to the stock, if any.
 function Strategy.leave(_, lease)
     local released, message, code = lease:release()
     assert(released or code == "lost", message)
 end
 
 
--- The server's word; where it has none, or does not answer in time, what the clock says.
+-- The server's answer, or the clock's if the server does not know or does not answer in time.
 function Strategy.state(_, lease)
     local held, _, code = lease:check()
     if held then return "held" end
@@ -84,7 +83,7 @@ function Strategy.shared(_, lease) return lease.lock.kind == "read" end
 function Strategy:close() self.engine:close() end
 
 
--- Raises if the sale's plan is not for it.
+-- Raises an error if the sale's plan does not fit the strategy.
 local function check(kind, engine, plan)
     local given = plan.parameters and plan.parameters.engine
     engine_options.complete(given, engines.fields(engine), {}, "parameters.engine of " .. engine)
@@ -105,8 +104,7 @@ end
 
 local function ping(master) return master:call "ping" end
 
--- Redlock asks its masters when it is asked itself, and has to live with some that are silent. But
--- where none answers there is nothing to sell with.
+-- Redlock opens without its masters and tolerates silent ones, but a sale needs at least one.
 local function await_master(engine)
     local why
     local answered = wait_for(function()
@@ -120,7 +118,7 @@ local function await_master(engine)
 end
 
 
--- Of an engine that has its servers to itself.
+-- An engine with servers of its own.
 local function open_one(kind, engine, server)
     local options = addresses(kind.needs, server.plan.redis, server.plan.place.database)
     for name, value in pairs(server.parameters.engine or {}) do options[name] = value end

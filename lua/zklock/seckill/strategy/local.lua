@@ -1,10 +1,10 @@
---- Strategy "local": a lock of the server's own process, the seed's `synchronized`, for
---- coroutines. It knows nothing of other servers.
+--- Strategy "local", a lock among coroutines of one process, as the seed's `synchronized`. It does
+--- not exclude other servers.
 
 local zklock = require "zklock"
 
 
--- How often a waiter looks whether it is its turn.
+-- Seconds between a waiter's looks.
 local POLL = 0.001
 
 
@@ -47,7 +47,7 @@ local function leave(ticket)
 end
 
 
---- Several locks, in the order of their names: no two wait for each other.
+--- Several locks, taken in the order of their names to avoid deadlocks.
 function Local:enter_all(locks)
     local tickets = {}
     for i, lock in ipairs(locks) do

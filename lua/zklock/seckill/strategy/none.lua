@@ -1,4 +1,4 @@
---- Strategy "none": nobody waits for anybody.
+--- Strategy "none", without any lock.
 
 local None = { simulated = true, unlocked = true }
 None.__index = None

@@ -1,12 +1,12 @@
---- Strategy "sql-optimistic" (ALG-02): nobody waits. The row of each product has a version, which
---- every write makes greater. A buyer reads it before the stock; its write is refused if the
---- version is another one by then. So it needs a store in SQL, sqlite or mysql, and any number of
---- buyers are in the critical section at once, as the record shows.
+--- Strategy "sql-optimistic" (ALG-02), without a lock. Each product's row has a version, which
+--- every write increments. A buyer reads it before the stock, and its write is refused if the
+--- version has changed. It needs a store in SQL (sqlite or mysql). The record shows any number of
+--- buyers in the critical section.
 ---
---- Its purchase is "optimistic": a buyer whose write was refused waits, reads again and writes
---- again, up to `retries` times with Curator's backoff from `base` seconds on. The defaults are the
---- seed's (CFG-06: 3 times, from 1 s), with which few of many buyers succeed, though there is stock
---- left (BUG-09's undersell): `parameters = { engine = { retries = 20, base = 0.01 } }`.
+--- Its purchase "optimistic" retries a refused write up to `retries` times, with Curator's backoff
+--- from `base` seconds on. The defaults are the seed's (CFG-06: 3 times, from 1 s). With them few
+--- of many buyers succeed, though there is stock left (BUG-09's undersell), unless `parameters = {
+--- engine = { retries = 20, base = 0.01 } }`.
 
 local backoff = require "zklock.seckill.engine.backoff"
 local engine_options = require "zklock.seckill.engine.options"
@@ -52,7 +52,7 @@ end
 function Optimistic.leave() end
 
 
---- The write was refused: reads the version again, for another try, if there is one.
+--- Waits and reads the version again after a refused write; false if no try is left.
 function Optimistic:retry(hold)
     if hold.retries == self.options.retries then return false end
     zklock.sleep(backoff.seconds(self.options.base, hold.retries))
@@ -62,10 +62,9 @@ function Optimistic:retry(hold)
 end
 
 
---- What the store must still have when it writes.
+--- The version that the store must still have at the write.
 function Optimistic.version(_, hold) return hold.version end
 
--- It excludes nobody.
 function Optimistic.shared() return true end
 
 

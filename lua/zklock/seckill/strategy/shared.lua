@@ -1,6 +1,6 @@
---- Strategy "shared": a lock file of the machine, which all its processes see: what nginx's
---- shared memory is to its workers. Right as long as one machine sells; a second machine has a
---- lock file of its own. A server that dies with the lock leaves it locked for ever.
+--- Strategy "shared", a lock file for all processes of a machine, like nginx's shared memory for
+--- its workers. It is right as long as one machine sells. A server that dies with the lock leaves
+--- it locked for ever.
 
 local core = require "zklock.core"
 local zklock = require "zklock"
@@ -13,7 +13,7 @@ local Shared = {}
 Shared.__index = Shared
 
 
--- A lock is a file with one of two names; renaming it is atomic, and only one succeeds.
+-- The two names of a lock's file. A rename between them is atomic, so only one process succeeds.
 local function names_of(folder, lock)
     local name = folder .. "/shared-" .. lock:gsub("[^%w]", function(c)
         return ("%%%02x"):format(c:byte())
@@ -41,7 +41,7 @@ function Shared:enter(lock)
         if core.now() > due then
             return nil, "waited too long for the lock file", "timeout"
         end
-        zklock.sleep(POLL * (0.5 + math.random())) -- two that poll in step would starve each other
+        zklock.sleep(POLL * (0.5 + math.random())) -- two pollers in step would starve each other
     end
     return { free = free, held = held }
 end

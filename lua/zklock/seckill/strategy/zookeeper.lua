@@ -1,15 +1,15 @@
---- Strategy "zookeeper": zklock's mutex, a lock of all servers. One session a server, one lock
---- for each name. (The seed opens a session for every request: BUG-05.)
+--- Strategy "zookeeper", zklock's mutex across servers, with one session for each server and one
+--- lock for each name. (The seed opens a session for every request, BUG-05.)
 ---
---- "zookeeper-turns" and "zookeeper-none" are the same with another order; the latter has the
---- jitter that the plan's parameters have, if any. "zookeeper-rw" is a read-write lock: a buyer has
---- its write side, unless it wishes for the other.
+--- "zookeeper-turns" and "zookeeper-none" use another order; the latter takes `jitter` from the
+--- plan's parameters. "zookeeper-rw" takes the write side of a read-write lock, unless the buyer
+--- wishes for the read side.
 
 local ZooKeeper = {}
 ZooKeeper.__index = ZooKeeper
 
 
--- The lock of a session that each of them uses.
+-- Constructors of the strategies' locks.
 local locks = {
     ["zookeeper"] = function(session, path) return session:mutex(path) end,
     ["zookeeper-none"] = function(session, path, parameters)
@@ -25,7 +25,6 @@ local locks = {
 }
 
 
---- The lock of that name.
 ---@param name string
 ---@param side "read" | "write" | nil
 ---@return zklock.Lock
@@ -54,7 +53,7 @@ function ZooKeeper:enter(name, _, wish)
 end
 
 
---- Several locks, all of them or none.
+--- Several locks, all or none.
 function ZooKeeper:enter_all(names, _, wish)
     local key = (wish.side or "") .. " " .. table.concat(names, " + ")
     local lock = self.locks[key]
@@ -68,8 +67,7 @@ function ZooKeeper:enter_all(names, _, wish)
 end
 
 
--- There is nothing to give up when the lease was lost; what that did to the stock is the
--- store's to say.
+-- A lost lease needs no release; the store shows the damage to the stock, if any.
 function ZooKeeper.leave(_, lease)
     local released, message, code = lease:release()
     assert(released or code == "lost", message)
@@ -85,7 +83,7 @@ end
 function ZooKeeper.shared(_, lease) return lease.kind == "read" end
 
 
--- Their tokens have the order in which the nodes of waiters were made.
+-- Strategies whose tokens follow the order of arrival.
 local IN_ORDER = { ["zookeeper"] = true, ["zookeeper-rw"] = true }
 
 

@@ -1,6 +1,6 @@
---- Throwaway servers for sales, with their folder and processes: ZooKeeper, MariaDB and Redis where
---- the user names none. Each is started when it is first needed, and serves later callers, too.
---- Servers for faults are new at each call.
+--- Throwaway ZooKeeper, MariaDB and Redis servers for sales, with their folder and processes, if
+--- the user names none. Each starts on first use and serves later callers. Servers for faults are
+--- new at each call.
 
 local mariadb = require "zklock.seckill.throwaway.mariadb"
 local reapers = require "zklock.system.reaper"
@@ -20,7 +20,7 @@ Throwaway.__index = Throwaway
 local throwaway = {}
 
 
----@param reaper zklock.system.Reaper?  default: of its own
+---@param reaper zklock.system.Reaper?  its own by default
 ---@return zklock.seckill.Throwaway
 function throwaway.open(reaper)
     reaper = reaper or reapers.open()
@@ -30,7 +30,7 @@ function throwaway.open(reaper)
 end
 
 
---- Calls fn(servers, ...); all of them end with the call, however it ends.
+--- Calls fn(servers, ...), and ends the servers after the call, however it ends.
 function throwaway.with(fn, ...)
     local servers = throwaway.open()
     local ok, result = pcall(fn, servers, ...)
@@ -40,7 +40,7 @@ function throwaway.with(fn, ...)
 end
 
 
--- It ends with this, if it is not closed before.
+-- Ends with this object, if not before.
 local function start_zookeeper(self, options)
     local started = zookeeper.start(self.reaper, options)
     self.ensembles[#self.ensembles + 1] = started
@@ -48,7 +48,7 @@ local function start_zookeeper(self, options)
 end
 
 
---- The address of a ZooKeeper.
+--- The address of a shared ZooKeeper.
 ---@return string hosts
 function Throwaway:zookeeper()
     self.zookeeper_hosts = self.zookeeper_hosts or start_zookeeper(self).hosts
@@ -56,7 +56,7 @@ function Throwaway:zookeeper()
 end
 
 
---- The URL of a MariaDB.
+--- The URL of a shared MariaDB.
 ---@return string url
 function Throwaway:mysql()
     self.mysql_url = self.mysql_url or mariadb.start(self.reaper)
@@ -64,7 +64,7 @@ function Throwaway:mysql()
 end
 
 
---- The addresses of so many Redis servers.
+--- The addresses of shared Redis servers.
 ---@param count integer
 ---@return string addresses  "HOST:PORT,HOST:PORT"
 function Throwaway:redis(count)
@@ -77,8 +77,8 @@ function Throwaway:redis(count)
 end
 
 
---- ZooKeepers of their own, for faults: an ensemble, whose servers can be killed, restarted and
---- paused, and cut off from their clients if there are `relays`.
+--- A new ensemble for faults. Its servers can be killed, restarted, paused and, with `relays`, cut
+--- off from their clients.
 ---@param count 1|3
 ---@param options { relays: boolean? }?
 ---@return zklock.throwaway.ZooKeeper
@@ -87,12 +87,12 @@ function Throwaway:zookeepers(count, options)
 end
 
 
---- A ZooKeeper of its own, for faults: its `clock` can jump.
+--- A new ZooKeeper for faults, with a `clock` that can jump.
 ---@return zklock.throwaway.ZooKeeper
 function Throwaway:zookeeper_with_clock() return start_zookeeper(self, { clock = true }) end
 
 
---- A MariaDB of its own, for faults: its process can be killed.
+--- A new MariaDB for faults, with a process to kill.
 ---@return string url
 ---@return zklock.system.Process process
 function Throwaway:own_mysql()
@@ -101,18 +101,17 @@ function Throwaway:own_mysql()
 end
 
 
---- A Redis master and its replica, for faults.
+--- A new Redis master with its replica, for faults.
 ---@return zklock.seckill.throwaway.RedisPair
 function Throwaway:redis_pair() return redis_pair.start(self.reaper) end
 
 
---- So many Redis masters, for faults.
+--- New Redis masters, for faults.
 ---@param count integer
 ---@return zklock.seckill.throwaway.RedisMasters
 function Throwaway:redis_masters(count) return redis_masters.start(self.reaper, count) end
 
 
---- Ends all of it.
 function Throwaway:close()
     self.reaper:close()
     for _, each in ipairs(self.ensembles) do each:close() end

@@ -1,5 +1,5 @@
---- A throwaway MariaDB: in a folder of the run, reached by a socket there, as
---- the user who starts it. It ends with the reaper.
+--- A throwaway MariaDB in a folder of the run, reached by a socket there and run as the user. It
+--- ends with the reaper.
 
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
@@ -8,27 +8,27 @@ local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 
 
-local LIMIT = 600 -- seconds, after which it is ended in any case
+local LIMIT = 600 -- seconds until it is ended in any case
 local READY = 30
 local LOOK = 0.05
 
--- An empty folder is enough: without privilege tables no account and no rights are needed.
--- Nobody but the user reaches the socket, as the folder is the user's own.
+-- An empty folder is enough, because without privilege tables no account is needed. Only the user
+-- reaches the socket in the folder.
 local SERVER = [[mkdir -p "$0/data" && exec mariadbd --no-defaults --user="$(id -un)" \
     --datadir="$0/data" --socket="$0/socket" --pid-file="$0/pid" --skip-networking \
     --skip-grant-tables --skip-name-resolve --max-connections=50 \
     --innodb-flush-log-at-trx-commit="$1" --innodb-doublewrite="$2" \
     --innodb-buffer-pool-size=32M --performance-schema=OFF >"$0/log" 2>&1]]
 
--- When it writes its log to the disk, and whether it writes pages twice. By default nothing must
--- outlive the machine's power; a durable one has these as they are installed.
+-- Settings for flushing the log and for writing pages twice. By default data need not survive a
+-- power failure; a durable server has MariaDB's defaults.
 local QUICK, DURABLE = { "2", "0" }, { "1", "1" }
 
 
 local mariadb = {}
 
 
--- The path of its socket becomes part of a URL.
+-- Encodes the path of its socket into a URL.
 local function address(folder)
     return ("mysql://root:@localhost/?socket=%s/socket"):format(database.encoded(folder))
 end
@@ -50,7 +50,7 @@ local function await(folder, running)
 end
 
 
---- Starts one, on the data that are there if it ran before; gives its URL.
+--- Starts a server, with its earlier data if it ran before; returns its URL.
 ---@param reaper zklock.system.Reaper
 ---@param options { name: string?, durable: boolean? }?  name: of its folder; durable: it waits for
 ---its disk

@@ -1,5 +1,5 @@
---- Throwaway Redis servers: each on a free port of 127.0.0.1, in a folder of the run, with nothing
---- on the disk. They end with the reaper.
+--- Throwaway Redis servers, on free ports of 127.0.0.1, in a folder of the run, without
+--- persistence. They end with the reaper.
 
 local connections = require "zklock.seckill.engine.redis"
 local core = require "zklock.core"
@@ -11,12 +11,12 @@ local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 
 
-local LIMIT = 600 -- seconds, after which it is ended in any case
+local LIMIT = 600 -- seconds until it is ended in any case
 local READY = 30
 local LOOK = 0.02
 local ANSWER = 10
-local TRIES = 5   -- another process may take the port that was free
-local FIRST, ROOM = 10000, 1000 -- of the ports to choose from, and so many at least
+local TRIES = 5   -- another process may take the free port first
+local FIRST, ROOM = 10000, 1000 -- the lowest port, and the least number of ports to choose from
 
 local SERVER = [[port=$1 program=$2; shift 2
 exec "$program" --port "$port" --bind 127.0.0.1 --dir "$0" --dbfilename "$port.rdb" --save "" \
@@ -32,8 +32,8 @@ local redis = {}
 ---@field process zklock.system.Process
 
 
--- A port by chance, below the range of ephemeral ports: no connection takes it while the server is
--- down. 0: the system chooses one, for there is no such room.
+-- A random port below the range of ephemeral ports, so that no connection takes it while the server
+-- is down. 0 lets the system choose, if there are too few.
 local function some_port()
     local file = io.open "/proc/sys/net/ipv4/ip_local_port_range"
     local room = (file and file:read "*n" or 0) - FIRST
@@ -55,7 +55,7 @@ local function free_port()
 end
 
 
--- Does it answer, before it is known that it does not?
+-- True once it answers, false if it ends or takes too long.
 local function await(address, running)
     local connection = connections.new(address, ANSWER)
     local due = core.now() + READY
@@ -81,9 +81,8 @@ local function start_on(port, reaper, options)
 end
 
 
---- Starts one.
 ---@param reaper zklock.system.Reaper
----@param options { port: string?, program: string?, arguments: string[]? }?  default: a free port
+---@param options { port: string?, program: string?, arguments: string[]? }?  a free port by default
 ---@return zklock.seckill.throwaway.Redis
 function redis.start(reaper, options)
     options = options or {}
@@ -103,9 +102,9 @@ function redis.start(reaper, options)
 end
 
 
---- The answer of a server to one command.
+--- Sends one command and returns its answer.
 ---@param address string  "HOST:PORT"
----@param command string  in small letters
+---@param command string  in lower case
 ---@return any
 function redis.ask(address, command, ...)
     local connection = connections.new(address, ANSWER)
@@ -116,11 +115,11 @@ function redis.ask(address, command, ...)
 end
 
 
---- The keys that a server has and that have not ended.
+--- All keys that have not expired.
 function redis.keys(address) return redis.ask(address, "keys", "*") end
 
 
--- Deletes a batch of keys; gives the cursor for the next.
+-- Deletes a batch of keys; returns the cursor of the next batch.
 local function remove_some(connection, cursor, pattern)
     local batch = connection:call("scan", cursor, { match = pattern, count = 1000 })
     if batch[2][1] then connection:call("del", batch[2]) end
@@ -134,8 +133,8 @@ local function remove_all(connection, pattern)
 end
 
 
---- Removes the keys that have this text in them. A server that does not answer keeps them: they end
---- with their lease time, if they have one.
+--- Deletes the keys that contain the text. Keys of a server that does not answer expire with their
+--- lease time, if they have one.
 ---@param addresses string  "HOST:PORT,HOST:PORT"
 ---@param text string
 function redis.remove(addresses, text)

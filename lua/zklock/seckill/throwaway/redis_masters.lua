@@ -1,5 +1,5 @@
---- Independent Redis masters, as redlock has them. Each can be cut off from its clients, and has a
---- wall clock of its own that can jump.
+--- Independent Redis masters for redlock. Each can be cut off from its clients, and its wall clock
+--- can jump.
 
 local clocks = require "zklock.throwaway.clock"
 local redis = require "zklock.seckill.throwaway.redis"
@@ -7,7 +7,7 @@ local relays = require "zklock.throwaway.relay"
 
 
 ---@class zklock.seckill.throwaway.RedisMaster
----@field address string  where clients find it
+---@field address string  for clients
 ---@field server zklock.seckill.throwaway.Redis
 ---@field relay zklock.throwaway.Relay
 ---@field clock zklock.throwaway.Clock
@@ -15,33 +15,32 @@ local Master = {}
 Master.__index = Master
 
 
---- Clients do not reach it any more.
+--- Cuts it off from its clients.
 function Master:cut() self.relay:cut() end
 
 
---- They do again.
+--- Reconnects it with its clients.
 function Master:heal() self.relay:lead_to(self.server.address) end
 
 
---- Its wall clock is so many seconds ahead from now on.
+--- Sets its wall clock ahead by that many seconds.
 function Master:jump(seconds) self.clock:jump(seconds) end
 
 
---- The time by its wall clock, in seconds, also while its clients are cut off from it.
+--- Its wall clock in seconds. It works during a cut.
 function Master:time() return tonumber(redis.ask(self.server.address, "time")[1]) end
 
 
---- The keys that it has, also while its clients are cut off from it.
+--- Its keys. It works during a cut.
 function Master:keys() return redis.keys(self.server.address) end
 
 
----@class zklock.seckill.throwaway.RedisMasters  a list of them
+---@class zklock.seckill.throwaway.RedisMasters  a list of masters
 ---@field addresses string  "HOST:PORT,HOST:PORT"
 local Masters = {}
 Masters.__index = Masters
 
 
---- Ends them.
 function Masters:close()
     for _, master in ipairs(self) do
         master.server.process:kill()
@@ -63,7 +62,6 @@ local function start_one(reaper)
 end
 
 
---- Starts so many.
 function redis_masters.start(reaper, count)
     local self, addresses = setmetatable({}, Masters), {}
     for i = 1, count do

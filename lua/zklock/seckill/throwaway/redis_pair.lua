@@ -1,10 +1,10 @@
---- A Redis master and its replica, with one address for clients, behind which the replica is as
---- soon as it is promoted. Another relay is between the two, and can cut the replica off.
+--- A Redis master and its replica. Clients have one address, which leads to the replica once it is
+--- promoted. A second relay can cut the replica off from the master.
 ---
 ---     local pair = redis_pair.start(reaper)
----     pair:cut()              -- what is written from now on does not come to the replica
+---     pair:cut()              -- later writes do not reach the replica
 ---     pair:kill_master()
----     pair:promote()          -- the replica is the master, and has what came to it
+---     pair:promote()          -- the replica is master, without those writes
 
 local redis = require "zklock.seckill.throwaway.redis"
 local relays = require "zklock.throwaway.relay"
@@ -15,7 +15,7 @@ local READY = 30 -- seconds
 
 
 ---@class zklock.seckill.throwaway.RedisPair
----@field address string  where clients find the master
+---@field address string  for clients
 ---@field master zklock.seckill.throwaway.Redis
 ---@field replica zklock.seckill.throwaway.Redis
 ---@field door zklock.throwaway.Relay  from clients to the master
@@ -30,8 +30,8 @@ local redis_pair = {}
 local function replication(address) return redis.ask(address, "info", "replication").replication end
 
 
--- By way of the master's disk, a new replica gets what is written from then on at once; without it
--- after a second, when it has told the master that it is there.
+-- With a sync by way of the disk a new replica gets later writes at once; a diskless sync begins a
+-- second after the replica reports to the master.
 local function start_servers(reaper)
     local master = redis.start(reaper, { arguments = { "--repl-diskless-sync", "no" } })
     local link = relays.start(reaper, master.address)
@@ -43,7 +43,7 @@ local function start_servers(reaper)
 end
 
 
---- Starts one. The replica has all that the master has.
+--- Starts a pair, and waits until the replica follows the master.
 function redis_pair.start(reaper)
     local master, link, replica = start_servers(reaper)
     local self = setmetatable({
@@ -58,14 +58,14 @@ function redis_pair.start(reaper)
 end
 
 
---- Does what is written to the master come to the replica?
+--- True if the replica receives the master's writes.
 function Pair:is_online()
     local replica = replication(self.master.address).slave0
     return replica ~= nil and replica:find "state=online" ~= nil
 end
 
 
---- Waits until the replica has what was written before.
+--- Waits until the replica has all earlier writes.
 ---@param limit number  seconds
 ---@return boolean
 function Pair:replicated(limit)
@@ -80,18 +80,17 @@ end
 function Pair:cut() self.link:cut() end
 
 
---- Kills the master; clients find nobody.
+--- Kills the master. Clients then reach no server.
 function Pair:kill_master() self.master.process:kill() end
 
 
---- The replica becomes the master, and clients find it.
+--- Promotes the replica, and leads clients to it.
 function Pair:promote()
     redis.ask(self.replica.address, "slaveof", "no", "one")
     self.door:lead_to(self.replica.address)
 end
 
 
---- Ends all of it.
 function Pair:close()
     if self.master.process:lives() then self.master.process:kill() end
     self.replica.process:kill()
