@@ -1,13 +1,12 @@
---- The sale inside nginx. conf.lua says which directive calls what.
+--- The sale inside nginx; conf.lua binds its functions to directives.
 ---
 ---     POST /mall/commodity/purchase?commodityId=ID&number=N[&buyer=B]
 ---
---- answers in JSON: 200 sold; 409 sold out, or fewer left than wanted; 400, 404, 405 a request
---- that is no purchase; 503 not now: the lock was not to be had, and nothing was sold; 504 the
---- outcome is unknown. All but 504 say whether it is `sold`.
+--- answers in JSON with 200 sold; 409 sold out, or too few left; 400, 404, 405 a malformed request;
+--- 503 no lock in time, nothing sold; 504 outcome unknown. All but 504 have `sold`.
 ---
---- Each worker writes into a record of its own what happens to which buyer. A request that does
---- not say which buyer it is gets a number from its server.
+--- Each worker writes its own record of buyers. A request without a buyer gets a number from its
+--- server.
 
 local buyers = require "zklock.seckill.buyer"
 local database = require "zklock.seckill.database"
@@ -22,8 +21,8 @@ local zklock = require "zklock"
 local ngx = ngx
 
 
-local PATIENCE = 0.5 -- seconds, until a worker tries again to reach ZooKeeper
-local READY = 2 -- seconds for which a purchase waits until its worker is ready
+local PATIENCE = 0.5 -- seconds between attempts of a worker to reach ZooKeeper
+local READY = 2 -- seconds that a purchase waits for its worker to be ready
 local LOOK = 0.02
 local MANY = "^0*[1-9]%d?%d?%d?%d?%d?$"
 local OF_A_BUYER = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
@@ -31,13 +30,13 @@ local OF_A_BUYER = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
 
 local app = {}
 
--- How this server sells; see zklock.seckill.http.run. In nginx all is text.
+-- The server's options as strings; see zklock.seckill.http.run.
 local given
 
--- The laboratory's strategy of that name: a module.
+-- The module of the laboratory's strategy.
 local strategy
 
--- Of this worker; what a buyer needs of a zklock.seckill.Server.
+-- This worker in the place of a zklock.seckill.Server, as far as buyers need it.
 local server = { parameters = {} }
 local session
 local is_ready = false
@@ -45,7 +44,7 @@ local is_ready = false
 
 -- answers --------------------------------------------------------------------------------------
 
--- The function that decides gives a status and what to say; it is said when the lock is given up.
+-- Sends a decision's status and content, once the lock is released.
 local function answer(status, content)
     local body = dkjson.encode(content) .. "\n"
     ngx.status = status
@@ -67,7 +66,7 @@ end
 
 -- what is asked --------------------------------------------------------------------------------
 
--- The parameter, which must match the pattern; nil, message.
+-- The request's parameter if it matches the pattern; else nil, message.
 local function parameter(name, pattern, meaning)
     local value = ngx.req.get_uri_args()[name]
     if value == nil then return nil, name .. " is missing" end
@@ -78,7 +77,7 @@ local function parameter(name, pattern, meaning)
 end
 
 
--- A number that no other server gives.
+-- A buyer's number that no other server assigns.
 local function next_number()
     local count = ngx.shared.mall:incr("requests", 1, 0)
     return (count - 1) * tonumber(given.servers) + server.number
@@ -92,8 +91,8 @@ local function buyer_number()
 end
 
 
--- The product and how many of it, the number of the buyer, and the lock for that: each product has
--- one of its own (REQ-11). nil, message: it is no purchase.
+-- The wished product, quantity, buyer and lock; each product has its own lock (REQ-11). For a
+-- malformed request nil, message.
 local function wish()
     local product, quantity, number, message
     product, message = parameter("commodityId", "^%w+$", "up to 32 letters and digits")
@@ -125,7 +124,7 @@ local function come_late()
 end
 
 
--- Between reading and writing only the lock keeps others out (S0's rule).
+-- Between reading and writing, only the lock keeps other buyers out (S0's rule).
 local function buy(buyer)
     local left = buyer:stock()
     if not buyer:may_buy(left) then return refuse(buyer, left) end
@@ -143,7 +142,7 @@ local function finish_hold(ok, ...)
 end
 
 
--- Calls fn while this server counts as one that holds the lock.
+-- Calls fn while the server counts as holding the lock.
 function server.holding(fn, ...)
     ngx.shared.mall:incr("holding", 1, 0)
     return finish_hold(pcall(fn, ...))
@@ -164,7 +163,7 @@ local function buy_in_turn(buyer)
 end
 
 
--- After these it may have been bought.
+-- Outcomes after which the product may have been sold.
 local IN_DOUBT = { unknown = true, lost = true }
 
 
@@ -182,7 +181,7 @@ local function buy_together(buyer)
 end
 
 
--- A worker is new after a reload, too, and has requests before its session.
+-- After a reload a worker gets requests before it has its session.
 local function becomes_ready()
     local due = ngx.now() + READY
     while not is_ready and ngx.now() < due do ngx.sleep(LOOK) end
@@ -190,8 +189,8 @@ local function becomes_ready()
 end
 
 
--- A request for a product that is unknown or sold out takes no lock: ZooKeeper keeps no node for
--- names that strangers make up, and a sold-out product costs nothing any more.
+-- A request for an unknown or sold-out product takes no lock, which would create a node in
+-- ZooKeeper for any name that a stranger sends.
 local function serve()
     if ngx.req.get_method() ~= "POST" then
         ngx.header.allow = "POST"
@@ -212,7 +211,7 @@ local function serve()
 end
 
 
--- serve() raised an error. The store undoes a purchase, unless COMMIT was sent already.
+-- Answers after an error in serve(). The store has undone the purchase, unless COMMIT was sent.
 local function fail(problem)
     ngx.log(ngx.ERR, problem)
     local buyer, in_doubt = ngx.ctx.buyer, database.leaves_in_doubt(problem)
@@ -224,7 +223,7 @@ local function fail(problem)
 end
 
 
---- content_by_lua: a purchase.
+--- content_by_lua: a purchase
 function app.purchase()
     ngx.shared.mall:incr("inside", 1, 0)
     ngx.ctx.inside = true
@@ -234,7 +233,7 @@ function app.purchase()
 end
 
 
---- log_by_lua of a purchase: however it ended, it holds nothing any more.
+--- log_by_lua of a purchase. Releases its locks, however it ended.
 function app.finish()
     if session then session:release_all() end
     if ngx.ctx.inside then ngx.shared.mall:incr("inside", -1) end
@@ -243,8 +242,8 @@ end
 
 -- the server -----------------------------------------------------------------------------------
 
---- content_by_lua: the server's run, the process ids of its workers that are ready, how many
---- purchases are under way, and how many of them have the lock.
+--- content_by_lua: the run's path, the process ids of ready workers, and the numbers of purchases
+--- under way and of those with the lock
 function app.state()
     local mall = ngx.shared.mall
     local pids = {}
@@ -256,11 +255,11 @@ function app.state()
 end
 
 
--- The worker's ZooKeeper session: one, which all callers share.
+-- The worker's ZooKeeper session, shared by its callers.
 function server.session()
     session = session or assert(zklock.connect(given.zookeeper, {
         timeout = tonumber(given.session), identity = given.name,
-        drain = server.timeout, -- after a reload those that wait are served, too
+        drain = server.timeout, -- serve waiting requests after a reload, too
     }))
     return session
 end
@@ -270,7 +269,7 @@ end
 function server.path(_, name) return given.root .. "/" .. name end
 
 
--- A timer: again until it is done.
+-- A timer that opens store and strategy, and repeats itself after a failure.
 local function open(premature)
     if premature then return end
     local ok, problem = pcall(function()
@@ -288,8 +287,8 @@ local function open(premature)
 end
 
 
--- Those of nginx alone. (A lock of one server is in its shared memory; a file would be one of the
--- machine.)
+-- Strategies for nginx only. A lock of one server lives in its shared memory, because a file would
+-- be shared by the machine's servers.
 local own = {
     combined = "zklock.seckill.http.combined",
     shared = "zklock.seckill.http.shared_memory",
@@ -301,7 +300,7 @@ local function load_strategy(name)
 end
 
 
---- init_by_lua: how to sell.
+--- init_by_lua: stores the server's options
 ---@param words table<string, string>
 function app.configure(words)
     given = words
@@ -313,7 +312,7 @@ function app.configure(words)
 end
 
 
---- init_worker_by_lua, where nothing can wait.
+--- init_worker_by_lua: starts a timer, because nothing can wait here
 function app.start()
     math.randomseed(ngx.worker.pid() * 1000 + ngx.now() * 1000 % 1000)
     ngx.timer.at(0, open)

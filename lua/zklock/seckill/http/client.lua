@@ -1,5 +1,5 @@
---- An HTTP client for many requests at once: coroutines over LuaSocket. It
---- tells a server that is not there from an answer that never came.
+--- An HTTP client for many concurrent requests, with coroutines over LuaSocket. It distinguishes an
+--- unreachable server from a lost answer.
 
 local dependency = require "zklock.system.dependency"
 
@@ -10,7 +10,7 @@ local client = {}
 local LIMIT = 20 -- seconds for a request
 
 
--- In a coroutine: gives way until `step` does not have to wait any more.
+-- Yields until `step` need not wait.
 local function patiently(connection, way, due, step)
     while true do
         local result, problem = step()
@@ -42,7 +42,7 @@ local function receive(connection, due)
 end
 
 
--- Status and body, if all of the body came.
+-- The status and the body, if the body is complete.
 local function parse(text)
     local head, body = text:match "^(.-)\r\n\r\n(.*)$"
     if not head then return nil, "lost" end
@@ -52,13 +52,13 @@ local function parse(text)
 end
 
 
---- One request, in a coroutine of `client.run`.
+--- Sends one request, in a coroutine of `client.run`.
 ---@param port integer
 ---@param method string
 ---@param path string
----@param limit number?     seconds; default 20
----@return integer? status  nil: no answer
----@return string body      or "refused": nobody listened; "lost": an answer did not come
+---@param limit number?     seconds; 20 by default
+---@return integer? status  nil without an answer
+---@return string body      or "refused" if nobody listened, "lost" without a complete answer
 ---@return string? head
 function client.request(port, method, path, limit)
     local socket = dependency.load "socket"
@@ -76,7 +76,7 @@ function client.request(port, method, path, limit)
 end
 
 
--- Goes on with one task until it waits for its connection, or has ended.
+-- Resumes a task until it waits for its connection, or ends.
 local function step(task)
     local ok, connection, way = coroutine.resume(task.coroutine)
     if not ok then error(connection, 0) end
@@ -96,8 +96,7 @@ local function waiting(tasks)
 end
 
 
--- The connections for which something can be done; after a second of nothing all of them,
--- as each has a deadline.
+-- The connections that are ready. After an idle second all of them, because each has a deadline.
 local function ready(ways, by_connection)
     local connections = {}
     local readable, writable = dependency.load("socket").select(ways.read, ways.write, 1)
@@ -110,7 +109,7 @@ local function ready(ways, by_connection)
 end
 
 
---- Runs all functions at once, each as a coroutine, until all have ended.
+--- Runs all functions as coroutines, until all have ended.
 function client.run(functions)
     local tasks = {}
     for i, fn in ipairs(functions) do
@@ -127,7 +126,7 @@ function client.run(functions)
 end
 
 
---- One request, alone.
+--- Sends a single request.
 function client.once(port, method, path)
     local status, body, head
     client.run { function() status, body, head = client.request(port, method, path) end }

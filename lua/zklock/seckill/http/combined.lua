@@ -1,10 +1,10 @@
---- Strategy "combined" of an nginx: what the requests of a worker want of a product is bought in
---- one hold of zklock's lock, with one read, one pause and one transaction for all of them.
+--- Strategy "combined" for nginx. Concurrent requests of a worker for a product share one hold of
+--- zklock's lock, with one read, one pause and one transaction.
 ---
---- The first buyer of a batch stands for its hold in the record.
+--- The first buyer of a batch represents its hold in the record.
 
 
-local MOST = 100 -- purchases of one hold
+local MOST = 100 -- purchases in one hold
 
 
 local Combined = {}
@@ -16,7 +16,7 @@ function Combined.open(server)
 end
 
 
--- What each gets, in their order, and what is left then (S0's rule); nil: nobody gets anything.
+-- The buyers' results in order, and the remaining stock (S0's rule); nil if nobody gets anything.
 local function share_out(buyers, left)
     local orders, results = {}, {}
     for i, buyer in ipairs(buyers) do
@@ -48,7 +48,7 @@ local function buy_all(self, lease, buyers)
 end
 
 
--- Each product has a lock of its own.
+-- The submit function of a product's lock.
 function Combined:submit_of(name)
     local submit = self.submits[name]
     if not submit then
@@ -63,9 +63,9 @@ function Combined:submit_of(name)
 end
 
 
---- Buys together with others.
+--- Buys in a batch with other buyers.
 ---@param buyer zklock.seckill.Buyer
----@return { sold: boolean, left: integer, late: boolean }? result  late: the store refused all
+---@return { sold: boolean, left: integer, late: boolean }? result  late if refused
 ---@return string? message
 ---@return string? code
 function Combined:buy(buyer)

@@ -1,6 +1,6 @@
---- The configuration of one nginx of the sale.
+--- The configuration of an nginx of the sale.
 
--- In $NGINX_MODULES, or where Debian has them; OpenResty has them built in.
+-- Dynamic modules in $NGINX_MODULES or in Debian's folder. OpenResty has them built in.
 local MODULES = { "ndk_http_module", "ngx_http_lua_module" }
 local FOLDER = "/usr/lib/nginx/modules"
 
@@ -71,11 +71,10 @@ local function lua_words(words)
 end
 
 
---- The text of the configuration.
----@param folder string   for its files
+---@param folder string   for nginx's files
 ---@param port integer
 ---@param workers integer
----@param user string?    that the workers are to run as; nil: as the user that starts it
+---@param user string?    of the workers; nil for the current user
 ---@param words table<string, any>  for app.configure
 ---@return string
 function conf.text(folder, port, workers, user, words)

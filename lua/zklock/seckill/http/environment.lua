@@ -1,5 +1,4 @@
---- The environment of the sale over HTTP: servers are nginx, the store is an SQLite file or
---- MariaDB.
+--- The environment of the sale over HTTP, with nginx as servers and SQLite or MariaDB as the store.
 
 local database = require "zklock.seckill.database"
 local dependency = require "zklock.system.dependency"
@@ -43,7 +42,7 @@ end
 
 
 --- Adds its options to the command line.
----@param parser table  of argparse
+---@param parser table  argparse's
 function environment.describe(parser)
     parser:option("--ports", "Ports of the two servers, on 127.0.0.1 (default 8080,8081).")
         :argname "A,B" :convert(two_ports)
@@ -54,8 +53,8 @@ function environment.describe(parser)
 end
 
 
---- What they come to: fields of the options.
----@param given table  what argparse read
+--- The parsed options of the environment.
+---@param given table  argparse's result
 ---@return table
 function environment.read(given)
     return { ports = given.ports or PORTS, store = given.store or "sqlite" }
@@ -78,7 +77,7 @@ local function needs_wrk(scenarios)
 end
 
 
---- What else keeps the scenarios from running; nil: nothing.
+--- The reason why scenarios cannot run here, besides missing modules, or nil.
 function environment.missing(options)
     local found, message = true, nil
     if options.store ~= "sqlite" then found, message = pcall(dependency.load, "luasql.mysql") end
@@ -90,7 +89,7 @@ function environment.missing(options)
 end
 
 
---- Starts the throwaway MariaDB, if there is to be one.
+--- Starts the throwaway MariaDB if it is chosen.
 function environment.prepare(options, reaper)
     if options.store == "mysql" then options.store = mariadb.start(reaper) end
 end

@@ -1,8 +1,8 @@
---- How long buyers waited for their answers, as a table.
+--- Waiting times for answers, as a table.
 
 ---@class zklock.seckill.Latency
 ---@field answers integer
----@field seconds number  how long the sale took
+---@field seconds number  duration of the sale
 ---@field median number   seconds
 ---@field p99 number
 ---@field max number
@@ -11,9 +11,9 @@
 local latency = {}
 
 
---- What is shown of a distribution; nil: nobody was answered.
+--- The figures of a distribution; nil if nobody was answered.
 ---@param answers zklock.seckill.Distribution
----@param seconds number  how long the sale took
+---@param seconds number  duration of the sale
 ---@return zklock.seckill.Latency?
 function latency.of(answers, seconds)
     if answers:count() == 0 then return nil end
@@ -28,7 +28,7 @@ local HEAD = "%-37s %9s %9s %9s %9s %9s\n"
 local ROW = "%-37s %9d %9.0f %9.1f %9.1f %9.1f  %s\n"
 
 
---- A table of all results that have a latency.
+--- A table of the results with a latency.
 function latency.table(results)
     local lines = {}
     for _, result in ipairs(results) do

@@ -1,6 +1,6 @@
---- The record of a sale over HTTP: what the servers wrote down, each worker in a file of its own,
---- and what clients saw of that, laid over it: when they asked, and which answer they got when.
---- Clients that say no numbers, as those of wrk, are known from what the servers wrote alone.
+--- The record of a sale over HTTP. It combines the records of each server's workers with the
+--- clients' times of requests and answers. Clients without a buyer's number, such as wrk's, appear
+--- only in the servers' records.
 
 local records = require "zklock.seckill.record"
 local seed = require "zklock.seckill.seed"
@@ -10,7 +10,7 @@ local servers = require "zklock.seckill.http.server"
 local record = {}
 
 
--- Purchases by the buyer's number; one comes to be when something is known of it.
+-- Purchases by buyer's number, created on first use.
 local function new_purchases()
     return setmetatable({}, { __index = function(purchases, number)
         local purchase = {
@@ -23,7 +23,7 @@ local function new_purchases()
 end
 
 
--- Reads what a server's workers wrote; gives when the last of that was.
+-- Reads the records of a server's workers; returns the time of the last line.
 local function read_server(run, number, purchases, notes)
     local own, last = new_purchases(), 0
     for worker = 1, servers.WORKERS do
@@ -38,7 +38,7 @@ local function read_server(run, number, purchases, notes)
 end
 
 
--- A hold that was not given up went with its server, which certainly lived until `last`.
+-- A hold without a release ends with its server, which lived at least until `last`.
 local function end_holds(purchases, number, last)
     for _, purchase in pairs(purchases) do
         if purchase.server == number and purchase.granted and not purchase.released then
@@ -60,9 +60,9 @@ end
 ---@field purchases zklock.seckill.Purchase[]
 ---@field notes table[]
 ---@field faults zklock.seckill.Fault[]
----@field seconds number  until the last that is known
+---@field seconds number  until the last known event
 
---- What happened, as far as it is written down now.
+--- The record so far.
 function record.of(run)
     local purchases, notes, faults, seconds = new_purchases(), {}, {}, 0
     for number, server in ipairs(run.servers) do

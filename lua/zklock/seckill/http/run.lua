@@ -1,5 +1,4 @@
---- A run: one attempt at a sale. It has a store of its own, the servers that sell from it, and
---- what clients saw of them.
+--- A run is one attempt at a sale, with a store, servers, and the clients' observations.
 
 local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
@@ -11,19 +10,19 @@ local shell = require "zklock.system.shell"
 local sql = require "zklock.seckill.store.sql"
 
 
--- Seconds that a request waits for a lock, of whatever kind, and how many may come before it
--- that pause with the lock held; an answer takes longer by as much.
+-- Limits in seconds of a request's wait for its lock and of the answer beyond that, and the number
+-- of earlier requests that may pause with the lock held.
 local TIMEOUT = 10
 local AHEAD = 20
 local PATIENCE = 10
 
 
---- What a client saw of one purchase.
+--- A client's observation of one purchase.
 ---@class zklock.seckill.http.Sight
 ---@field server integer   the number of the server
 ---@field asked number     seconds since the sale began
----@field told number?     when the answer was there; nil: none came
----@field outcome string?  nil: an answer that only the server can put into a word
+---@field told number?     time of the answer, if there was one
+---@field outcome string?  nil if only the server's record has the outcome
 
 ---@class zklock.seckill.http.Run
 ---@field store zklock.seckill.Sql
@@ -31,7 +30,7 @@ local PATIENCE = 10
 ---@field options zklock.seckill.Options
 ---@field servers zklock.seckill.http.Server[]
 ---@field begun number  when all servers were ready, by zklock's clock
----@field seen zklock.seckill.http.Sight[]  by the buyer's number: each request is a new buyer
+---@field seen zklock.seckill.http.Sight[]  by buyer's number; each request is a new buyer
 local Run = {}
 Run.__index = Run
 
@@ -39,7 +38,7 @@ Run.__index = Run
 local run = {}
 
 
--- A database of its own on a server, so that no table of others is touched.
+-- A database of its own on the server, so that existing tables stay untouched.
 local function own_database(url, name)
     name = name:gsub("%W", "_"):lower()
     return (url:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
@@ -52,7 +51,7 @@ local function url_of(store, folder, name)
 end
 
 
----@param name string  of the attempt; no two have the same
+---@param name string  unique among attempts
 ---@param options zklock.seckill.Options
 ---@param reaper zklock.system.Reaper
 ---@return zklock.seckill.http.Run
@@ -71,7 +70,7 @@ function run.open(name, options, reaper)
 end
 
 
---- Fills the store and starts servers, the first ones of the ports.
+--- Fills the store, and starts servers on the first ports.
 ---@param count integer
 ---@param sale table { strategy, stock, pause, timeout }, the last three if they are given
 function Run:start(count, sale)
@@ -94,7 +93,7 @@ function Run:start(count, sale)
 end
 
 
---- The same, and returns when all are ready: the sale begins.
+--- Starts, and waits until all servers are ready; the sale begins.
 function Run:serve(count, sale)
     self:start(count, sale)
     for _, server in ipairs(self.servers) do server:await_ready() end
@@ -114,21 +113,21 @@ function run.path()
 end
 
 
--- Where the i-th request goes: the seed's "808" + (i mod 2).
+-- The server of the i-th request, the seed's "808" + (i mod 2).
 local function number_of(self, i) return i % #self.servers + 1 end
 
 
 function Run:server_of(i) return self.servers[number_of(self, i)] end
 
 
--- By status, or by what became of the answer.
+-- Outcomes by status, or by failure of the request.
 local OUTCOMES = {
     [200] = "sold", [409] = "refused", [504] = "unanswered", lost = "unanswered",
     refused = "unreachable",
 }
 
 
---- The i-th request, a purchase, in a coroutine of `client.run`.
+--- Sends the i-th purchase, in a coroutine of `client.run`.
 function Run:buy(i)
     local sight = { server = number_of(self, i), asked = self:now() }
     self.seen[#self.seen + 1] = sight
@@ -140,7 +139,7 @@ function Run:buy(i)
 end
 
 
---- Waits until the servers that live have answered all.
+--- Waits until live servers have answered all requests.
 function Run:settle()
     for _, server in ipairs(self.servers) do
         if server.process then server:await_quiet() end

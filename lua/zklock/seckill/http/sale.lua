@@ -1,5 +1,5 @@
---- The scenarios of the sale over HTTP: DEMO-01 to DEMO-04 with real requests, a crowd of 200
---- connections, and a server that is killed in the middle.
+--- The scenarios of the sale over HTTP are DEMO-01 to DEMO-04 with real requests, a crowd of 200
+--- connections, and a server killed during the sale.
 
 local client = require "zklock.seckill.http.client"
 local latency = require "zklock.seckill.http.latency"
@@ -10,16 +10,17 @@ local seed = require "zklock.seckill.seed"
 local wrk_load = require "zklock.seckill.http.wrk_load"
 
 
--- Under wrk: a pause that nginx's timers can keep, and a stock that lasts a while.
+-- For wrk, a pause within the precision of nginx's timers, and a stock that lasts a while.
 local CROWD_PAUSE = 0.001
 local CROWD_STOCK = 400
-local COMBINED_STOCK = 8000 -- where a hold is many purchases
+local COMBINED_STOCK = 8000 -- for holds of many purchases
 
--- A server is killed when so many are sold at least, and so many wait for its answer.
+-- Conditions for the kill, which are at least that many sold, and that many shoppers waiting for
+-- the server.
 local SHOPPERS = 20
 local SOLD_BEFORE_THE_KILL = 30
 local WAITING_AT_THE_KILL = 5
-local MOST_REQUESTS = 1000 -- of one shopper, which stops when it is sold out
+local MOST_REQUESTS = 1000 -- of one shopper, which stops when the product is sold out
 
 
 local sale = {}
@@ -34,7 +35,7 @@ end
 
 local KINDS = { [200] = "sold", [409] = "sold_out", [504] = "lost" }
 
--- One purchase, and what came of it.
+-- Makes one purchase, and counts its outcome.
 local function buy(run, i, told)
     local status, body = run:buy(i)
     local kind = status and (KINDS[status] or "other") or body
@@ -46,8 +47,8 @@ end
 
 -- the verdict ----------------------------------------------------------------------------------
 
--- Why it is wrong; nil: it is right. A buyer that was told "sold" has an order; a buyer that was
--- told nothing may have one.
+-- A message if the sale is wrong, or nil. A buyer told "sold" must have an order; a buyer without
+-- an answer may have one.
 local function fault(store, stock, left, ordered, told, combined)
     if left + ordered ~= stock or left < 0 then
         return ("%d sold and %d left of %d"):format(ordered, left, stock)
@@ -61,11 +62,11 @@ local function fault(store, stock, left, ordered, told, combined)
 end
 
 
---- What the store says.
+--- Judges the sale by its store.
 ---@param store zklock.seckill.Sql
----@param stock integer  at first
----@param told { sold: integer, lost: integer }  what buyers know
----@param combined boolean?  one hold may have several orders
+---@param stock integer  initial stock
+---@param told { sold: integer, lost: integer }  answers to buyers
+---@param combined boolean?  a hold may have several orders
 ---@return zklock.seckill.Outcome
 function sale.judge(store, stock, told, combined)
     local left, ordered = store:stock(seed.PRODUCT), store:ordered(seed.PRODUCT)
@@ -75,7 +76,7 @@ function sale.judge(store, stock, told, combined)
 end
 
 
--- What there is to tell of the run, for a report.
+-- The run as a sale, for reports.
 local function account(scenario, run)
     local known = record.of(run)
     known.left = { [seed.PRODUCT] = run.store:stock(seed.PRODUCT) }
@@ -88,8 +89,8 @@ local function account(scenario, run)
 end
 
 
--- The outcome, with the run's only sale. Both have the verdict of sale.judge, which also looks at
--- tokens and at answers that were lost, and then that of all sales.
+-- The outcome with the run's sale. Its verdict is that of sale.judge, which also checks tokens and
+-- lost answers, and then that of every sale.
 local function judged(scenario, run, told, remark)
     local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], told,
         scenario.strategy == "combined")
@@ -107,7 +108,7 @@ end
 
 -- plays ----------------------------------------------------------------------------------------
 
--- Ten buyers at once; buyer i goes to server "808" + (i mod 2), as in the seed.
+-- Ten concurrent buyers; buyer i goes to server "808" + (i mod 2), as in the seed.
 local function ten(scenario, run)
     run:serve(scenario.servers, scenario)
     local told, buyers = new_tally(), {}
@@ -123,7 +124,7 @@ local function ten(scenario, run)
 end
 
 
--- Two hundred connections.
+-- A crowd of 200 connections.
 local function crowd(scenario, run)
     run:serve(scenario.servers, scenario)
     local ports = {}
@@ -137,7 +138,7 @@ local function crowd(scenario, run)
 end
 
 
--- Buys at one server after the other, until there is nothing left.
+-- Buys at the servers in turn, until the product is sold out.
 local function shop_around(run, first, told, watch)
     for i = first, first + MOST_REQUESTS do
         watch(i, 1)
@@ -149,8 +150,8 @@ local function shop_around(run, first, told, watch)
 end
 
 
--- Kills the server in the middle of the sale. A shopper that waited for its answer loses it, and
--- is refused there from now on.
+-- Kills the server during the sale. Shoppers that wait there lose their answers; later ones are
+-- refused.
 local function killer(run, victim, told)
     local waiting = 0
     return function(i, change)
@@ -180,15 +181,15 @@ end
 
 -- the scenarios --------------------------------------------------------------------------------
 
---- A scenario of this kind.
+--- A scenario over HTTP.
 ---@class zklock.seckill.http.Scenario: zklock.seckill.Scenario
 ---@field servers integer
----@field strategy string   "shared": a lock of each nginx; "combined": zklock's, a batch a hold;
+---@field strategy string   "shared", a lock of each nginx; "combined", zklock's with batches;
 --- else one of zklock.seckill.strategies
----@field stock integer?    default: the seed's
----@field pause number?     default: that of the options
+---@field stock integer?    the seed's by default
+---@field pause number?     that of the options by default
 ---@field wrk boolean?      needs wrk
----@field explanation string  what it shows
+---@field explanation string  its lesson
 function sale.scenario(scenario)
     scenario.zookeeper = scenario.strategy:find "^zookeeper" ~= nil
         or scenario.strategy == "combined"

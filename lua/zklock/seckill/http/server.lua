@@ -1,5 +1,5 @@
---- One nginx of the sale, seen from the demo: it is started, asked how it is,
---- and killed, all its processes at once.
+--- An nginx of the sale, seen from the demo, which starts it, asks for its state, and kills all its
+--- processes.
 
 local client = require "zklock.seckill.http.client"
 local conf = require "zklock.seckill.http.conf"
@@ -10,18 +10,18 @@ local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 
 
-local WORKERS = 2 -- what is right between two of a server may be wrong between two servers
-local LIMIT = 60 -- seconds, after which a server is ended in any case,
-local SALES = 150 -- if so many of them pause no longer, one after the other
-local READY = 30 -- within which it must be ready, and quiet again after a sale
+local WORKERS = 2 -- processes; a lock may exclude workers of a server, but not other servers
+local LIMIT = 60 -- seconds until a server is ended in any case,
+local SALES = 150 -- plus time for that many pauses in sequence
+local READY = 30 -- seconds for a server to be ready, or quiet after a sale
 local LOOK = 0.02
 
 
 ---@class zklock.seckill.http.Server
 ---@field port integer
----@field folder string   its workers' records are there, too
----@field process zklock.system.Process?  nil: it was killed
----@field killed number?  when, by zklock's clock; until then it lived
+---@field folder string   with its workers' records
+---@field process zklock.system.Process?  nil after a kill
+---@field killed number?  time of the kill, by zklock's clock
 ---@field pids integer[]  of its workers
 local Server = {}
 Server.__index = Server
@@ -30,7 +30,7 @@ Server.__index = Server
 local server = { WORKERS = WORKERS }
 
 
--- The log is empty when nginx could not even be started.
+-- If nginx could not even start, the log is empty and its output has the message.
 local function first_complaint(folder)
     local complaint = shell.first_line(
         ([[cat %s/error.log %s/output 2>/dev/null | grep -m1 -E '\[(emerg|error)\]|not found']])
@@ -39,8 +39,8 @@ local function first_complaint(folder)
 end
 
 
---- Starts one, without waiting for it.
----@param folder string  its own; is made
+--- Starts a server without waiting for it.
+---@param folder string  to be created for it
 ---@param port integer
 ---@param words table<string, any>  for the app: name, store, strategy, pause, root, …
 ---@param reaper zklock.system.Reaper
@@ -55,7 +55,7 @@ function server.start(folder, port, words, reaper)
     return setmetatable({
         port = port, folder = folder, root = words.root, pids = {}, reaper = reaper,
         process = process.start("nginx on port " .. port, { "sh", "-c",
-            -- In NGINX nginx looks for the sockets that it inherits.
+            -- nginx would take sockets to inherit from the variable NGINX.
             ('unset NGINX; exec %s -p "$0" -c conf -e error.log >"$0/output" 2>&1')
                 :format(shell.quote(program)),
             folder }, math.ceil(LIMIT + SALES * words.pause), reaper),
@@ -63,7 +63,7 @@ function server.start(folder, port, words, reaper)
 end
 
 
--- What the server says of itself; nil: no answer, or not from ours.
+-- The server's own state; nil without an answer, or from a foreign server.
 function Server:state()
     local status, body = client.once(self.port, "GET", "/mall/state")
     local state = status == 200 and dependency.load("dkjson").decode(body)
@@ -71,7 +71,7 @@ function Server:state()
 end
 
 
--- Asks until the state is as wanted.
+-- Asks for the state until it is as wanted.
 function Server:await(what, is_wanted)
     local due = core.now() + READY
     repeat
@@ -91,14 +91,14 @@ function Server:await_ready()
 end
 
 
---- Waits until no purchase is under way: then the store says what came out.
+--- Waits until no purchase is under way, so that the store shows the final result.
 function Server:await_quiet()
     self:await("quiet", function(state) return state.inside == 0 end)
 end
 
 
---- kill -9: the master first, which would start workers anew. A master whose workers are not
---- known yet is asked to end them.
+--- kill -9, with the master first, because it would restart workers. Without known workers, SIGTERM
+--- to the master ends them.
 function Server:kill()
     local running = self.process
     if not running then return end

@@ -1,12 +1,12 @@
---- Strategy "shared" of an nginx: a key in its shared memory, in the style of lua-resty-lock,
---- which Debian does not have. All workers of the server see it, and nobody else does.
+--- Strategy "shared" for nginx, a key in shared memory as in lua-resty-lock, which Debian lacks. It
+--- excludes all workers of one server, and no other server.
 
 local ngx = ngx
 
 
-local STEP = 0.001 -- between looks, at first
+local STEP = 0.001 -- seconds between first looks
 local LONGEST = 0.02
-local LIFE = 300 -- seconds after which a lock is free whose holder has died
+local LIFE = 300 -- seconds until a dead holder's lock is free
 
 
 local SharedMemory = {}
@@ -22,7 +22,7 @@ function SharedMemory.open(server)
 end
 
 
--- The mark of a holder, in the key: only the holder with that mark may delete the key.
+-- A holder's mark in the key. Only the holder with that mark may delete it.
 local function next_mark()
     count = count + 1
     return ngx.worker.pid() .. "-" .. count

@@ -1,10 +1,9 @@
---- The part of a wrk run that wrk itself runs, with its own Lua: it shares the
---- threads out over the ports in $ZKLOCK_PORTS, counts answers, stops at "sold out",
---- and prints one line for wrk_load.lua. wrk calls these functions by their names.
+--- The script inside wrk. It distributes threads over the ports in $ZKLOCK_PORTS, counts answers,
+--- stops at "sold out", and prints one line for wrk_load.lua. wrk calls these functions by name.
 
 -- luacheck: globals wrk setup init response done first last sold sold_out other
 
-local ffi = require "ffi" -- wrk is built with LuaJIT
+local ffi = require "ffi" -- wrk embeds LuaJIT
 
 local ports, threads = {}, {}
 
@@ -16,7 +15,7 @@ local MONOTONIC = 1
 local point = ffi.new "time_point"
 
 
--- Microseconds.
+-- Time in microseconds.
 local function now()
     ffi.C.clock_gettime(MONOTONIC, point)
     return tonumber(point.s) * 1000000 + math.floor(tonumber(point.ns) / 1000)
@@ -38,7 +37,7 @@ function init()
 end
 
 
--- wrk itself always takes all the time that it is given: the sale may be shorter.
+-- Measures the sale's duration, because wrk always runs for the full time.
 function response(status)
     last = now()
     if status == 200 then
@@ -52,7 +51,7 @@ function response(status)
 end
 
 
--- What `better` makes of a variable of all threads.
+-- Combines a variable of all threads.
 local function all(name, better)
     local result
     for _, thread in ipairs(threads) do
@@ -66,7 +65,7 @@ end
 local function sum(a, b) return a + b end
 
 
--- Times in microseconds.
+-- Prints the result, with times in microseconds.
 function done(summary, latency)
     local errors = summary.errors
     print(("result sold=%d sold_out=%d other=%d lost=%d"):format(

@@ -1,4 +1,4 @@
---- The load of wrk: 200 connections that buy until the product is sold out.
+--- The load of wrk, 200 connections that buy until the product is sold out.
 
 local process = require "zklock.system.process"
 
@@ -6,7 +6,7 @@ local SCRIPT = package.searchpath("zklock.seckill.http.wrk", package.path) -- lu
 
 
 local CONNECTIONS = 200
-local SECONDS = 2 -- if it is not sold out before
+local SECONDS = 2 -- longest run
 local PATIENCE = 15
 
 
@@ -20,7 +20,7 @@ local function numbers(text)
 end
 
 
---- Runs wrk against the ports, shared evenly.
+--- Runs wrk, with its connections spread evenly over the ports.
 ---@param ports integer[]
 ---@param path string
 ---@param reaper zklock.system.Reaper

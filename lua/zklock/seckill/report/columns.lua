@@ -1,6 +1,6 @@
---- A record in the form that the page has in it: small, so that 10 000 purchases are less than a
---- megabyte. What there is many of is in columns; moments are whole microseconds, names that come
---- again and again are indices from 0 into a list, and -1 stands for what there is not.
+--- A record in the compact form of the page, where 10 000 purchases take less than a megabyte.
+--- Lists become columns. Times are whole microseconds, repeated names are indices from 0 into a
+--- list, and -1 means none.
 
 local json = require "zklock.seckill.report.json"
 local sorted_names = require "zklock.value.sorted_names"
@@ -17,7 +17,7 @@ local function microseconds(seconds)
 end
 
 
--- A list of names, each once, and a function that gives the index of a name in it.
+-- A list of distinct names, and a function for the index of a name.
 local function names()
     local list, index_of = {}, {}
     return list, function(name)
@@ -31,7 +31,7 @@ local function names()
 end
 
 
--- One column: of(entry) for each entry.
+-- A column with of(entry) for each entry.
 local function column(list, of)
     local values = {}
     for i, entry in ipairs(list) do values[i] = of(entry) end
@@ -66,8 +66,8 @@ local function faults(record)
 end
 
 
--- When a buyer first knew that its hold was suspect, or lost: as the record has it, or as the buyer
--- noted after a fault.
+-- Times when buyers learned that their hold was suspect or lost, from the record or from their
+-- notes after a fault.
 local function beliefs(record)
     local known = { suspect = {}, lost = {} }
     for _, note in ipairs(record.notes or {}) do
@@ -102,7 +102,7 @@ local function purchases(list, belief, product_index, lock_index, outcome_index)
 end
 
 
--- What purchases wrote of further products; `of` is an index of purchases.
+-- Writes of purchases to products other than their own; `of` is the index of the purchase.
 local function writes(list, product_index)
     local all, of = {}, {}
     for i, purchase in ipairs(list) do
@@ -136,7 +136,7 @@ local function notes(record)
 end
 
 
--- Of a simulated sale; nil: it has none.
+-- Messages of a simulated sale, or nil.
 local function messages(list, lock_index)
     if not list then return nil end
     local texts, text_index = names()
@@ -150,7 +150,7 @@ local function messages(list, lock_index)
 end
 
 
--- Why buyers failed, and how many.
+-- Numbers of failed buyers by outcome.
 local function reasons(record)
     local counts, list = {}, {}
     for _, purchase in ipairs(record.purchases) do
@@ -195,7 +195,7 @@ end
 
 --- What the page needs of a record.
 ---@param record table
----@param is_history boolean  its verdict comes from a check, not from a store
+---@param is_history boolean  the verdict comes from a check, not from a store
 ---@return table
 function columns.of(record, is_history)
     local products, product_index = names()

@@ -1,4 +1,4 @@
---- Purchases as lines of text, for a spreadsheet.
+--- Purchases as CSV.
 
 local utf8 = require "zklock.value.utf8"
 
@@ -23,7 +23,7 @@ local function field(name, value)
 end
 
 
--- By buyer: an error that ended the purchase, and whatever else was noted.
+-- The notes of each buyer, with an error that ended the purchase.
 local function notes_of(record)
     local notes = {}
     for _, note in ipairs(record.notes or {}) do

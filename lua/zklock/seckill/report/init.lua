@@ -1,5 +1,5 @@
---- What a sale's record becomes: one HTML file that needs no network, JSON, CSV.
---- What a record is: docs/record.md.
+--- Writes a sale's record (docs/record.md) as one HTML file that needs no network, as JSON, or as
+--- CSV.
 ---
 ---     local report = require "zklock.seckill.report"
 ---     assert(report.write("sale.html", { title = "…", sales = { record, … } }))
@@ -14,9 +14,9 @@ local page = require "zklock.seckill.report.page"
 
 ---@class zklock.seckill.Records
 ---@field title string?
----@field language "en" | "zh" | nil  of its page; default: $ZKLOCK_LANGUAGE's
----@field sales table[]  records; their verdicts come from a store
----@field histories table[]?  records; their verdicts come from a check of what happened
+---@field language "en" | "zh" | nil  of its page; $ZKLOCK_LANGUAGE's by default
+---@field sales table[]  records with a store's verdict
+---@field histories table[]?  records with a verdict from a check of the events
 ---@field scenarios table[]?  of the sales: { title, id, expect, verdict, finding, sales = indices }
 
 
@@ -37,14 +37,14 @@ function report.write(file_name, records)
 end
 
 
---- Writes the records as they are: { "title": …, "sales": [record, …], "histories": […] }.
+--- Writes the unchanged records as { "title": …, "sales": [record, …], "histories": […] }.
 function report.json(file_name, records)
     check(file_name)
     return output_file.write(file_name, json.of_records(records))
 end
 
 
---- Writes a line for each purchase (RFC 4180), the first column of which is the sale's name.
+--- Writes a line for each purchase (RFC 4180), with the sale's name in the first column.
 function report.csv(file_name, records)
     check(file_name)
     return output_file.write(file_name, csv.of_records(records))

@@ -1,4 +1,4 @@
---- JSON of records, and of what the page is made of.
+--- JSON of records and of the page's data.
 
 local dependency = require "zklock.system.dependency"
 local utf8 = require "zklock.value.utf8"
@@ -6,11 +6,11 @@ local utf8 = require "zklock.value.utf8"
 
 local json = {}
 
-local OBJECT = { __jsontype = "object" } -- for what has no fields: {} and not []
+local OBJECT = { __jsontype = "object" } -- marks empty tables that are {} and not []
 local MAPS = { products = true, left = true, ordered = true, fairness = true, failures = true,
                options = true, quantile = true }
 
--- In this order in the text; the same records give the same text.
+-- Order of keys, so that equal records give equal text.
 local ORDER = {
     "title", "sales", "histories", "name", "strategy", "store", "verdict", "finding", "expect",
     "explanation", "products", "left", "ordered", "buyers", "sold", "refused", "failed", "failures",
@@ -22,7 +22,7 @@ local ORDER = {
 }
 
 
--- Which keys there are, in ORDER and then by name: products, too, in one order each time.
+-- Adds all keys, products too, to `seen`.
 local function key_order(value, seen)
     for key, inner in pairs(value) do
         if type(key) == "string" then seen[key] = true end
@@ -45,7 +45,7 @@ local function ordered_keys(value)
 end
 
 
--- A copy with text that is UTF-8.
+-- A copy with all strings in valid UTF-8.
 local function clean(value, name)
     if type(value) == "string" then return utf8.clean(value) end
     if type(value) ~= "table" then return value end
@@ -55,7 +55,6 @@ local function clean(value, name)
 end
 
 
---- Any value as JSON.
 function json.encode(value)
     local cleaned = clean(value)
     return dependency.load "dkjson".encode(cleaned, { keyorder = ordered_keys(cleaned) })

@@ -1,4 +1,4 @@
---- JUnit's XML, which continuous integration shows, with a case for each result.
+--- JUnit's XML for continuous integration, with a case for each result.
 
 local utf8 = require "zklock.value.utf8"
 
@@ -18,7 +18,7 @@ local function escape(text) return (utf8.plain(text):gsub('[&<>"]', ENTITIES)) e
 ---@class zklock.seckill.Case
 ---@field name string
 ---@field seconds number
----@field problem string?  nil: it came out as it must
+---@field problem string?  nil if the case passed
 
 function junit.of(cases)
     local lines, failures, seconds = {}, 0, 0

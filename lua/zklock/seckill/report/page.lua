@@ -1,5 +1,5 @@
---- The page: page.html with the style, the scripts and the data put in. Its parts are files beside
---- this one; what is not ours (uPlot) is named, with its version and sum, in uplot.lua.
+--- Fills page.html with the style, the scripts and the data. Its parts are files of this folder;
+--- uplot.lua names the third-party files with version and checksum.
 
 local columns = require "zklock.seckill.report.columns"
 local languages = require "zklock.seckill.language"
@@ -33,7 +33,7 @@ local function scripts()
 end
 
 
--- Sales have their places in the page's list, from 0.
+-- Indices into the page's list of sales start at 0.
 local function scenarios(records)
     local list = {}
     for i, each in ipairs(records.scenarios or {}) do
@@ -48,7 +48,7 @@ local function scenarios(records)
 end
 
 
--- As JSON without "<": nothing in it ends the element that it stands in.
+-- JSON without "<", so that it cannot end its HTML element.
 local function data(records)
     local sales = {}
     for _, record in ipairs(records.sales or {}) do

@@ -1,5 +1,5 @@
---- uPlot, which draws the report's curves: files as they come in its npm package, unmodified.
---- To take another version: npm pack uplot, copy the three files, and state their sums here.
+--- uPlot draws the report's curves. Its files come unmodified from its npm package. To update, run
+--- `npm pack uplot`, copy the three files, and enter their checksums here.
 
 return {
     version = "1.6.32",

@@ -1,5 +1,5 @@
---- Why a sale ended as it did, in words. The verdict comes from the store, the overlaps from the
---- record: mostly both say the same, and where they differ the record says why.
+--- The reason for a sale's outcome in words. The verdict comes from the store and the overlaps from
+--- the record. They mostly agree; if not, the record shows the reason.
 
 local words = {}
 
@@ -24,7 +24,7 @@ local function plural(n, one, many)
 end
 
 
--- Its write came when it did not hold the lock any more.
+-- True if it wrote after its release.
 local function wrote_late(purchase)
     return purchase.written ~= nil and purchase.released ~= nil
         and purchase.written > purchase.released
@@ -36,7 +36,7 @@ local function was_refused_late(purchase)
 end
 
 
--- Purchases under another lock than the first one of the same product.
+-- The number of purchases under a lock that differs from the product's first lock.
 local function strays(purchases)
     local lock_of = {}
     return count(purchases, function(purchase)
@@ -52,7 +52,7 @@ local function wrote_as_reader(purchase)
 end
 
 
--- A product of which less is left than what was ordered accounts for.
+-- True if stock of a product is missing, beyond its orders.
 local function has_gone(record)
     for product, stock in pairs(record.products) do
         local left, ordered = record.left[product], record.ordered[product]
@@ -62,7 +62,7 @@ local function has_gone(record)
 end
 
 
--- What is so when nothing overlaps.
+-- The beginning of a sentence, for sales without overlaps.
 local function who_held(record)
     if record.unlocked then return "No lock kept buyers apart, and " end
     if count(record.purchases, function(purchase) return purchase.shared end) > 0 then
@@ -100,7 +100,7 @@ local function wrong_without_overlap(record)
 end
 
 
--- Did nobody write while a lock had several holders?
+-- True if nobody wrote while a lock had several holders.
 local function wrote_apart(record)
     for _, overlap in ipairs(record.overlaps) do
         local writes = count(record.purchases, function(purchase)
@@ -114,7 +114,7 @@ local function wrote_apart(record)
 end
 
 
--- How many held one lock at the same time, as the subject of a sentence.
+-- The number of concurrent holders as the subject of a sentence.
 local function several(record, persons)
     local most = 2
     for _, overlap in ipairs(record.overlaps) do most = math.max(most, overlap.holders or 2) end
@@ -148,8 +148,8 @@ local function of_history(record)
 end
 
 
---- What is wrong with one product; nil: nothing is, or it is not known.
----@param stock integer  at first
+--- The fault of one product's figures; nil if there is none, or if they are unknown.
+---@param stock integer  initial stock
 ---@param left integer?
 ---@param ordered integer?
 ---@return string?
@@ -185,7 +185,7 @@ local function wrong_sale(record)
 end
 
 
---- One or two sentences.
+--- One or two sentences about the outcome.
 function words.why(record, is_history)
     if is_history then return of_history(record) end
     if record.verdict == "failed" then
