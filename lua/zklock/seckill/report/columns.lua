@@ -195,7 +195,7 @@ end
 
 --- What the page needs of a record.
 ---@param record table
----@param is_history boolean  the verdict comes from a check, not from a store
+---@param is_history boolean  its verdict comes from a check, not from a store
 ---@return table
 function columns.of(record, is_history)
     local products, product_index = names()

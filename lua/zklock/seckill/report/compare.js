@@ -4,19 +4,19 @@ const MOST_SHAPES = 24; // small pictures
 
 // --- the waits of each sale, in a small picture of its own -----------------------------
 
-const BINS = 4; // of a power of ten
-const SHAPE_PAPER = 218; // pixels, the width of a small picture that is printed
+const BINS = 4; // in a factor of ten
+const SHAPE_PAPER = 218; // pixels; width of a small picture on paper
 
 const binOf = wait => Math.floor(BINS * Math.log10(Math.max(LEAST_WAIT, wait)) + 1e-9);
 
-// Shares of a sale's grants by how long they were waited for: one for each bin from `low` on.
+// Shares of a sale's grants by waiting time, for each bin from `low` on.
 function sharesOf(waits, low, high) {
   const shares = new Array(high - low + 1).fill(0);
   for (const wait of waits) shares[binOf(wait) - low] += 1 / waits.length;
   return shares;
 }
 
-// The same bins, from one whole power of ten to another, and the same height for all.
+// All pictures share the bins, between whole powers of ten, and the height.
 function layShapes(all) {
   const shortest = Math.min(...all.map(waits => waits[0]));
   const longest = Math.max(...all.map(waits => waits[waits.length - 1]));
@@ -74,7 +74,7 @@ function drawShapes(parent) {
 
 // --- how far each sale is from right ---------------------------------------------------
 
-// In pieces; null: the store does not tell.
+// In pieces; null if the store's figures are unknown.
 function distanceOf(sale) {
   if (sale.stock.some(each => each.left === undefined || each.ordered === undefined))
     return { sale, off: null, beyond: null };
@@ -85,7 +85,7 @@ function distanceOf(sale) {
 
 const money = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 }).format;
 
-// Two columns, and with a price two more.
+// Two columns, or four if the price is known.
 function distanceColumns(price) {
   const columns = [{ title: "sale", of: row => row.sale.name }];
   const add = (title, field, write) => columns.push({ title, number: true,

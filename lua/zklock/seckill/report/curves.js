@@ -1,6 +1,6 @@
 // --- curves.js: waits, stock, grants a second, order -----------------------------------
 
-// Beside its colour each line has dashes of its own.
+// Each line has a colour and a dash pattern.
 const LINE_COLOURS = ["one", "two", "three", "four", "five", "six", "seven"];
 const DASHES = [[], [9, 4], [3, 3], [14, 3, 3, 3], [18, 6], [9, 3, 3, 3, 3, 3]];
 
@@ -14,10 +14,11 @@ function line(index, label, more) {
 
 // --- waits: one picture for all sales --------------------------------------------------
 
-const LEAST_WAIT = 1e-5; // seconds; what is shorter is drawn there, for the scale is logarithmic
+const LEAST_WAIT = 1e-5; // seconds; shorter waits are drawn here, because the scale is logarithmic
 const SHARES = [0, .5, .9, .99, .999, .9999];
 
-// Shares are drawn by their distance from all: 90 % is at 1, 99 % at 2, 99.9 % at 3.
+// The axis of shares is logarithmic in their distance from 1, so 90 % is at 1, 99 % at 2, 99.9 % at
+// 3.
 const nines = share => -Math.log10(1 - share);
 const shareOf = nine => 1 - 10 ** -nine;
 
@@ -30,12 +31,12 @@ const differences = (purchases, from, to) => Float64Array.from(
 const sortedWaits = sale => differences(sale.holds, "asked", "granted");
 const sortedAnswers = sale => differences(sale.purchases, "asked", "told");
 
-// The two times that a page has pictures of.
+// The two kinds of times with pictures.
 const WAITS = { of: sortedWaits, title: "Waits", verb: "waited", meaning: "" };
 const ANSWERS = { of: sortedAnswers, title: "Answers", verb: "had their answer after",
   meaning: "The time from a buyer's request to what it is told, also if that is a failure. " };
 
-// So long at most waited that share of the buyers.
+// The longest wait among that share of the buyers.
 function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
 }
@@ -116,7 +117,7 @@ function drawTimeCurves(parent, drawn, times) {
   return made;
 }
 
-// More lines than a few are a thicket: then the table stands alone.
+// Too many lines are unreadable; then only the table is shown.
 function drawWaits(parent) {
   const rows = sales.map(sale =>
     ({ sale, waits: sortedWaits(sale), answers: sortedAnswers(sale) }));
@@ -131,7 +132,8 @@ function drawWaits(parent) {
 
 // --- stock -----------------------------------------------------------------------------
 
-// What changed the stock of these products, by time: what a buyer wrote, and what was sold.
+// Changes to the stock of these products in order of time, with the written stock and the sold
+// pieces.
 function stockEvents(sale, products) {
   const events = [];
   for (const purchase of sale.purchases) {
@@ -148,7 +150,7 @@ function stockEvents(sale, products) {
   return events.sort((a, b) => a.at - b.at);
 }
 
-// Columns of the picture: moments, the stock that was written, the stock less what was sold.
+// Columns of the picture are time, written stock, and initial stock minus sold pieces.
 function stockCurves(sale, stock) {
   const left = new Map(stock.map(each => [each.product, each.first]));
   let written = stock.reduce((sum, each) => sum + each.first, 0), rightly = written;
@@ -272,7 +274,7 @@ function drawMoment(parent, sale, time) {
 
 // --- grants a second -------------------------------------------------------------------
 
-// A slice of 1, 2 or 5 times a power of ten, so that there are some sixty.
+// A slice of 1, 2 or 5 times a power of ten, for about sixty slices.
 function sliceOf(seconds) {
   const wish = seconds / 60, power = 10 ** Math.floor(Math.log10(wish));
   return [1, 2, 5, 10].map(factor => factor * power).find(slice => slice >= wish);
@@ -285,7 +287,7 @@ function grantSlices(sale) {
   return { slice, counts };
 }
 
-// With three figures, so that few grants are not none.
+// Three significant figures, so that a low rate does not round to 0.
 const figures = rate => grouped(Number(rate.toPrecision(3)));
 
 const meanRate = (count, seconds) => count >= seconds ? `${figures(count / seconds)} a second` :
@@ -328,7 +330,7 @@ function drawGrants(parent, sale, time) {
 
 const byToken = (a, b) => a.token.length - b.token.length || (a.token < b.token ? -1 : 1);
 
-// Each hold's place by arrival and by grant, both among those of its lock.
+// Each hold's rank by arrival and by grant, among the holds of its lock.
 function rankHolds(sale) {
   const byLock = new Map();
   for (const hold of sale.holds) {

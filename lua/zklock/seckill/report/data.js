@@ -1,5 +1,5 @@
 // --- data.js: the sales, from the columns that columns.lua has packed ------------------
-// Moments are in microseconds there, -1 for none; here they are seconds, and null.
+// In the columns times are microseconds and -1 means none; here they are seconds and null.
 
 const NONE = -1;
 
@@ -23,7 +23,7 @@ function unpackPurchases(sale) {
   }));
 }
 
-// What purchases wrote of products beside their own.
+// Writes of purchases to products other than their own.
 function unpackWrites({ writes, products, purchases }) {
   const at = moments(writes.at);
   writes.of.forEach((index, i) => purchases[index].writes.push({ at: at[i],
@@ -32,7 +32,7 @@ function unpackWrites({ writes, products, purchases }) {
 
 const isOfOthers = purchase => purchase.left === null && purchase.writes.length > 0;
 
-// What it was sold, each with a product and a quantity.
+// Sold products and quantities of a purchase.
 function soldTo(purchase) {
   if (purchase.outcome !== "sold") return [];
   return isOfOthers(purchase) ? purchase.writes : [purchase, ...purchase.writes];
@@ -47,7 +47,7 @@ function unpackOverlaps(sale) {
 
 const bySent = (a, b) => a.sent - b.sent;
 
-// A message has one moment alone where the other end's is not known.
+// A lost message has only one time.
 function unpackMessages({ messages, locks }) {
   const sent = moments(messages.sent), arrived = moments(messages.arrived);
   return messages.kind.map((kind, i) => ({ kind, server: messages.server[i], sent: sent[i],
@@ -55,7 +55,7 @@ function unpackMessages({ messages, locks }) {
     text: messages.texts[messages.text[i]] }));
 }
 
-// What the servers' records of a sale with real processes tell of their messages.
+// Messages of a sale with real processes, as far as the servers' records show them.
 function recordedMessages(sale) {
   const messages = [];
   const add = (kind, at, { server, lock }, text) => {
@@ -85,7 +85,7 @@ function lastMoment(sale) {
   return last || 1;
 }
 
-// A hold ended with its release, or with its server; else nobody knows when.
+// A hold ends with its release or with its server; otherwise its end is unknown.
 const endOf = (hold, sale) => hold.released ?? hold.ended ?? sale.end;
 
 function byLock(list) {
@@ -97,7 +97,7 @@ function byLock(list) {
   return found;
 }
 
-// A hold is red where it and an overlap of its lock meet. Those of one lock do not meet.
+// A hold is red where it meets an overlap of its lock. Overlaps of one lock do not meet.
 function redden(sale) {
   const overlaps = byLock(sale.overlaps);
   for (const [lock, holds] of byLock(sale.holds)) {
@@ -112,12 +112,12 @@ function redden(sale) {
   }
 }
 
-// A write is late after its hold, after its buyer has lost the lock, and after the next grant, if
-// the lock has tokens: two holders without them are red, and each of their writes may be the false
-// one. Of a write that the store refused there is only the answer.
+// A write is late after its hold, after the loss of its lock, and after the next grant if the lock
+// has tokens. (Without tokens two holders are red, and either write may be the wrong one.) A
+// refused write is known only by its answer.
 function findLateWrites(sale) {
   for (const holds of byLock(sale.holds).values()) {
-    let next = Infinity; // when the lock was granted next, to one that excludes others
+    let next = Infinity; // next exclusive grant of the lock
     for (const hold of holds.sort((a, b) => b.granted - a.granted)) {
       const refused = hold.outcome === "late", at = refused ? hold.told : hold.written;
       const until = Math.min(hold.end, hold.lost ?? Infinity, hold.token ? next : Infinity);
@@ -138,7 +138,7 @@ function unpack(sale, index) {
   unpackWrites(sale);
   sale.overlaps = unpackOverlaps(sale);
   sale.end = lastMoment(sale);
-  sale.hasBothEnds = sale.messages !== undefined; // of messages
+  sale.hasBothEnds = sale.messages !== undefined; // send and arrival times of messages
   sale.messages = messagesOf(sale);
   for (const { arrived } of sale.messages) sale.end = Math.max(sale.end, arrived);
   sale.holds = sale.purchases.filter(purchase => purchase.granted !== null);
@@ -163,9 +163,9 @@ function plural(count, one, many) {
   return grouped(count) + " " + (count === 1 ? one : many);
 }
 
-const SPACE = "\u00a0"; // between a number and its unit: no line ends there
+const SPACE = "\u00a0"; // no line break between a number and its unit
 
-// A span of time, with three figures: 12.3 ms
+// A duration with three significant figures, such as 12.3 ms.
 function duration(seconds) {
   const size = Math.abs(seconds);
   if (size === 0) return "0" + SPACE + "s";
@@ -173,7 +173,7 @@ function duration(seconds) {
   return Number((seconds * factor).toPrecision(3)) + SPACE + unit;
 }
 
-// A moment of the sale, to the microsecond where that tells more.
+// A time of the sale, to the microsecond by default.
 function moment(seconds, digits = 6) {
   return seconds === null ? "–" : seconds.toFixed(digits) + SPACE + "s";
 }

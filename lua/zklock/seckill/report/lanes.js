@@ -1,14 +1,14 @@
 // --- lanes.js: who held when -----------------------------------------------------------
-// A lane for each server. A hold is a bar in the first row of its lane that is free; where holds of
-// one lock overlap that exclude each other, by the record, all are red and hatched, and so is the
-// lane at the top. Nothing else is red.
+// Each server has a lane. A hold is a bar in the lane's first free row. Overlapping holds of a lock
+// that should exclude each other, by the record, are red and hatched, like the lane at the top.
+// Nothing else is red.
 
-const LANE_GAP = 8; // pixels above a lane, and below the last one
-const WORD_GAP = 18; // the same with room for the words of faults
-const TOGETHER = { top: 4, height: 14 }; // the lane of "two at once"
-const MOST_ROWS = 150; // of a lane; what comes above shares them
+const LANE_GAP = 8; // pixels above a lane, and below the last lane
+const WORD_GAP = 18; // pixels of a gap with names of faults
+const TOGETHER = { top: 4, height: 14 }; // the lane of several holders
+const MOST_ROWS = 150; // of a lane; further holds share the last row
 
-// Each hold's row; gives the lanes, { name, rows, top, height, holds by row }.
+// Assigns each hold a row; returns lanes with name, rows, top, height, and holds by row.
 function layLanes(sale) {
   const lanes = sale.servers.map(name => ({ name, byRow: [] }));
   const ends = lanes.map(() => []);
@@ -59,7 +59,7 @@ function paintHolds(pen, scale, lane) {
   for (const kind in paths) fillKind(pen, paths[kind], kind, scale.ratio);
 }
 
-// Overlaps of several locks that meet are one, with the most holders that one lock had.
+// Merges overlaps of different locks that meet; `holders` is the most of any lock.
 function stretchesOf(overlaps) {
   const merged = [];
   for (const { from, to, holders } of overlaps) {
@@ -74,7 +74,7 @@ function stretchesOf(overlaps) {
   return merged;
 }
 
-// How many there were, in the lane at the top where that has room; two are told by its name.
+// Numbers of holders in the top lane, where there is room. For two its name is enough.
 function paintTogether(pen, scale, sale) {
   if (sale.atOnce === 2) return;
   pen.font = `bold ${11 * scale.ratio}px system-ui, sans-serif`;
@@ -111,7 +111,7 @@ function paintOverlaps(pen, scale, sale, lanes) {
 
 const middleOf = (lane, hold) => rowTop(lane, hold) + lane.rowHeight / 2;
 
-// From where the hold was over to where its write came.
+// A line from the end of the hold to its late write.
 function paintLateWrite(pen, scale, lane, hold) {
   const { at, until, refused } = hold.late, y = scale.y(middleOf(lane, hold));
   if (!isSeen(scale, Math.min(until, at), at)) return;
@@ -151,7 +151,7 @@ function paintLanes(plot, sale, lanes, total, time) {
   nameFaults(pen, scale, sale, lanes, total);
   pen.restore();
   pen.save();
-  clip(pen, scale, (SIGN + 2) * scale.ratio); // a sign at the end is whole
+  clip(pen, scale, (SIGN + 2) * scale.ratio); // room for a sign at the end
   for (const lane of lanes) paintMoments(pen, scale, lane);
   paintPointed(pen, scale, time.pointed);
   pen.restore();
@@ -217,7 +217,7 @@ function describeLanes(plot, sale, lanes) {
 
 const hasHold = fits => sale => sale.holds.some(fits);
 
-// What a sign of the key is, in words, and which sales have it.
+// Signs of the key, each with its meaning and the sales that show it.
 const KEYS = [
   ["sold", "sold", hasHold(hold => hold.outcome === "sold")],
   ["sold", "held and given back", hasHold(hold => hold.outcome === "released")],

@@ -1,6 +1,6 @@
 // --- language.js: the page in another language ------------------------------------------
-// All texts are made in English. In Chinese they are changed where they appear, by the pairs of
-// sentences in zh.txt, of which language.lua tells what "{}", "{#}" and "(s)" are.
+// Texts are made in English. In Chinese they are replaced in the page, by the sentence pairs of
+// zh.txt. language.lua explains "{}", "{#}" and "(s)".
 
 const { language: given, sentences } =
   JSON.parse(document.getElementById("texts").textContent);
@@ -57,7 +57,7 @@ function translateTree(node) {
   const parent = node.nodeType === Node.TEXT_NODE ? node.parentNode : node;
   if (!parent || parent.matches?.("script, style, pre, noscript")) return;
   if (parent !== node) {
-    const text = parent.matches("h1, title") ? KNOWN.get(node.data) ?? node.data : // it has names
+    const text = parent.matches("h1, title") ? KNOWN.get(node.data) ?? node.data : // has names
       translate(node.data);
     if (text !== node.data) node.data = text;
     return;

@@ -1,15 +1,14 @@
 // --- messages.js: what servers and ZooKeeper sent each other ---------------------------
-// A line for each server and one for ZooKeeper; time goes to the right, and an arrow is a message,
-// from where and when it was sent to where and when it arrived. At a step there are the arrows of
-// what was sent by then.
+// Each server and ZooKeeper have a line, and time runs to the right. An arrow leads from the
+// sending of a message to its arrival. At a step, only messages sent by then are shown.
 
-const MOST_PROCESSES = 12; // servers with a line each; more are a thicket
+const MOST_PROCESSES = 12; // most servers with lines
 const MOST_ARROWS = 60; // in view
-const ROW = 46; // pixels from a server's line to the next one
-const TO_ZOOKEEPER = 78; // from a server's line to ZooKeeper's
-const HALF_BAR = 4; // of a hold on its server's line
+const ROW = 46; // pixels between servers' lines
+const TO_ZOOKEEPER = 78; // pixels between a server's line and ZooKeeper's
+const HALF_BAR = 4; // pixels of a hold on its server's line
 
-// ZooKeeper is in the middle, so that the arrows of two servers cross no other line.
+// ZooKeeper is in the middle, so that arrows cross few lines.
 function layProcesses(sale) {
   const before = Math.ceil(sale.servers.length / 2), servers = [];
   let y = 20;
@@ -28,7 +27,7 @@ function layProcesses(sale) {
 
 // --- which arrows there are ------------------------------------------------------------
 
-// How long the window is at a step: some messages, or a hold.
+// Length of the window at a step, enough for some messages or for a hold.
 function windowOf(sale) {
   const middle = list => list.sort((a, b) => a - b)[list.length >> 1] ?? 0;
   const messages = sale.messages.map(each => lastOf(each) - each.sent);
@@ -44,8 +43,8 @@ function spanAt(length, time) {
 
 const lastOf = each => each.isLost ? each.sent : each.arrived;
 
-// Those in view, at a step those that were sent by then; of too many the first ones, or the last
-// ones before the step.
+// The messages in view, at a step only those sent by then. If there are too many, the first are
+// kept, or at a step the last.
 function shownMessages(sale, scale, at) {
   const seen = sale.messages.filter(each => isSeen(scale, each.sent, lastOf(each)) &&
     (at === null || each.sent <= at));
@@ -53,7 +52,7 @@ function shownMessages(sale, scale, at) {
   return { shown, count: seen.length };
 }
 
-// From where to where, on the canvas; an arrow on its way ends where it is at that moment.
+// An arrow's ends on the canvas. At a step, a message under way ends at its current position.
 function arrowOf(each, { servers, zookeeper }, scale, at) {
   const server = servers[each.server];
   const [start, end] = each.kind === "request" ? [server, zookeeper] : [zookeeper, server];
@@ -69,8 +68,8 @@ function arrowOf(each, { servers, zookeeper }, scale, at) {
 
 // --- how they are painted --------------------------------------------------------------
 
-// A request is whole and has a full head, an answer is dashed and has an open one, an event is
-// dotted and has a round one. What got lost ends with a cross.
+// A request is solid with a full head, an answer dashed with an open head, an event dotted with a
+// round head. A lost message ends with a cross.
 const KINDS = {
   request: { colour: "one", dash: [], head: "full" },
   answer: { colour: "ink", dash: [6, 3], head: "open" },
@@ -122,7 +121,7 @@ function paintArrow(pen, { each, from, to }, ratio, isBold) {
   pen.restore();
 }
 
-// The words of a message at the middle of its arrow, if there is room.
+// Writes a message at the middle of its arrow, if there is room.
 function nameArrow(pen, { each, from, to }, scale, taken) {
   const { ratio } = scale, half = pen.measureText(each.text).width / 2 + 3 * ratio;
   const tall = 7 * ratio, middle = (from.x + to.x) / 2, y = (from.y + to.y) / 2;
@@ -139,7 +138,7 @@ function nameArrow(pen, { each, from, to }, scale, taken) {
   pen.fillText(each.text, x, y);
 }
 
-// At a step the holds are as far as they are then.
+// At a step, holds end at that moment.
 function paintProcesses(pen, scale, sale, { servers, zookeeper }, at) {
   pen.fillStyle = colours.faint;
   for (const { y } of [...servers, zookeeper])
@@ -153,7 +152,7 @@ function paintProcesses(pen, scale, sale, { servers, zookeeper }, at) {
   }
 }
 
-// What a step is about is named first, then what was asked and what happened, then answers.
+// Names are placed by priority, first the step's message, then requests and events, then answers.
 function paintMessages(plot, sale, processes, time) {
   const pen = plot.ctx, scale = canvasScale(plot), at = time.pointed;
   const { shown, count } = shownMessages(sale, scale, at);
@@ -193,7 +192,7 @@ function describeMessage(sale, each) {
     `, arrived ${moment(each.arrived)}, under way for ${duration(each.arrived - each.sent)}`)];
 }
 
-// How far a point is from an arrow.
+// The distance of a point from an arrow.
 function distanceTo({ from, to }, x, y) {
   const wide = to.x - from.x, tall = to.y - from.y, square = wide * wide + tall * tall;
   const part = square && ((x - from.x) * wide + (y - from.y) * tall) / square;

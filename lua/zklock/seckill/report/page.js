@@ -9,7 +9,7 @@ function badge(parent, judged) {
   made.append(word);
 }
 
-// Of a sale, or of the scenario that it is a part of.
+// Compares a sale's verdict, or its scenario's, with the expectation.
 const isExpected = judged => !judged.expect || judged.verdict === judged.expect;
 
 function expectation(sale) {
@@ -22,7 +22,7 @@ function expectation(sale) {
 
 // --- verdicts --------------------------------------------------------------------------
 
-const FEW = 6; // sales, of which each has a card, and a line in one picture
+const FEW = 6; // most sales with a card each, and a line in one picture
 const hasSales = scenarios.length > 0 || sales.some(sale => !sale.history);
 const judgedOnes = scenarios.length ? scenarios : sales;
 const nameOf = judged => judged.name ?? `${judged.title} (${judged.id})`;
@@ -68,7 +68,7 @@ function listFailures(sale) {
   return words.length ? ` (${words.join(", ")})` : "";
 }
 
-// May the store refuse late writes?
+// A text about the store's refusal of late writes.
 function fencing(sale) {
   if (sale.fenced === undefined) return null;
   if (!sale.fenced) return "not fenced: the store takes late writes";
@@ -104,7 +104,7 @@ function showVerdict(parent, sale) {
   element("p", card, factsOf(sale), "faint");
 }
 
-// The same in a line, where there are many.
+// One line, for long lists.
 function listVerdict(parent, judged, links) {
   const line = element("li", parent);
   badge(line, judged);
@@ -115,14 +115,14 @@ function listVerdict(parent, judged, links) {
       isExpected(judged) ? "faint" : "finding");
 }
 
-// What a sale of several of a scenario is called beside the scenario's name.
+// A sale's name without its scenario's name.
 function partOf(sale, { title, id }) {
   const begin = title + ": ", end = ` (${id})`;
   const isOfIt = sale.name.startsWith(begin) && sale.name.endsWith(end);
   return isOfIt ? sale.name.slice(begin.length, -end.length) : sale.name;
 }
 
-// A scenario leads to its sales; one that has none is a name.
+// A scenario with one sale is a link; with several, a name and a link for each sale.
 function linkScenario(parent, scenario) {
   const own = scenario.sales.map(index => sales[index]);
   if (own.length === 1) return link(parent, own[0], nameOf(scenario));
@@ -183,7 +183,7 @@ function showPictures(section, sale) {
   if (sale.holds.length) {
     drawLanes(section, sale, time);
     drawMessages(section, sale, time);
-    if (!sale.history) stepsBehind(section, sale, time); // it does not tell when a wait ended
+    if (!sale.history) stepsBehind(section, sale, time); // histories lack the ends of waits
   } else {
     element("p", section, "Nobody had a lock, so there is no picture of who held it.");
     lanesTables(section, sale);
@@ -220,7 +220,7 @@ function showSale(sale) {
 // --- light, dark, paper ----------------------------------------------------------------
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-let chosen = null; // a theme, by the button
+let chosen = null; // the theme chosen by the button
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
@@ -232,7 +232,7 @@ function setTheme(name) {
 
 const setOwnTheme = () => setTheme(chosen ?? (dark.matches ? "dark" : "light"));
 
-let opened = []; // for paper
+let opened = []; // details opened for printing
 
 function beforePrint() {
   opened = [...document.querySelectorAll("details[data-printed]:not([open])")];
@@ -265,7 +265,7 @@ function begin() {
     chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     setOwnTheme();
   };
-  new ResizeObserver(() => fitPlots()).observe(byId("header")); // as wide as the pictures
+  new ResizeObserver(() => fitPlots()).observe(byId("header")); // to fit the new width
   addEventListener("beforeprint", beforePrint);
   addEventListener("afterprint", afterPrint);
   addEventListener("keydown", event => { if (event.key === "Escape") tell([]); });

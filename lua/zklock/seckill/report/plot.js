@@ -10,14 +10,14 @@ function readColours() {
 }
 
 const FONT = "12px system-ui, sans-serif";
-const NARROW = 600; // pixels; below that labels have less room
-const PAPER = 690; // pixels, the width of a page that is printed
+const NARROW = 600; // pixels; narrower pages have less room for labels
+const PAPER = 690; // pixels; width of a printed page
 
-const plots = []; // { plot, width(), paper: the same on paper }
-const repaints = []; // functions that paint what is beside the plots: signs of keys
+const plots = []; // { plot, width(), paper: width in print }
+const repaints = []; // functions that repaint signs of keys
 
 const isNarrow = () => innerWidth < NARROW;
-const gutter = () => isNarrow() ? 78 : 92; // left of all pictures: those of a time line up
+const gutter = () => isNarrow() ? 78 : 92; // left margin, so that time axes line up
 
 // An axis in the page's colours.
 function axis(options) {
@@ -29,7 +29,7 @@ function axis(options) {
   };
 }
 
-// Ticks of an axis of time: as many digits as the step between them has.
+// Ticks of a time axis, with as many digits as the step needs.
 function timeTicks(plot, splits) {
   const step = splits.length > 1 ? splits[1] - splits[0] : 1;
   let digits = 0;
@@ -39,7 +39,7 @@ function timeTicks(plot, splits) {
 
 const timeAxis = () => axis({ values: timeTicks, space: 70, size: 30 });
 
-// Steps between the ticks of a count: 1, 2, 5, 10, 20, …
+// Steps between ticks of a count are 1, 2, 5, 10, 20, and so on.
 const WHOLE = Array.from({ length: 30 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
 
 const countAxis = label => axis({
@@ -47,7 +47,7 @@ const countAxis = label => axis({
   values: (_, splits) => splits.map(each => grouped(each)),
 });
 
-// A figure with its heading, a sentence, the picture, and what belongs below.
+// A figure with heading, caption and picture.
 function figure(parent, { title, label, caption }) {
   const made = element("figure", parent);
   element("h3", made, title);
@@ -77,7 +77,8 @@ function fitPlots(isPrinted) {
   }
 }
 
-// The signs of a legend are painted as the lines are: uPlot's own has one kind of dashes.
+// Paints a legend's marker with the line's own dashes, because uPlot's marker knows only one
+// pattern.
 function paintMarker(canvas, plot, series) {
   const pen = canvas.getContext("2d"), middle = canvas.height / 2;
   pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -94,7 +95,7 @@ function paintMarker(canvas, plot, series) {
 
 function markLegend(plot) {
   plot.root.querySelectorAll(".u-series").forEach((row, i) => {
-    if (i === 0) return; // the place of the pointer, which is no line
+    if (i === 0) return; // the pointer's position
     const canvas = document.createElement("canvas");
     canvas.width = 88;
     canvas.height = 16;
@@ -113,7 +114,7 @@ function redrawPlots() {
   paintSigns();
 }
 
-// What the legend says of the pointer's place.
+// The legend's text for the pointer's position.
 const atPointer = (plot, at) => at === null || plot.cursor.left < 0 ? "" :
   moment(plot.posToVal(plot.cursor.left, "x"));
 
@@ -127,10 +128,10 @@ class Time {
     this.from = 0;
     this.to = this.end;
     this.listeners = [];
-    this.pointed = null; // a moment that the lanes show
+    this.pointed = null; // time marked in the lanes
   }
 
-  // What a plot of this time has in its options.
+  // Options of a plot with this time.
   options() {
     return {
       scales: { x: { time: false, range: () => [this.from, this.to] } },
@@ -139,12 +140,12 @@ class Time {
     };
   }
 
-  // uPlot's own zoom would be that of one picture.
+  // Replaces uPlot's zoom, which would zoom one picture only.
   cursor(options) {
     return { ...this.options().cursor, drag: { x: true, y: false, setScale: false }, ...options };
   }
 
-  // What holds at the pointer came before it: a step's beginning.
+  // A step curve's value at the pointer is that of the last event before it.
   stepCursor() {
     const dataIdx = (plot, _, nearest, at) =>
       nearest > 0 && plot.data[0][nearest] > at ? nearest - 1 : nearest;
@@ -185,7 +186,7 @@ class Time {
 
   all() { this.show(0, this.end); }
 
-  // Shows a moment, and comes to where it is.
+  // Marks a time, and scrolls to it.
   point(at) {
     this.pointed = at;
     const half = (this.to - this.from) / 2;
@@ -193,7 +194,7 @@ class Time {
     else this.redraw();
   }
 
-  // A picture of this time, or of a span of its own.
+  // Adds a picture with this time, or with a span of its own.
   add(plot, spanOf = () => [this.from, this.to]) {
     this.plots.push({ plot, spanOf });
     plot.over.addEventListener("dblclick", () => this.all());
@@ -230,7 +231,7 @@ function timeBar(parent, time) {
     "the wheel.", "faint hint");
 }
 
-// The same by keys, while a picture has the focus.
+// Moves the time by keys while a picture has the focus.
 function makeMovable(picture, time) {
   picture.tabIndex = 0;
   picture.addEventListener("keydown", event => {

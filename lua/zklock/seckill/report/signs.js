@@ -1,8 +1,7 @@
 // --- signs.js: what pictures with lanes are painted of ----------------------------------
-// What has a colour has a pattern or a sign of its own, too, and a key is painted by what paints
-// the picture.
+// Each colour also has a pattern or a sign. Keys are painted by the same functions as pictures.
 
-// Where moments and heights are on the canvas.
+// Conversions of times and heights to canvas pixels.
 function canvasScale(plot) {
   const { left, top, width, height } = plot.bbox, { min, max } = plot.scales.x;
   const perSecond = width / (max - min), ratio = uPlot.pxRatio;
@@ -10,7 +9,7 @@ function canvasScale(plot) {
     y: pixels => top + pixels * ratio };
 }
 
-// Adds a bar to a path; one that is shorter than `least` pixels is still seen.
+// Adds a bar to a path, at least `least` pixels wide.
 function addBar(path, scale, from, to, top, height, least) {
   const left = Math.max(scale.left, scale.x(from));
   const right = Math.min(scale.left + scale.width, scale.x(to));
@@ -20,7 +19,7 @@ function addBar(path, scale, from, to, top, height, least) {
 
 const isSeen = (scale, from, to) => to >= scale.min && from <= scale.max;
 
-// Lines or dots of paper over the colour of a kind; `draw` gets a tile of that size.
+// Patterns painted over the colour of a kind; the function draws a tile of that size.
 const PATTERNS = {
   refused: [4, (pen, size) => pen.fillRect(0, size / 4, size, size / 4)],
   other: [4, (pen, size) => pen.fillRect(size / 4, size / 4, size / 2, size / 2)],
@@ -46,7 +45,7 @@ function patternOf(name, pen, ratio) {
   return pen.createPattern(tile, "repeat");
 }
 
-// Fills a path with the colour of a kind, and what else tells it from others.
+// Fills a path with the colour and the patterns of a kind.
 function fillKind(pen, path, kind, ratio) {
   const [name, shared] = kind.split(" ");
   pen.fillStyle = colours[name];
@@ -71,7 +70,7 @@ function diamond(pen, x, y, size) {
   pen.closePath();
 }
 
-// A diamond: black for a write that was made; hollow, and crossed out, for one that was refused.
+// A diamond for a write, black if it was made, hollow and crossed out if it was refused.
 function paintWrite(pen, x, y, refused, ratio) {
   diamond(pen, x, y, (SIGN + 2) * ratio);
   pen.fillStyle = colours.paper;
@@ -85,7 +84,7 @@ function paintWrite(pen, x, y, refused, ratio) {
   pen.stroke();
 }
 
-// A letter on a plate: what the holder knew of its hold from then on.
+// A letter for the known state of the hold from then on.
 function paintBelief(pen, x, y, letter, ratio) {
   const size = SIGN * ratio;
   pen.fillStyle = colours.paper;
@@ -114,13 +113,13 @@ function paintOpenEnd(pen, x, top, bottom, ratio) {
 
 // --- faults ----------------------------------------------------------------------------
 
-// Behind the lane of its server; a fault of something else is behind all.
+// A server's fault is behind its lane; other faults are behind all lanes.
 function faultSpan(sale, lanes, fault, total) {
   const lane = lanes[sale.servers.indexOf(fault.target)];
   return lane ? [lane.top - 3, lane.height + 6] : [0, total];
 }
 
-// A band, and a line where it begins: [left, top, …, height].
+// A band with a line at its beginning [left, top, …, height].
 function paintFault(pen, band, begin, ratio) {
   pen.globalAlpha = .2;
   pen.fillStyle = colours.fault;
@@ -141,12 +140,12 @@ function paintFaults(pen, scale, sale, lanes, total) {
   }
 }
 
-// The words of faults are above their lanes, or below all; one that has no room is left out.
+// Names of faults above their lanes, or below all lanes; left out without room.
 function nameFaults(pen, scale, sale, lanes, total) {
   pen.font = `bold ${11 * scale.ratio}px system-ui, sans-serif`;
   pen.textBaseline = "top";
   pen.textAlign = "left";
-  const taken = new Map(); // by the height of a word: up to where there is one already
+  const taken = new Map(); // end of the last name, by height
   for (const fault of [...sale.faults].sort((a, b) => a.at - b.at)) {
     if (!isSeen(scale, fault.at, fault.at)) continue;
     const lane = lanes[sale.servers.indexOf(fault.target)];
@@ -172,7 +171,7 @@ function clip(pen, { left, top, width, height }, more) {
   pen.clip();
 }
 
-// The moment of the step that is shown.
+// The time of the current step.
 function paintPointed(pen, scale, at) {
   if (at === null || !isSeen(scale, at, at)) return;
   const x = scale.x(at), size = 5 * scale.ratio;
@@ -185,7 +184,7 @@ function paintPointed(pen, scale, at) {
   pen.fill();
 }
 
-// As much of a name as has room, in pixels.
+// Shortens a name to that many pixels.
 function shorten(pen, text, room) {
   pen.save();
   pen.font = FONT;
@@ -199,7 +198,7 @@ function shorten(pen, text, room) {
   return shown;
 }
 
-// The name of each lane beside its middle.
+// The names of lanes at their middles.
 const laneAxis = lanes => axis({
   size: gutter, splits: () => lanes.map(lane => lane.top + lane.height / 2),
   grid: { show: false }, ticks: { show: false },
@@ -210,7 +209,8 @@ const laneAxis = lanes => axis({
 
 const SWATCH = { width: 26, height: 16, ratio: 2 };
 
-// Above the picture: [words, paint(pen, width, height)] of each sign, in the canvas's pixels.
+// The key above a picture, with a sign and words for each entry. `paint(pen, width, height)` takes
+// canvas pixels.
 function signKey(picture, entries) {
   const key = element("ul", null, undefined, "key");
   for (const [text, paint] of entries) {

@@ -1,18 +1,18 @@
 // --- steps.js: forward and back through what happened ----------------------------------
-// Each step is a line of the record. What is so after it is worked out from the first step on: who
-// waits and who holds, what holders know of their holds, and the stock. They are made when opened.
+// Each step is a line of the record. The state after it (who waits, who holds, known states of
+// holds, stock) is computed from the first step on, once the steps are opened.
 
-const MOST_NAMES = 12; // of those who wait; the others are a number
+const MOST_NAMES = 12; // most waiting buyers by name
 
 const named = (sale, { buyer, ...each }) =>
   `${personOf(sale)} ${buyer} (${serverName(sale, each)})`;
 
-// The product is told where there is another.
+// Names the product if there are several.
 const wroteWords = ({ left, product }, isOneOfSeveral) =>
   `writes a stock of ${grouped(left)}` + (isOneOfSeveral ? ` of ${product}` : "");
 
-// What comes of a moment of a purchase: [its words, what it does to the state, its rank among those
-// of the same moment].
+// For each kind of event its words, its effect on the state, and its rank among events of the same
+// time.
 const HAPPENS = {
   asked: [each => `asks for lock ${each.lock}`,
     (state, each) => { state.waiting.add(each); }, 3],
@@ -35,7 +35,7 @@ const HAPPENS = {
   ended: [() => "ends with its server", (state, each) => { state.holding.delete(each); }, 2],
 };
 
-// A server that is stopped stands still, and nobody waits in one that is killed.
+// A stopped server stands still, and a killed server has no waiting buyers.
 const STRIKES = {
   stop: (state, target) => { state.still.add(target); },
   kill: (state, target, sale) => {
@@ -61,14 +61,14 @@ function stepsOfNotes(sale) {
     text: `${named(sale, note)} notes: ${note.line}`, act: () => {} }));
 }
 
-// Of simulated sales; in others a message is a moment of a purchase.
+// Steps of a simulated sale's messages; real sales show them as events of purchases.
 function stepsOfMessages(sale) {
   if (!sale.hasBothEnds) return [];
   return sale.messages.map(each => ({ at: each.isLost ? each.sent : each.arrived, rank: -1,
     text: messageWords(sale, each) + ".", act: () => {} }));
 }
 
-// All that happened, in the order of time.
+// All steps in order of time.
 function stepsOf(sale) {
   const steps = [...stepsOfFaults(sale), ...stepsOfNotes(sale), ...stepsOfMessages(sale)];
   for (const each of sale.purchases) for (const name in HAPPENS) {
@@ -83,7 +83,7 @@ function stepsOf(sale) {
   return steps.sort((a, b) => a.at - b.at || a.rank - b.rank);
 }
 
-// What is so after the first `count` steps.
+// The state after the first `count` steps.
 function stateAfter(sale, steps, count) {
   const state = { waiting: new Set(), holding: new Map(), still: new Set(),
     stock: new Map(sale.stock.map(each => [each.product, each.first])),
@@ -111,7 +111,7 @@ function waitingWords(sale, waiting) {
     (more > 0 ? `, and ${grouped(more)} more` : "");
 }
 
-// [what, how it is] of each lock and each product.
+// A name and a state for each lock and each product.
 function linesOf(sale, state) {
   const lines = [];
   for (const lock of sale.locks) {
@@ -170,7 +170,7 @@ function fillSteps(details, sale, time) {
   walker.tabIndex = 0;
   walker.setAttribute("role", "group");
   walker.setAttribute("aria-label", "Step by step. Keys: left, right, Home, End.");
-  details.addEventListener("keydown", event => { // also when the summary that opened it has focus
+  details.addEventListener("keydown", event => { // also with the focus on the summary
     const walk = WALKS.find(each => each[3] === event.key);
     if (!details.open || !walk || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

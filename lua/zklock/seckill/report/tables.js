@@ -1,5 +1,5 @@
 // --- tables.js: the table behind each picture ------------------------------------------
-// A table is made when it is opened, and shows a hundred rows at a time: 10 000 stay fast.
+// A table is filled when opened, a hundred rows at a time, so that 10 000 rows stay fast.
 
 const ROWS = 100;
 
@@ -11,8 +11,8 @@ function fillRow(row, columns, entry) {
   }
 }
 
-// A table that is wider than the page says so, has a shadow where there is more, and can be moved
-// by keys.
+// Tells if a table is wider than the page, with a shadow where it continues, and lets keys scroll
+// it.
 function showWidth(scroll, hint) {
   const isWide = scroll.scrollWidth > scroll.clientWidth;
   hint.hidden = !isWide;
@@ -79,7 +79,7 @@ function fillTable(parent, title, columns, entries) {
   else show(0);
 }
 
-// A closed table; one that matters on paper is opened to be printed.
+// A closed table, opened for printing if `printed`.
 function tableBehind(parent, title, columns, entries, { printed = false } = {}) {
   const details = element("details", parent);
   const summary = element("summary", details, title + " ");
