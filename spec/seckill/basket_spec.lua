@@ -1,4 +1,4 @@
---- [lua luajit] A purchase of several products: docs/seckill/basket.lua.
+--- [lua luajit] A purchase of several products, docs/seckill/basket.lua.
 
 local records = require "zklock.seckill.record"
 local seckill = require "zklock.seckill"
@@ -6,11 +6,11 @@ local seckill = require "zklock.seckill"
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
 
 local HOSTS = os.getenv "ZK_HOSTS"
-local LONG = 60 -- seconds: no session ends where a machine stands still
+local LONG = 60 -- seconds, so that no session ends even on a slow machine
 local BASKET = { bun = 1, tea = 2 }
 
 
--- A sale of baskets: six buyers want one, and there are five.
+-- A sale of five baskets to six buyers.
 local function sale(options)
     local all = {
         purchase = "basket", parameters = { basket = BASKET }, products = { bun = 5, tea = 11 },
@@ -30,7 +30,7 @@ end
 
 describe("a basket", function()
     for _, store in ipairs{ "sqlite", "zookeeper" } do
-        it("is sold whole, under a multi-lock: " .. store, function()
+        it("a multi-lock sells a basket whole: " .. store, function()
             local it_is = sale{ store = store }
             has_sold_five(it_is)
             assert.equal("bun + tea", it_is.purchases[1].lock)
@@ -38,7 +38,7 @@ describe("a basket", function()
         end)
     end
 
-    it("is sold under two locks of a process, and in a simulated sale", function()
+    it("a basket is sold under two locks of a process, and in a simulated sale", function()
         has_sold_five(sale{ strategy = "local", servers = 1 })
         has_sold_five(seckill.sale{ simulated = true, purchase = "basket", buyers = 6,
             parameters = { basket = BASKET }, products = { bun = 5, tea = 11 } })
@@ -47,12 +47,12 @@ describe("a basket", function()
             { seeds = 30 }).wrong)
     end)
 
-    it("has one lock where all have one (PIT-12)", function()
+    it('a basket takes the only lock of a sale with lock = "one" (PIT-12)', function()
         local it_is = sale{ lock = "one", buyers = 2 }
         assert.same({ "right", "all" }, { it_is.verdict, it_is.purchases[1].lock })
     end)
 
-    it("is recorded with what was written of each product", function()
+    it("the record of a basket has what was written of each product", function()
         local purchases = { { product = "bun" } }
         local record = records.in_memory(purchases, {}, 1, 0)
         record:write(1, "written", "8 tea 2")
@@ -62,7 +62,8 @@ describe("a basket", function()
         assert.same({ "tea", 8, 2 }, { write.product, write.left, write.quantity })
     end)
 
-    it("needs products that are sold, and a strategy and a store that can", function()
+    it("a basket needs products on sale, and a strategy and a store for several products",
+       function()
         local function fails(pattern, options)
             options.buyers = 1
             assert.matches(pattern, sale(options).notes[1].line)

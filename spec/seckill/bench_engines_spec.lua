@@ -1,5 +1,5 @@
---- [lua] make bench-engines, in a few seconds: one short round of some engines, whose tables are
--- there and make sense. And the tables of docs/performance/engines.md have all that it measures.
+--- [lua] make bench-engines for a few seconds, in one short round of some engines; and the tables
+-- of docs/performance/engines.md, which must have all that it measures.
 
 local contenders = require "bench.engines.contenders"
 local engine = require "zklock.engine"
@@ -24,35 +24,37 @@ end
 
 
 describe("make bench-engines", function()
-    it("measures grants: how many, what they ask, and in which order #slow", function()
+    it("make bench-engines measures the number, the requests and the order of grants #slow",
+       function()
         local rows = bench("--parts grants --rounds 1 --seconds 0.2 --contenders 1,8 "
             .. "--engines redis-set,sql-optimistic,sql-table,zookeeper")
         for label, requests in pairs{ ["redis-set"] = 2, ["sql-table, SQLite"] = 3,
                                       ["sql-table, MariaDB"] = 3 } do
             local alone, among, once = rows[label][1], rows[label][2], rows[label][3]
-            assert.is_true(numbers(alone[1])[1] >= 0, label) -- 0: the machine stood still
+            assert.is_true(numbers(alone[1])[1] >= 0, label) -- 0 if the machine stood still
             assert.equal(requests, tonumber(alone[5]), label) -- SELECT, INSERT, DELETE; SET, EVAL
-            assert.is_nil(alone[6]) -- one has no order
+            assert.is_nil(alone[6]) -- a single client has no order
             assert.is_true(tonumber(among[5]) >= requests)
             assert.is_true(tonumber(among[6]) >= 0 and tonumber(among[7]) <= 1)
             assert.is_true(numbers(once[1])[1] > 0)
         end
         assert.equal("1.00", rows.zookeeper[2][2])
         local jain = tonumber(rows.zookeeper[2][7])
-        assert.is_true(jain > 0 and jain <= 1, jain) -- some may begin when others have done much
+        assert.is_true(jain > 0 and jain <= 1, jain) -- some may begin late
         assert.equal("—", rows["sql-optimistic, MariaDB"][2][6])
     end)
 
-    it("measures what the seeds claim: NUM-01, NUM-02, NUM-04 #slow", function()
+    it("make bench-engines measures the claims of the seeds (NUM-01, NUM-02, NUM-04) #slow",
+       function()
         local rows = bench("--parts claims --rounds 1 --seconds 0.1 --locks 200 "
             .. "--engines redis-expire,redis-set,redlock,zookeeper")
-        assert.equal(2, #rows.zookeeper) -- locks of their own, many that are held
+        assert.equal(2, #rows.zookeeper) -- own locks, and many held locks
         assert.is_true(tonumber(rows["redis-expire"][2][2]) > 20, "bytes of a lock")
         assert.is_true(tonumber(rows["2 of 5"][1][2]) >= 90, "two silent masters")
         assert.is_true(tonumber(rows["2 of 5"][1][1]) >= 8)
     end)
 
-    it("strikes holders, servers and clocks #slow", function()
+    it("make bench-engines strikes holders, servers and clocks #slow", function()
         local rows = bench("--parts faults --faults killed,promoted,clock --fault-rounds 1 "
             .. "--lease 4 --engines redis-set,sql-pessimistic,zookeeper")
         assert.matches("^%d+%.%d s", rows["sql-pessimistic"][1][1])
@@ -66,13 +68,13 @@ end)
 
 
 describe("the tables of docs/performance/engines.md (CMP-01)", function()
-    it("have all that is measured, and that is each engine", function()
+    it("the tables have each engine, and all that is measured", function()
         local rows, measured = markdown.rows(rig.shell("cat docs/performance/engines.md")), {}
         for _, contender in ipairs(contenders) do
             measured[contender.engine] = true
             assert.is_true(#(rows[contender.label] or {}) >= 4, contender.label)
         end
-        measured.cerberus = true -- which is made of the others
+        measured.cerberus = true -- made of other engines
         for _, name in ipairs(engine.names) do assert.is_true(measured[name], name) end
     end)
 end)

@@ -12,7 +12,7 @@ local function memory()
 end
 
 
---- Its exit status, what it printed, its complaints.
+--- Returns the exit status, stdout and stderr.
 ---@param arguments string[]
 ---@param scenarios table[]?
 ---@param environment table?

@@ -1,5 +1,6 @@
---- [lua luajit] What happens to the locks of engines, and to zklock's, when a server dies or a
---- clock jumps: docs/engines.md. First the servers that are there to be struck, then the scenarios.
+--- [lua luajit] The locks of engines and of zklock when a server dies or a clock jumps
+--- (docs/engines.md). The first tests are about the servers to strike, later ones about the
+--- scenarios.
 
 local clocks = require "zklock.throwaway.clock"
 local database = require "zklock.seckill.database"
@@ -29,7 +30,7 @@ end)
 teardown(function() servers:close() end)
 
 
--- How far a clock is ahead of this process's, in whole hours.
+-- The lead of a clock over this process's, in whole hours.
 local function hours(time) return math.floor((time - os.time()) / HOUR + 0.5) end
 
 
@@ -48,14 +49,14 @@ describe("a relay", function()
         relay:close()
     end)
 
-    it("passes on what comes, also if it is much", function()
+    it("a relay passes on a long message", function()
         local much = ("0123456789"):rep(200000)
         redis.ask(relay.address, "set", "much", much)
         assert.equal(much, redis.ask(relay.address, "get", "much"))
         assert.equal(#much, redis.ask(server.address, "strlen", "much"))
     end)
 
-    it("leads to another server from then on, or to none", function()
+    it("a relay leads to another server, or to none, from then on", function()
         local other = redis.start(servers.reaper)
         redis.ask(other.address, "set", "name", "other")
         relay:lead_to(other.address)
@@ -72,7 +73,7 @@ end)
 
 
 describe("a wall clock that can jump", function()
-    it("is that of a program that runs, whose monotonic clock goes on", function()
+    it("a clock jumps for a running program, and its monotonic clock goes on", function()
         local clock = clocks.new(servers.reaper)
         local file = servers.folder .. "/times"
         local pipe = assert(io.popen(("%s -e %s >%s"):format(
@@ -103,7 +104,7 @@ describe("a wall clock that can jump", function()
         pipe:close()
     end)
 
-    it("is one of each Redis master; and each can be cut off", function()
+    it("each Redis master has a clock of its own, and can be cut off", function()
         local masters = servers:redis_masters(3)
         masters[2]:jump(HOUR)
         assert.same({ 0, 1, 0 },
@@ -119,7 +120,7 @@ describe("a wall clock that can jump", function()
         assert.is_false(is_reached(masters[1].address))
     end)
 
-    it("is that of a ZooKeeper, too", function()
+    it("a ZooKeeper has such a clock, too", function()
         local server = servers:zookeeper_with_clock()
         assert.equal(0, hours(server:time()))
         server.clock:jump(HOUR)
@@ -130,7 +131,7 @@ end)
 
 
 describe("a Redis pair", function()
-    it("loses what came after the cut, and keeps what came before it", function()
+    it("a Redis pair loses writes after the cut, and keeps those before it", function()
         local pair = servers:redis_pair()
         redis.ask(pair.address, "set", "before", "1")
         assert.is_true(pair:replicated(30))
@@ -148,7 +149,7 @@ end)
 
 
 describe("an ensemble of ZooKeepers", function()
-    it("has another leader when its leader is killed, and serves #slow", function()
+    it("the ensemble elects another leader and serves after its leader was killed #slow", function()
         local ensemble = servers:zookeepers(3)
         local session = assert(zklock.connect(ensemble.hosts, { timeout = 30 }))
         local killed, leader = ensemble:kill_leader()
@@ -163,14 +164,14 @@ end)
 
 
 describe("a MariaDB of its own", function()
-    it("can be killed, and others are not", function()
+    it("one MariaDB is killed, and the other serves", function()
         local url, process = servers:own_mysql()
         local other = servers:own_mysql()
-        collectgarbage() -- nobody here knows the process of the other
+        collectgarbage() -- the other's process is unreferenced here
         process:kill()
         assert.is_false((pcall(database.open, url)))
         database.open(other):close()
-        database.drop((url:gsub("/%?", "/gone?"))) -- there is nobody to keep it from being so
+        database.drop((url:gsub("/%?", "/gone?"))) -- it is already gone
     end)
 end)
 
@@ -196,7 +197,7 @@ describe("a script with servers that are there to be struck", function()
         require("zklock").sleep(300)
     ]]
 
-    it("leaves nothing behind when it is killed #slow", function()
+    it("a killed script leaves no server behind #slow", function()
         local folder = rig.shell("mktemp -d"):match "%S+"
         local pid = rig.shell("TMPDIR=%s setsid %s -e %s >%s/output 2>&1 </dev/null & echo $!",
             folder, LUA, shell.quote(SCRIPT), folder):match "%d+"
@@ -243,7 +244,8 @@ describe("the scenario", function()
 
     local TWO, ONE = "^stock 99, should be 98; 2 at once$", "^2 sold, 98 left; one at a time$"
 
-    it("of a Redis failover finds two holders: SET NX PX (DEMO-19, PIT-16)", function()
+    it("the scenario of a Redis failover with SET NX PX finds two holders (DEMO-19, PIT-16)",
+       function()
         local result = finds("DEMO-19a", TWO)
         local sale = result.sales[1]
         assert.same({ "failover", "Redis" }, { sale.faults[1].kind, sale.faults[1].target })
@@ -273,7 +275,7 @@ describe("the scenario", function()
 end)
 
 
--- Each that is wrong is right without its cause.
+-- Each sale is right without the cause of its scenario's failure.
 describe("the sale of two buyers", function()
     local A_WHILE = 1
 
@@ -287,7 +289,7 @@ describe("the sale of two buyers", function()
         assert.is_true(outages.of_two(sale).right)
     end
 
-    it("is right if the replica has the lock before the master dies #slow", function()
+    it("the sale is right if the replica has the lock before the master dies #slow", function()
         local pair = servers:redis_pair()
         is_right({ strategy = "redis-set", redis = pair.address,
             parameters = { engine = { lease = 60, answer = 10 } } }, function()
@@ -298,7 +300,7 @@ describe("the sale of two buyers", function()
         pair:close()
     end)
 
-    it("is right if two masters were cut off, and no clock jumps #slow", function()
+    it("the sale is right if two masters were cut off, and no clock jumps #slow", function()
         local masters = servers:redis_masters(5)
         masters[4]:cut()
         masters[5]:cut()
@@ -310,7 +312,7 @@ describe("the sale of two buyers", function()
         masters:close()
     end)
 
-    it("is an error if it is wrong for another reason", function()
+    it("a scenario raises an error if its sale is wrong for another reason", function()
         local sale = runs.open("", options):sale{ strategy = "none", pause = 0.1 }
         assert.equal("wrong", sale.verdict)
         assert.error_matches(function() outages.of_two(sale) end, "not because two had the lock")

@@ -1,6 +1,5 @@
---- [lua luajit] The capability matrix of docs/design/engines.md (CMP-02): each of its cells is
--- tried on the engine, with a real server, and what engine.has says is the same; the tests that it
--- names are there.
+--- [lua luajit] The capability matrix of docs/design/engines.md (CMP-02). Each cell is tried with a
+-- real server, and compared with engine.has. The tests that the matrix names must exist.
 
 local dkjson = require "dkjson"
 local engine = require "zklock.engine"
@@ -13,10 +12,10 @@ local zklock = require "zklock"
 local unpack = table.unpack or unpack -- luacheck: std max
 
 local HOSTS = os.getenv "ZK_HOSTS"
-local SOON = 0.05   -- seconds for which something is waited for that does not come
-local PATIENT = 20  -- seconds for which something is waited for that does
-local SHOWN = 1.5   -- seconds in which those that are woken ask
-local MANY = 3      -- clients that wait
+local SOON = 0.05   -- seconds to wait for nothing
+local PATIENT = 20  -- seconds to wait for an event
+local SHOWN = 1.5   -- seconds in which woken clients ask
+local MANY = 3      -- waiting clients
 
 local OWN_PATH = "spec/seckill/engine_matrix_spec.lua"
 
@@ -26,7 +25,7 @@ local NO_SENSE = "—"
 
 -- --- the tables ------------------------------------------------------------------------------
 
--- What the matrix says, as cells[column][engine], and the test of each column.
+-- The matrix as cells[column][engine], and the test of each column.
 local function read_matrix()
     local cells, columns, tests = {}, {}, {}
     local part = rig.shell("sed -n '/^## What they have$/,/^## /p' docs/design/engines.md")
@@ -60,7 +59,7 @@ after_each(engines.close_all)
 
 -- --- what is tried -----------------------------------------------------------------------------
 
--- Is a lock not had by two? Where it is, nobody waits, and nothing is released.
+-- True if a second client does not get the lock.
 local function excludes(name)
     local mine, yours = two(name)
     assert(mine:acquire(PATIENT))
@@ -68,15 +67,14 @@ local function excludes(name)
 end
 
 
--- It is there, or else "unsupported".
+-- False if the feature is "unsupported".
 local function supported(result, _, code)
     if not result then assert.equal("unsupported", code) end
     return result and true or false
 end
 
 
--- Who waits so long for a lock that is had by another is told so then, or soon after; a try is told
--- that the lock is taken.
+-- An acquire of a held lock returns at its deadline, "timeout" or soon after; a try returns "busy".
 local function gives_up(name, seconds)
     local mine, yours = two(name)
     assert(mine:acquire(PATIENT))
@@ -96,8 +94,7 @@ require("zklock").sleep(60)
 ]]
 
 
--- A process waits for a lock, and its wait is interrupted, but it lives: the next one has the lock
--- all the same.
+-- An interrupted wait of a live process does not keep the next client from the lock.
 local function is_broken_off(name)
     local lock, options = new_name(), dkjson.encode(engines.options(name))
     local lease = assert(open(name):mutex(lock):acquire(PATIENT))
@@ -113,7 +110,7 @@ local function is_broken_off(name)
 end
 
 
--- What a client has asked so far, as a function.
+-- A function that returns the number of the client's requests so far.
 local function counter_of(it_is)
     if it_is.session then
         return function()
@@ -130,7 +127,7 @@ local function counter_of(it_is)
 end
 
 
--- Returns when they ask nothing any more, and all is answered.
+-- Returns once the clients send no more requests, and have all answers.
 local function rest(clients, counters)
     local last, sum, asked
     repeat
@@ -144,7 +141,7 @@ local function rest(clients, counters)
 end
 
 
--- How many more than before have asked, within so many seconds; all of them, at most.
+-- The number of clients with new requests, within some seconds.
 local function number_that_ask(counters, before)
     local number
     rig.eventually(function()
@@ -158,8 +155,8 @@ local function number_that_ask(counters, before)
 end
 
 
--- Some clients wait for a lock; it is released, and who has it then keeps it. How many ask? (The
--- next one need not: it may know that it is the next.)
+-- The number of clients that ask when a contended lock is released and its next holder keeps it.
+-- (The next one need not ask, because it may know that it is the next.)
 local function clients_that_ask(name)
     local lock, over, number = new_name(), false, nil
     local clients, counters = {}, {}
@@ -184,9 +181,9 @@ local function clients_that_ask(name)
 end
 
 
--- The lock of one has ended, and is another's: does the first one's release remove it?
+-- True if a late release of an expired lock does not remove its next holder's lock.
 local function only_the_owner_releases(name)
-    local life = name == "redis-expire" and 1 or 0.1 -- it has whole seconds
+    local life = name == "redis-expire" and 1 or 0.1 -- its times are whole seconds
     local mine, yours = two(name, nil, { lease = life })
     local late = assert(mine:acquire(PATIENT))
     assert(yours.engine:mutex(yours.name, { lease = 60 }):acquire(PATIENT))
@@ -195,9 +192,8 @@ local function only_the_owner_releases(name)
 end
 
 
--- For each column: a function of the engine's name that gives true, false or what the cell must be
--- otherwise; and the name of the same in engine.has. A column of locks that exclude nobody makes no
--- sense.
+-- For each column a function of the engine's name that returns true, false or the cell's other
+-- text, and the property of engine.has. A column may make no sense for locks that exclude nobody.
 local probes = {}
 
 
@@ -235,7 +231,7 @@ end }
 probes["owner releases"] = { has = "owned", of_excluding = true, try = function(name)
     local has = engine.has(name)
     if has.lease then return only_the_owner_releases(name) end
-    return has.owned == true -- it does not end before its release
+    return has.owned == true -- it lasts until its release
 end }
 
 probes.token = { has = "token", try = function(name)
@@ -283,10 +279,10 @@ probes.switch = { has = "switch", try = function(name)
 end }
 
 
--- What the herd is of depends on who is woken.
+-- Values of cerberus that depend on its engines.
 local THEIRS, ITS_PROPERTY = "its engines'", { herd = "wakes" }
 
--- Of cerberus: with two orders it has what all of the order have.
+-- For cerberus, with two orders, which have the properties that all engines of the order share.
 local function check_theirs(column, name)
     local property = probes[column].has or ITS_PROPERTY[column]
     for _, order in ipairs{ { "redisson", "zookeeper" }, { "redis-set", "zookeeper" } } do
@@ -301,7 +297,7 @@ local function check_theirs(column, name)
 end
 
 
--- Is the cell what was seen?
+-- Compares the cell with the result.
 local function agrees(cell, seen)
     if type(seen) == "string" then return cell == seen end
     return (YES[cell] or false) == seen and cell ~= NO_SENSE
@@ -333,7 +329,7 @@ end)
 
 
 describe("the matrix of docs/design/engines.md", function()
-    it("has each engine, and only those that there are", function()
+    it("the matrix has each engine, and no other", function()
         for _, column in ipairs(columns) do
             local listed = {}
             for name in pairs(cells[column]) do listed[#listed + 1] = name end
@@ -342,7 +338,7 @@ describe("the matrix of docs/design/engines.md", function()
         end
     end)
 
-    it("has a column for all that is tried, and nothing else", function()
+    it("the matrix has a column for each probe, and no other", function()
         local tried = {}
         for column in pairs(probes) do tried[#tried + 1] = column end
         table.sort(tried)
@@ -351,7 +347,7 @@ describe("the matrix of docs/design/engines.md", function()
         assert.same(tried, listed)
     end)
 
-    it("names a test for each column, which is there, or one of these", function()
+    it("the test that a column names exists, here or elsewhere", function()
         for _, column in ipairs(columns) do
             local path, test = (tests[column] or ""):match '^`(.-)` ?"?(.-)"?$'
             assert.is_string(path, column .. " has no test")
@@ -365,7 +361,7 @@ end)
 
 
 describe("the engine", function()
-    it("is the user's to change: who has a lock of one does not keep others out of the next",
+    it("a lock of one engine does not exclude clients of another engine",
         function()
         local name = new_name()
         assert(open("redis-set"):mutex(name):acquire(PATIENT))

@@ -1,4 +1,4 @@
---- [lua luajit] Sales with the engines' locks as strategies: docs/engines.md.
+--- [lua luajit] Sales with the engines' locks as strategies, docs/engines.md.
 
 local cerberus_strategy = require "zklock.seckill.strategy.cerberus"
 local connections = require "zklock.seckill.engine.redis"
@@ -13,8 +13,8 @@ local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local HOSTS = os.getenv "ZK_HOSTS"
-local ANSWER = 20 -- seconds for which a server is waited for that is there
-local LONG = 60   -- seconds: no lease, session or wait ends but where a test says so
+local ANSWER = 20 -- seconds to wait for a server that runs
+local LONG = 60   -- seconds, so that leases, sessions and waits end only on purpose
 
 local STRATEGIES = {
     "redis-expire", "redis-set", "redis-timestamp", "redisson", "redisson-fair", "redisson-rw",
@@ -48,7 +48,7 @@ end
 
 describe("a sale with an engine's lock", function()
     for _, strategy in ipairs(STRATEGIES) do
-        it("between two servers is right: " .. strategy, function()
+        it("a sale between two servers is right: " .. strategy, function()
             local it_is = sale{ strategy = strategy, products = { bun = 7 } }
             assert.equal("right", it_is.verdict, it_is.finding)
             assert.same({ 7, 3, 0, 0 }, { it_is.sold, it_is.refused, it_is.failed, it_is.left })
@@ -57,7 +57,7 @@ describe("a sale with an engine's lock", function()
         end)
     end
 
-    it("has its rows where the stock is, in MariaDB", function()
+    it("an SQL engine's rows are beside the stock in MariaDB", function()
         for _, strategy in ipairs{ "sql-table", "sql-pessimistic", "sql-optimistic" } do
             assert.equal("right", sale{ strategy = strategy, store = "mysql",
                 parameters = { engine = strategy == "sql-optimistic" and { base = 0 } or nil },
@@ -65,12 +65,12 @@ describe("a sale with an engine's lock", function()
         end
     end)
 
-    it("is in order of arrival if it is redisson-fair", function()
+    it("redisson-fair grants in order of arrival", function()
         local it_is = sale{ strategy = "redisson-fair", servers = 1, buyers = 8 }
         assert.equal(0, it_is.fairness.overtakes)
     end)
 
-    it("gives up in time", function()
+    it("buyers of a held lock are refused in time", function()
         local it_is = sale{ strategy = "redis-set", timeout = 0, servers = 1, buyers = 4,
             pause = 0.1 }
         assert.same({ busy = 3 }, it_is.failures)
@@ -79,7 +79,7 @@ end)
 
 
 describe("a sale with sql-optimistic", function()
-    it("lets all in, and is right: whose version is old tries again (ALG-02)", function()
+    it("a buyer with an old version tries again, and the sale is right (ALG-02)", function()
         local it_is = sale{ strategy = "sql-optimistic", products = { bun = 7 },
             parameters = { engine = { retries = 50, base = 0.002 } } }
         assert.equal("right", it_is.verdict, it_is.finding)
@@ -89,7 +89,7 @@ describe("a sale with sql-optimistic", function()
         assert.is_true(retries > 0)
     end)
 
-    it("sells too little when it tries too seldom, and is right all the same (BUG-09)", function()
+    it("a sale with too few tries leaves stock, and is right all the same (BUG-09)", function()
         local it_is = sale{ strategy = "sql-optimistic", pause = 0.3, servers = 1,
             parameters = { engine = { retries = 0 } } }
         assert.equal("right", it_is.verdict, it_is.finding)
@@ -100,9 +100,8 @@ end)
 
 
 describe("a stopped holder of an engine's lock", function()
-    it("wakes without it, and its late write makes the sale wrong: no token (Q-03) #slow",
-       function()
-        -- A machine may be too slow for another one to buy before the stopped one goes on.
+    it("a stopped holder's late write makes the sale wrong without a token (Q-03) #slow", function()
+        -- On a slow machine nobody may buy before the stopped holder goes on.
         local it_is = rig.wait_for("another one that bought meanwhile", function()
             local it_is = sale{ strategy = "redis-set", buyers = 6, servers = 2,
                 parameters = { engine = { lease = 0.5, answer = ANSWER } },
@@ -117,7 +116,7 @@ describe("a stopped holder of an engine's lock", function()
         assert.matches("wakes, and its hold is lost", it_is.notes[1].line)
     end)
 
-    it("of sql-table lets nobody in meanwhile: it has no end #slow", function()
+    it("a stopped holder of sql-table keeps its lock, which has no end #slow", function()
         local it_is = sale{ strategy = "sql-table", buyers = 6, servers = 2,
             faults = { { at = 0, stop = "holder", length = 1 } } }
         assert.equal("right", it_is.verdict)
@@ -128,7 +127,7 @@ end)
 
 
 describe("the servers that a sale names", function()
-    it("are used, and nothing of it stays there: Redis", function()
+    it("a named Redis is used, and nothing of the sale stays there", function()
         local address = servers:redis(1)
         local connection = connections.new(address, ANSWER)
         connection:call "flushall"
@@ -138,14 +137,14 @@ describe("the servers that a sale names", function()
             local it_is = sale{ strategy = strategy, redis = address, timeout = 0.1,
                 faults = { { at = 0, kill = "holder" } } }
             assert.not_equal("wrong", it_is.verdict, it_is.finding)
-            assert.is_true(it_is.failures.timeout > 0) -- who was killed has left the lock there
+            assert.is_true(it_is.failures.timeout > 0) -- a killed buyer left the lock
         end
         assert.is_truthy(connection:call("info", "commandstats").commandstats.cmdstat_setnx)
         assert.same({ "mine" }, connection:call("keys", "*"))
         connection:close()
     end)
 
-    it("are used, and nothing of it stays there: MariaDB", function()
+    it("a named MariaDB is used, and nothing of the sale stays there", function()
         local url = servers:mysql()
         local it_is = sale{ strategy = "sql-pessimistic", mysql = url }
         assert.equal("right", it_is.verdict)
@@ -154,7 +153,7 @@ describe("the servers that a sale names", function()
         connection:close()
     end)
 
-    it("are left to the reaper, too, if the store is a user's own", function()
+    it("the reaper removes the sale's data from named servers, even with a user's store", function()
         local function is_guarded(about)
             local guarded = false
             about.folder = servers.reaper.folder
@@ -169,7 +168,7 @@ describe("the servers that a sale names", function()
         assert.is_false(is_guarded{ database = "locks.db" })
     end)
 
-    it("that are not there are named", function()
+    it("a server that does not answer is named in the error", function()
         assert.error_matches(function()
             sale{ strategy = "redis-set", redis = "127.0.0.1:1", servers = 1 }
         end, "server 1: connection: redis%-set: .*127.0.0.1:1.*refused")
@@ -178,7 +177,7 @@ end)
 
 
 describe("a sale with a switch", function()
-    -- The first engine, the second, what the switch is set to, options of the engines.
+    -- The first engine, the second, the switch's new value, options of the engines.
     local switches = {
         { "redisson", "sql-table", "sql-table" },
         { "sql-pessimistic", "zookeeper", "" },
@@ -188,7 +187,7 @@ describe("a sale with a switch", function()
     }
 
     for _, each in ipairs(switches) do
-        it(("goes on when it is changed: %s, %s"):format(each[1], each[2]), function()
+        it(("the sale goes on after a switch: %s, %s"):format(each[1], each[2]), function()
             local value = each[3]
             local it_is = sale{
                 strategy = "cerberus-safe", buyers = 20, pause = 0.01,
@@ -205,7 +204,7 @@ describe("a sale with a switch", function()
         end)
     end
 
-    it("needs no servers that its engines have", function()
+    it("a sale with a switch needs no servers that its engines were given", function()
         local function needs(options)
             return cerberus_strategy.needs({ ["sql-table"] = { database = true } },
                 { engine = { order = { "sql-table" }, engines = { ["sql-table"] = options } } })
@@ -214,8 +213,8 @@ describe("a sale with a switch", function()
         assert.same({ switch = true }, needs{ sqlite = "locks.db" })
     end)
 
-    it("is wrong when the sale is, when two have the lock, or when it is not switched (DEMO-21)",
-        function()
+    it("the scenario is wrong if its sale is wrong, a lock has two holders, or nothing was " ..
+       "switched (DEMO-21)", function()
             local function judge(about, beside)
                 local it_is = {
                     verdict = "right", left = 80, overlaps = {}, notes = {}, purchases = {},
@@ -235,7 +234,7 @@ describe("a sale with a switch", function()
             assert.is_false(judge({}, true))
         end)
 
-    it("uses the servers that it names, and leaves nothing there", function()
+    it("the servers named for the switch are used, and nothing stays there", function()
         local address = servers:redis(1)
         local session = assert(zklock.connect(HOSTS))
         for _, strategy in ipairs{ "cerberus", "cerberus-safe" } do
@@ -261,7 +260,7 @@ end)
 describe("the options of a sale with an engine's lock", function()
     local function refused(options, pattern) is_refused(pattern, seckill.sale, options) end
 
-    it("are checked before anything is started", function()
+    it("an engine's options are checked before anything starts", function()
         refused({ strategy = "redis-set", parameters = { engine = { leese = 1 } } },
             "unknown option \"leese\" in parameters.engine of redis%-set; known: ")
         refused({ strategy = "redis-set", parameters = { engine = { lease = -1 } } },
@@ -274,7 +273,7 @@ describe("the options of a sale with an engine's lock", function()
             "retries must be a whole number")
     end)
 
-    it("of cerberus are its engines', too", function()
+    it("cerberus checks the options of its engines", function()
         local function cerberus(engine, more)
             local options = { strategy = "cerberus-safe", parameters = { engine = engine } }
             for option, value in pairs(more or {}) do options[option] = value end
@@ -291,7 +290,7 @@ describe("the options of a sale with an engine's lock", function()
             "failover needs safe = true")
     end)
 
-    it("has a switch only with cerberus", function()
+    it("only cerberus has a switch", function()
         refused({ strategy = "redis-set", faults = { { at = 0, switch = "zookeeper" } } },
             "the sale's strategy has no switch; a fault is ")
         refused({ strategy = "cerberus", faults = { { at = 0, switch = 1 } } },

@@ -1,4 +1,4 @@
---- A store that gives what no store may give: `parameters.lie` says what.
+--- A store that breaks the contract of stores in the way of `parameters.lie`.
 
 local Liar = {}
 Liar.__index = Liar

@@ -1,5 +1,5 @@
---- [lua luajit] Mistakes of whoever writes a sale: options, files, strategies, stores and purchases
---- that are wrong are named, and the caller's line is blamed. What is promised in docs/seckill.md.
+--- [lua luajit] Mistakes in a sale's options, files, strategies, stores and purchases are named,
+--- and the caller's line is blamed, as docs/seckill.md promises.
 
 local demo = require "spec.seckill.demo"
 local dkjson = require "dkjson"
@@ -11,7 +11,7 @@ local zklock = require "zklock"
 
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
 
-local LONG = 60 -- seconds: no session ends where a machine stands still
+local LONG = 60 -- seconds, so that no session ends even on a slow machine
 
 
 -- A small quick sale with these options, without ZooKeeper.
@@ -26,16 +26,16 @@ end
 describe("a wrong option of a sale", function()
     local NO_MASTERS = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
 
-    it("is an interpreter that is not there", function()
+    it("a missing interpreter is refused", function()
         is_refused("lua = \"lua9.9\": lua9.9 is not installed", seckill.sale, { lua = "lua9.9" })
     end)
 
-    it("is a URL that is none", function()
+    it("a malformed URL is refused", function()
         is_refused("mysql must be a URL, mysql://USER:PASSWORD@HOST:PORT, not \"me@there\"",
             seckill.sale, { mysql = "me@there" })
     end)
 
-    it("is told on the command line, too", function()
+    it("a wrong option is refused on the command line, too", function()
         for word, message in pairs{
             ["--fenced=maybe"] = '"maybe" is neither yes nor no',
             ["--expect=sold"] = '"sold" is nothing to expect, as in sold=100,failed=0',
@@ -49,7 +49,7 @@ describe("a wrong option of a sale", function()
         end
     end)
 
-    it("is a rate of arrivals that is none", function()
+    it("a malformed rate of arrivals is refused", function()
         for _, given in ipairs{ 0, -1, "many", { 1 }, { 0, 0 }, { 1, 2, 3 } } do
             is_refused("arrivals must be buyers a second, as in 50, or a ramp, as in { 10, 100 }",
                 seckill.sale, { arrivals = given })
@@ -58,13 +58,13 @@ describe("a wrong option of a sale", function()
             seckill.sale, { arrivals = 0.001 })
     end)
 
-    it("is a strategy of a comparison, which has them already", function()
+    it("a strategy in the options of a comparison is refused", function()
         is_refused("options without a strategy, not strategy = \"local\"", seckill.compare,
             { "none" }, { strategy = "local" })
         is_refused("a table of options, not \"none\"", seckill.compare, { "none" }, "none")
     end)
 
-    it("is a list of masters none of which answers", function()
+    it("a sale whose masters are all silent is refused", function()
         local ok, message = pcall(sale, { strategy = "redlock", redis = NO_MASTERS })
         assert.is_false(ok)
         assert.matches("^server 1: redlock: no master answers: .*127.0.0.1:3.*refused", message)
@@ -73,7 +73,7 @@ end)
 
 
 describe("a wrong fault", function()
-    it("is told first, and then what a fault is", function()
+    it("the message names the mistake, and then the form of a fault", function()
         is_refused("refused.lua:%d+: a kill cannot strike \"me\": it strikes \"holder\", "
             .. "\"server 1\" to \"server 2\" and \"zookeeper\"; a fault is as { at = 0.5, ",
             seckill.sale, { faults = { { kill = "me" } } })
@@ -81,7 +81,7 @@ describe("a wrong fault", function()
             seckill.sale, { faults = { { pause = "me", length = 1 } } })
     end)
 
-    it("is told in the words of the command line there", function()
+    it("the message on the command line has the command line's form of a fault", function()
         local status, _, err = demo{ "--fault", "kill me at 1" }
         assert.equal(2, status)
         assert.matches("a kill cannot strike \"me\": .*; a fault is as \"stop holder at 0.5", err)
@@ -100,7 +100,7 @@ describe("the files of a sale", function()
 
     teardown(function() rig.shell("rm -rf %s", folder) end)
 
-    it("have names", function()
+    it("a report without a file name is refused", function()
         for _, kind in ipairs{ "report", "json", "csv" } do
             is_refused("a report needs the name of its file, not nil", it_is[kind], it_is)
             is_refused("a report needs the name of its file, not \"\"", it_is[kind], it_is, "")
@@ -109,7 +109,7 @@ describe("the files of a sale", function()
         end
     end)
 
-    it("stay as they were if the new ones do not fit on the disk", function()
+    it("an old file stays if the new one does not fit on the disk", function()
         for _, kind in ipairs{ "report", "json", "csv" } do
             local name = files.write(folder .. "/last." .. kind, "the good one")
             rig.shell("ln -s /dev/full %s.part", name)
@@ -120,7 +120,7 @@ describe("the files of a sale", function()
         end
     end)
 
-    it("are a sale's, or a comparison's", function()
+    it("a report of anything but a sale or a comparison is refused", function()
         for _, kind in ipairs{ "report", "json", "csv" } do
             is_refused("as in sale:report%(file%), and not that of \"a.html\"", it_is[kind],
                 "a.html")
@@ -129,7 +129,7 @@ describe("the files of a sale", function()
         is_refused("as in sales:report%(file%), and not that of nil", both.csv)
     end)
 
-    it("can be written, or the command starts nothing", function()
+    it("the command starts nothing if a file cannot be written", function()
         local status, out, err = demo{ "--strategy", "none", "--csv", folder .. "/none/sale.csv" }
         assert.same({ 2, "", folder .. "/none/sale.csv: No such file or directory\n" },
             { status, out, err })
@@ -138,7 +138,7 @@ describe("the files of a sale", function()
         assert.is_nil(io.open(folder .. "/new.json"))
     end)
 
-    it("have all that the sale has, in its shapes, as JSON", function()
+    it("the JSON file has all fields of the sale in their shapes", function()
         assert(it_is:json(folder .. "/sale.json"))
         local read = dkjson.decode(files.read(folder .. "/sale.json")).sales[1]
         for _, name in ipairs{ "name", "verdict", "finding", "sold", "refused", "failed", "left",
@@ -156,8 +156,7 @@ describe("the files of a sale", function()
             { read.options.fenced, read.options.purchase, read.options.quantity })
     end)
 
-    it("are JUnit's for continuous integration: a case for each sale, exploration or scenario",
-        function()
+    it("JUnit's XML has a case for each sale, exploration or scenario", function()
             local function cases(...)
                 local status = demo{ "--junit", folder .. "/cases.xml", ... }
                 local text, list = files.read(folder .. "/cases.xml"), {}
@@ -176,7 +175,7 @@ describe("the files of a sale", function()
             assert.same({ "local lock, one server (DEMO-02)", "" }, cases("--only", "DEMO-02"))
         end)
 
-    it("tell the options that the command line gave", function()
+    it("the files show the options of the command line", function()
         assert.equal(0, (demo{ "--strategy", "local", "--servers", "1", "--purchase",
             "commit_then_release", "--fenced", "no", "--seed", "7", "--limit", "20", "--arrivals",
             "100-200", "--expect", "sold=10,failed=0", "--json", folder .. "/sale.json" }))
@@ -191,7 +190,7 @@ describe("the files of a sale", function()
         end
     end)
 
-    it("are those of each sale of a comparison, too", function()
+    it("the files of a comparison have each of its sales", function()
         local both = seckill.compare({ "none", "local" }, { buyers = 2, pause = 0 })
         assert(both:json(folder .. "/both.json"))
         local read = dkjson.decode(files.read(folder .. "/both.json"))
@@ -202,7 +201,7 @@ end)
 
 
 describe("a strategy's token", function()
-    it("is an error if it is no number", function()
+    it("a token that is not a number is an error", function()
         local it_is = sale{ strategy = "moody", buyers = 2,
             parameters = { every = 9, token = "a1" } }
         assert.same({ error = 2 }, it_is.failures)
@@ -213,30 +212,30 @@ end)
 
 
 describe("the limit of a sale", function()
-    local FOREVER = 1000 + rig.pid -- seconds; a process that no other test has
+    local FOREVER = 1000 + rig.pid -- seconds, unique among tests
 
     local function is_left()
         return rig.shell("pgrep -cf '^sleep %d$'", FOREVER):match "%d+" ~= "0"
     end
 
-    it("holds where a strategy waits for a command, which ends with it", function()
+    it("the limit ends a sale whose strategy waits for a command, and ends the command", function()
         local it_is = sale{ strategy = "moody", limit = 1,
             parameters = { every = 1, blocks = FOREVER } }
         assert.same({ "stuck", { unanswered = 4 } }, { it_is.verdict, it_is.failures })
         assert.is_false(is_left())
     end)
 
-    it("holds where a fault does not come back", function()
+    it("the limit ends a sale whose fault does not return", function()
         local function run() zklock.sleep(FOREVER) end
         local it_is = sale{ limit = 2, faults = { { run = run, what = "a", where = "b" } } }
         assert.same({ "stuck", 1, nil }, { it_is.verdict, #it_is.faults, it_is.faults[1].ended })
     end)
 
-    it("is not 0", function()
+    it("a limit of 0 is refused", function()
         is_refused("limit must be a number of seconds from 0.01", seckill.sale, { limit = 0 })
     end)
 
-    it("is not needed where the script is killed: nothing of a server stays #slow", function()
+    it("the servers of a killed script end without a limit #slow", function()
         local folder = rig.shell "mktemp -d":match "%S+"
         files.write(folder .. "/script.lua", ([[
             package.path = %q
@@ -260,7 +259,7 @@ describe("a script that is interrupted in a sale", function()
 
     local lua = os.getenv "ZKLOCK_LUA" or "lua5.4"
 
-    -- What is left of a script that says it is under way, and is interrupted with all its group.
+    -- The output of a script that is interrupted, with its process group, once it is under way.
     local function interrupted(script)
         files.write(folder .. "/script.lua", (script:gsub("FOLDER", folder)))
         local pid = rig.shell("setsid %s %s/script.lua >%s/out 2>&1 & echo $!", lua, folder,
@@ -273,21 +272,21 @@ describe("a script that is interrupted in a sale", function()
         return files.read(folder .. "/out")
     end
 
-    -- LuaJIT's interpreter adds a traceback to whatever it is told.
+    -- LuaJIT's interpreter adds a traceback to any message.
     local function is_brief(output)
         local name = lua:match "[^/]*$"
         if name:find "jit" then output = output:match "[^\n]*\n" end
         assert.equal(name .. ": interrupted!\n", output)
     end
 
-    it("ends with a line, and no traceback", function()
+    it("an interrupted script ends with one line and no traceback", function()
         is_brief(interrupted [[
             local function run() io.open("FOLDER/under-way", "w"):close() end
             require("zklock.seckill").sale{ strategy = "none", pause = 600, limit = 60,
                 faults = { { run = run, what = "a", where = "b" } } }]])
     end)
 
-    it("ends while it runs a command, which ends, too", function()
+    it("an interrupted script ends during a command, and ends the command", function()
         is_brief(interrupted [[
             local function run()
                 require("zklock.system.shell").succeeds "exec 3>FOLDER/under-way; exec sleep 60"
@@ -314,14 +313,14 @@ describe("a store that lies", function()
     }
 
     for _, each in ipairs(ends) do
-        it("is named: " .. each[1], function()
+        it("a store that lies is named: " .. each[1], function()
             local ok, message = sold(each[1])
             assert.is_false(ok)
             assert.equal("the store liar: " .. each[2], message)
         end)
     end
 
-    it("is named when a write has no result", function()
+    it("a store whose write has no result is named", function()
         local ok, it_is = sold "sell"
         assert.is_true(ok, it_is)
         assert.same({ error = 4 }, it_is.failures)
@@ -329,7 +328,7 @@ describe("a store that lies", function()
             tostring(it_is))
     end)
 
-    it("is named in a simulated sale, too", function()
+    it("a store that lies is named in a simulated sale, too", function()
         local ok, message = pcall(seckill.sale, { simulated = true, strategy = "none",
             store = "liar", products = { bun = 5 }, parameters = { lie = "orders" } })
         assert.is_false(ok)
@@ -345,7 +344,7 @@ describe("a strategy that does not come back", function()
     end
 
     for _, how in ipairs{ "hangs", "yields" } do
-        it("is named after a while, and the sale is stuck: it " .. how .. " #slow", function()
+        it("a hung strategy is named, and its sale is stuck, if it " .. how .. " #slow", function()
             local it_is = of(how)
             assert.same({ "stuck", 4, { hung = 2 } },
                 { it_is.verdict, it_is.sold, it_is.failures })
@@ -356,7 +355,7 @@ describe("a strategy that does not come back", function()
         end)
     end
 
-    it("is named when it loops, and nobody else is served: its server is ended #slow", function()
+    it("a looping strategy is named, and its server is ended #slow", function()
         local it_is = of "loops"
         assert.same({ "stuck", 1 }, { it_is.verdict, it_is.failures.hung })
         assert.equal("hung", it_is.purchases[3].outcome)
@@ -364,7 +363,7 @@ describe("a strategy that does not come back", function()
             it_is.notes[1].line)
     end)
 
-    it("is not a server that a fault has stopped for as long #slow", function()
+    it("a server that a fault stops for as long does not hang #slow", function()
         local it_is = sale{ strategy = "local", servers = 1, timeout = 0.1, session = 0.1,
             faults = { { stop = "server 1", length = 12 } }, pause = 0.1 }
         assert.equal(1, #it_is.faults)

@@ -13,8 +13,8 @@ function Moody.open(server)
 end
 
 
--- Not sent at once: a process hears of no interrupt while it executes a command. And once: the
--- second one ends it, as an interpreter has it.
+-- Sends the signal once and from the background, because a process ignores interrupts while it
+-- executes a command, and a second interrupt ends it at once.
 function Moody:wait_for_signal(signal)
     if not self.sent then
         self.sent = true

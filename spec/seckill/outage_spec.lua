@@ -1,14 +1,13 @@
---- [lua luajit] Faults of ZooKeeper itself in a sale, which has one of its own then:
--- docs/seckill.md.
+--- [lua luajit] Faults of the ZooKeeper that a sale starts for itself, docs/seckill.md.
 
 local demo = require "spec.seckill.demo"
 local evidence = require "zklock.seckill.scenario.evidence"
 local seckill = require "zklock.seckill"
 
-local LONG = 60 -- seconds: no session ends where a machine stands still
+local LONG = 60 -- seconds, so that no session ends even on a slow machine
 
 
--- A sale with faults each of which comes while a buyer has the lock.
+-- A sale with faults that strike while a buyer holds the lock.
 local function sale(faults, options)
     local all = { buyers = 8, pause = 0.002, session = LONG, timeout = LONG, faults = {} }
     for name, value in pairs(options or {}) do all[name] = value end
@@ -21,7 +20,7 @@ end
 
 
 describe("an outage of ZooKeeper in a sale", function()
-    it("keeps buyers waiting, and each buys when it is over", function()
+    it("buyers wait during the outage, and buy afterwards", function()
         local it_is = sale{
             { pause = "zookeeper", length = 0.3 }, { cut = "zookeeper", length = 0.3 },
             { restart = "zookeeper" }, { stop = "zookeeper", length = 0.1 },
@@ -36,13 +35,13 @@ describe("an outage of ZooKeeper in a sale", function()
         assert.is_true(kinds.restart > 0)
     end)
 
-    it("without an end leaves what was sold, and buyers that waited in vain #slow", function()
+    it("an endless outage leaves the sold pieces and buyers that waited in vain #slow", function()
         local it_is = sale({ { kill = "zookeeper" } }, { session = 1, timeout = 3 })
         assert.same({ 1, { timeout = 7 } }, { it_is.sold, it_is.failures })
         assert.same({ "kill", "zookeeper" }, { it_is.faults[1].kind, it_is.faults[1].target })
     end)
 
-    it("is recorded where a holder learns of it #slow", function()
+    it("the record shows when a holder learned of the outage #slow", function()
         local it_is = sale({ { kill = "zookeeper" } },
             { session = 1, timeout = 1, buyers = 1, servers = 1, pause = 5 })
         local purchase = it_is.purchases[1]
@@ -51,15 +50,16 @@ describe("an outage of ZooKeeper in a sale", function()
         assert.is_true(purchase.lost < purchase.written)
     end)
 
-    it("is over before the store is read that is in ZooKeeper #slow", function()
+    it("a store in ZooKeeper is read after the outage #slow", function()
         local it_is = sale({ { kill = "zookeeper" } },
             { store = "zookeeper", session = 1, timeout = 1, products = { bun = 9 } })
         assert.same({ 9, 0 }, { it_is.left, it_is.sold })
     end)
 
-    -- DEMO-17, Q-01: its network breaks, and it goes on.
+    -- DEMO-17, Q-01: the network of one server fails, and the server goes on.
     for _, simulated in ipairs{ false, true } do
-        it("may be one server's alone: " .. (simulated and "simulated" or "real"), function()
+        it("one server is cut off, and the sale goes on: " .. (simulated and "simulated" or "real"),
+           function()
             local it_is = seckill.sale{
                 buyers = 8, pause = 0.002, session = 1, timeout = LONG, simulated = simulated,
                 faults = { { cut = "holder", length = 4 } },
@@ -76,7 +76,7 @@ describe("an outage of ZooKeeper in a sale", function()
         end)
     end
 
-    it("is one of the faults of the command line", function()
+    it("an outage is a fault of the command line, too", function()
         local status, out = demo{ "--strategy", "zookeeper", "--buyers", "6", "--session", "20",
             "--fault", "pause zookeeper at 0 for 0.2" }
         assert.equal(0, status, out)

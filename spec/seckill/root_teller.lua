@@ -1,4 +1,4 @@
---- A purchase that notes under which path of ZooKeeper and Redis its sale has all that it has.
+--- A purchase that notes the sale's path in ZooKeeper and Redis.
 
 return function(buyer)
     buyer:note("root " .. buyer.server.plan.root)

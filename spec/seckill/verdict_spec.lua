@@ -1,5 +1,5 @@
---- [lua luajit] A sale's verdict: each rule of zklock.seckill.verdict has sales that break it, and
---- sales that do not. What is promised in docs/seckill.md.
+--- [lua luajit] A sale's verdict. For each rule of zklock.seckill.verdict there are sales that
+--- break it and sales that keep it, as docs/seckill.md promises.
 
 local is_refused = require "spec.seckill.refused"
 local memory = require "zklock.seckill.store.memory"
@@ -10,7 +10,7 @@ local zklock = require "zklock"
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
 
 
--- The options, and others instead of some.
+-- A copy of the options with some replaced.
 local function with(options, others)
     local all = {}
     for name, value in pairs(options) do all[name] = value end
@@ -19,7 +19,7 @@ local function with(options, others)
 end
 
 
--- A sale in virtual time with these options, whose purchase, store and strategy may be modules.
+-- A sale in virtual time. Its purchase, store and strategy may be given as modules.
 local function sale(options)
     options = with({ simulated = true, buyers = 4, products = { bun = 10 } }, options)
     for _, kind in ipairs{ "purchase", "store", "strategy" } do
@@ -34,7 +34,7 @@ end
 
 -- purchases ------------------------------------------------------------------------------------
 
--- A purchase that does that with the lock in its hand.
+-- A purchase that calls fn with the lock held.
 local function holding(fn)
     return function(buyer)
         if not buyer:enter() then return end
@@ -52,7 +52,7 @@ end
 
 local function tells(outcome) return holding(function(buyer) buyer:tell(outcome) end) end
 
--- It buys as often as that.
+-- A purchase that buys several times.
 local function buying(times)
     return function(buyer)
         for _ = 1, times do
@@ -74,7 +74,7 @@ end
 
 local TWO = { bun = 10, tea = 10 }
 
--- It writes so many of the two orders that it wants, and then fails.
+-- A purchase that writes `count` of its two wanted orders, and then fails.
 local function part(count)
     return holding(function(buyer)
         buyer:want{ bun = 1, tea = 2 }
@@ -85,7 +85,7 @@ local function part(count)
     end)
 end
 
--- The first one buys the only piece, and gives it back when the others were refused.
+-- The first buyer buys the only piece, and gives it back after the refusals of later buyers.
 local cancelling = function(buyer)
     if buyer.number > 1 then buyer:wait_for("bought", 1) end
     if not buyer:enter() then return end
@@ -111,7 +111,7 @@ end
 
 -- stores and strategies ------------------------------------------------------------------------
 
--- A store that has an order of that buyer before the sale.
+-- A store with an earlier order of that buyer.
 local function with_order_of(buyer)
     local store = { open = memory.open }
     function store.create(place)
@@ -133,7 +133,7 @@ function forgetful.create(place)
     }, { __index = made })
 end
 
--- A lock that lets buyers with an even number in, and does that with others.
+-- A lock that admits buyers with an even number, and calls `enter` for odd numbers.
 local function lock(enter)
     local strategy = { simulated = true }
     strategy.__index = strategy
@@ -167,7 +167,7 @@ local KILLS = { { kill = "server 1" }, { kill = "server 2" } }
 local STOP = { { at = 0, stop = "holder", length = 30 } }
 local ONE = { servers = 1, strategy = "local" }
 
--- Each has sales that break it, and what their findings say; and sales that do not.
+-- Sales that break each rule, with their findings, and sales that keep it.
 local RULES = {
     ["no more is sold than there was"] = {
         { "4 sold of 1 piece: 3 more than there were", {
@@ -238,7 +238,7 @@ local RULES = {
         right = { { orders = 2, purchase = buying(2) },
             { purchase = function(buyer)
                 buying(1)(buyer)
-                tells "refused"(buyer) -- it has its order
+                tells "refused"(buyer) -- it already has its order
             end } },
     },
     ["an order is all that its buyer asked for"] = {
@@ -278,7 +278,7 @@ local RULES = {
         { "2 buyers were told \"refused\", and enough was left", {
             products = { bun = 2 }, purchase = function(buyer)
                 if buyer.number > 2 then
-                    buyer:wait_for("lie", 4) -- these two come, too
+                    buyer:wait_for("lie", 4) -- both arrive, too
                     return buying(1)(buyer)
                 end
                 tells "refused"(buyer)
@@ -341,7 +341,7 @@ local RULES = {
 
 describe("the verdict", function()
     for _, rule in ipairs(verdicts.rules) do
-        it("has the rule that " .. rule.name, function()
+        it("sales break and keep the rule that " .. rule.name, function()
             local cases = assert(RULES[rule.name], "no sale breaks it")
             for _, case in ipairs(cases) do
                 local it_is = sale(case[2])
@@ -359,9 +359,9 @@ end)
 
 describe("buyers that waited in vain", function()
     local KILL = { at = 0, kind = "kill", target = "server 1" }
-    local DEAD = { server = 1, granted = 1, ended = 2 } -- a holder that was killed
+    local DEAD = { server = 1, granted = 1, ended = 2 } -- a killed holder
 
-    -- How many there are beside these, of which each wants a bun.
+    -- The number of such buyers in a sale with these purchases, of a bun each.
     local function count(left, faults, ...)
         for i, each in ipairs{ ... } do
             each.server, each.quantity, each.buyer = each.server or 2, each.quantity or 1, i
@@ -378,13 +378,14 @@ describe("buyers that waited in vain", function()
         return with({ outcome = "timeout", told = told }, more or {})
     end
 
-    it("waited for a lock that a dead holder has left (PIT-13)", function()
+    it("buyers wait in vain for the lock that a dead holder left (PIT-13)", function()
         assert.equal(2, count(5, { KILL }, DEAD, waits(10), waits(11)))
         assert.equal(0, count(5, {}, { granted = 1, released = 9.9 }, waits(10), waits(10)))
         assert.equal(1, count(5, {}, { granted = 1, released = 2 }, waits(10)))
     end)
 
-    it("saw it free for long, or for some time and for ever", function()
+    it("buyers wait in vain when the lock was free for long, or for some time until the end",
+       function()
         local first, next_one = { granted = 1, released = 7 }, { granted = 11, released = 12 }
         assert.equal(1, count(5, {}, first, waits(10)))
         assert.equal(0, count(5, {}, first, next_one, waits(10)))
@@ -392,7 +393,7 @@ describe("buyers that waited in vain", function()
         assert.equal(1, count(5, {}, first, next_one, waits(10)))
     end)
 
-    it("do not wait for a holder: not while one has the lock, though it is stopped", function()
+    it("buyers do not wait in vain while a holder, even a stopped one, holds the lock", function()
         assert.equal(0, count(5, {}, { granted = 1, released = 30, outcome = "late" }, waits(10)))
         assert.equal(0, count(5, { { at = 0, kind = "stop", target = "server 1" } },
             { server = 1, granted = 1, ended = 2, outcome = "error" }, waits(10)))
@@ -400,23 +401,23 @@ describe("buyers that waited in vain", function()
             waits(10)))
     end)
 
-    it("want something that is there, and are not killed themselves", function()
+    it("buyers that were killed, or that want more than is left, do not wait in vain", function()
         assert.equal(0, count(1, { KILL }, DEAD, waits(10, { quantity = 2 })))
         assert.equal(0, count(5, { KILL }, DEAD, waits(10, { server = 1 })))
         assert.equal(0, count(5, {}, waits(10, { outcome = "error" })))
         assert.equal(0, count(5, {}, waits(10, { wants = {} })))
     end)
 
-    it("are of a server that was not cut off", function()
+    it("buyers of a server that was cut off do not wait in vain", function()
         local cut = { at = 9, kind = "cut", target = "server 2" }
         assert.equal(2, count(5, { cut }, waits(10), waits(10, { server = 1 }), waits(8)))
     end)
 
-    it("may wait until a sale that hangs is ended, whatever there is", function()
+    it("buyers of a hung sale wait in vain, whatever is left", function()
         assert.equal(2, count(0, {}, { granted = 1 }, { asked = 2 }))
     end)
 
-    it("make a sale stuck when a holder was killed and its lock stays (PIT-13) #slow", function()
+    it("a sale is stuck when a holder was killed and its lock stays (PIT-13) #slow", function()
         local it_is = sale{ simulated = false, strategy = "shared", buyers = 6, timeout = 3,
             products = { bun = 100 }, faults = { { at = 0, kill = "holder" } } }
         assert.same({ "stuck", 0, 6 }, { it_is.verdict, it_is.sold, it_is.failed })
@@ -434,7 +435,7 @@ describe("what a script expects of a sale", function()
             options or {}))
     end
 
-    it("is of simulated sales, too", function()
+    it("a simulated sale may have expectations, too", function()
         local options = { buyers = 2, products = { bun = 1 }, expect = { sold = 0 }, faults = {} }
         local found = seckill.explore(options, { seeds = 3 })
         assert.equal(3, found.wrong)
@@ -443,7 +444,7 @@ describe("what a script expects of a sale", function()
         assert.equal(0, seckill.explore(options, { seeds = 3 }).wrong)
     end)
 
-    it("is checked before", function()
+    it("a malformed expectation is refused before the sale", function()
         refused(1, "expect is a table of counts of buyers .*, not 1")
         refused({ bought = 1 }, "it has no \"bought\"")
         refused({ sold = -1 }, "sold must be a whole number from 0 to 10, not %-1")
@@ -453,7 +454,7 @@ describe("what a script expects of a sale", function()
         refused({ hold = { max = 0 } }, "max must be above 0, not 0")
     end)
 
-    it("can be met", function()
+    it("an impossible expectation is refused", function()
         refused({ sold = 11 }, "sold must be a whole number from 0 to 10, not 11")
         refused({ sold = 3, failed = 8 }, "can never be met: .* are 11 of 10 buyers")
         refused({ sold = 3, failed = 0, refused = 6 }, "can never be met: .* are 9 of 10 buyers")
