@@ -226,7 +226,7 @@ describe("a script with servers that are there to be struck", function()
 end)
 
 
-describe("the scenario", function()
+describe("an outage of an engine", function()
     local function finds(id, pattern)
         for _, scenario in ipairs(outages.of_engines) do
             if scenario.id == id then
@@ -253,24 +253,24 @@ describe("the scenario", function()
     end)
 
     for _, row in ipairs{
-        { "of a Redis failover finds two holders: Redisson (DEMO-19, PIT-16)",
+        { "of a Redis failover with Redisson finds two holders (DEMO-19, PIT-16)",
             "DEMO-19b", TWO },
         { "of a ZooKeeper failover is right",
             "DEMO-19c", ONE },
-        { "of a clock that jumps on one of five masters finds two (DEMO-20, PIT-17)",
+        { "of a clock that jumps on one of five masters finds two holders (DEMO-20, PIT-17)",
             "DEMO-20a", TWO },
         { "of a clock that jumps on ZooKeeper is right",
             "DEMO-20b", ONE },
-        { "of clients whose clocks jump finds two where locks go by them (ALG-03)",
+        { "of clients whose clocks jump finds two holders if locks depend on them (ALG-03)",
             "DEMO-20c", TWO },
         { "of clients whose clocks jump is right with zklock",
             "DEMO-20d", ONE },
-        { "of a database that is killed finds that nobody else is served (PIT-18)",
+        { "of a killed database finds that nobody else is served (PIT-18)",
             "PIT-18a", "^1 of 10 were served, 99 left$" },
-        { "of one of three ZooKeepers that is killed is right (PIT-18)",
+        { "of a killed ZooKeeper among three is right (PIT-18)",
             "PIT-18b", "^10 of 10 were served" },
     } do
-        it(row[1] .. " #slow", function() finds(row[2], row[3]) end)
+        it("the scenario " .. row[1] .. " #slow", function() finds(row[2], row[3]) end)
     end
 end)
 

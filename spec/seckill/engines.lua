@@ -1,4 +1,4 @@
---- What the specs of the engines share: throwaway servers, engines on them, and names of locks.
+--- Throwaway servers, engines and names of locks for the specs of engines.
 
 local database = require "zklock.seckill.database"
 local engine = require "zklock.engine"
@@ -6,8 +6,8 @@ local rig = require "spec.rig"
 local throwaway = require "zklock.seckill.throwaway"
 
 local HOSTS = os.getenv "ZK_HOSTS"
-local ANSWER = 20 -- seconds for which a server is waited for that is there
-local LONG = 60   -- seconds, a lease or session that a test does not see end
+local ANSWER = 20 -- seconds to wait for a server that runs
+local LONG = 60   -- seconds; a lease or session that outlasts the test
 
 local engines = {}
 
@@ -15,7 +15,6 @@ local opened, names = {}, 0
 local servers, redis, mysql
 
 
---- Starts the servers.
 ---@return zklock.seckill.Throwaway servers
 ---@return string redis  address
 function engines.start()
@@ -28,7 +27,7 @@ end
 function engines.stop() servers:close() end
 
 
---- The URL of a database, which is made when it is first asked for.
+--- The URL of a database, created on first use.
 ---@return string
 function engines.mysql()
     if not mysql then
@@ -39,8 +38,8 @@ function engines.mysql()
 end
 
 
---- Options of an engine by which a machine that stands still for some seconds is neither a server
---- that does not answer nor the end of a lease.
+--- Options for slow machines, so that a pause of some seconds neither counts as a silent server nor
+--- ends a lease.
 engines.patience = {
     ["redis-expire"] = { answer = ANSWER },
     ["redis-set"] = { answer = ANSWER, lease = LONG },
@@ -56,7 +55,7 @@ local function one_redis() return { redis = redis } end
 local function sqlite() return { sqlite = servers.folder .. "/locks.db" } end
 local function mariadb() return { mysql = engines.mysql() } end
 
--- Where the engine of that name finds its server.
+-- The address of each engine's server.
 local addresses = {
     ["redis-expire"] = one_redis, ["redis-set"] = one_redis, ["redis-timestamp"] = one_redis,
     ["redisson"] = one_redis,
@@ -75,7 +74,7 @@ local addresses = {
 }
 
 
---- Options with which the engine of that name finds its server, and these besides.
+--- The engine's options for its server, with more options.
 ---@param name string  an engine's; words behind it tell its servers apart
 ---@param more table?
 ---@return table
@@ -87,7 +86,7 @@ function engines.options(name, more)
 end
 
 
---- An engine with these options; it is a client of its own, and closed after the test.
+--- Opens an engine as a client of its own, closed after the test.
 ---@param name string
 ---@param given table
 function engines.open_with(name, given)
@@ -97,7 +96,7 @@ function engines.open_with(name, given)
 end
 
 
---- The same on the shared servers, with these options besides.
+--- The same on the shared servers.
 ---@param name string
 ---@param more table?
 function engines.open(name, more)
@@ -105,14 +104,14 @@ function engines.open(name, more)
 end
 
 
---- After each test.
+--- Closes the engines after each test.
 function engines.close_all()
     for _, each in ipairs(opened) do each:close() end
     opened = {}
 end
 
 
---- A name that no other test uses.
+--- A name for this test only.
 ---@return string
 function engines.new_name()
     names = names + 1
@@ -120,7 +119,7 @@ function engines.new_name()
 end
 
 
---- Two clients' locks of one name.
+--- Two clients' locks with the same name.
 ---@param name string
 ---@param more table?          of the engines
 ---@param lock_options table?
@@ -131,14 +130,14 @@ function engines.two(name, more, lock_options)
 end
 
 
---- Why a lease is not to be had, or what a call of it has failed with.
+--- The code of a failed call.
 function engines.code_of(result, _, code)
     assert(result == nil, "it has not failed")
     return code
 end
 
 
---- A lock of which there are two clients is released when its function has ended, or raised.
+--- Checks that `with` releases the lock after its function returns or raises.
 function engines.check_with(mine, yours)
     local returned = { mine:with(ANSWER, function(lease, a, b)
         assert(lease:held())

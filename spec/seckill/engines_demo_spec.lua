@@ -1,5 +1,5 @@
---- [lua luajit] The scenarios of the engines (make demo-engines): each comes out as it must, for
---- the reason that it names. Those of zookeeper need one: ZK_HOSTS names it.
+--- [lua luajit] The scenarios of the engines (make demo-engines) have the expected verdict for the
+--- expected reason. Those of zookeeper run if ZK_HOSTS names one.
 
 local catalogue = require("zklock.seckill.catalogue").of_engines
 local demo = require "spec.seckill.demo"
@@ -20,7 +20,7 @@ local function run(...) return demo({ ... }, catalogue, environment) end
 describe("a scenario of the engines #slow", function()
     local status, out, results
 
-    -- All of them once, and what the command wrote of them, by id.
+    -- Runs all scenarios once, and reads their results by id.
     setup(function()
         if not HOSTS then return end
         local file = os.tmpname()
@@ -30,39 +30,39 @@ describe("a scenario of the engines #slow", function()
         os.remove(file)
     end)
 
-    -- A name; of each scenario, its id, its verdict and what it finds.
+    -- A title, and for each scenario its id, verdict and finding.
     for _, row in ipairs{
-        { "sells 500 of each product with Redis and patience (DEMO-12)",
+        { "a patient sale with Redis sells 500 of each product (DEMO-12)",
             "DEMO-12c", "right", "^down by 500 and 500, 0 gave up$" },
-        { "takes off the stock what was bought, though most give up (DEMO-12, CFG-11)",
+        { "the stock falls by the sold pieces, though most buyers give up (DEMO-12, CFG-11)",
             "DEMO-12d", "right", "^down by %d+ and %d+, %d+ gave up$" },
-        { "does Redisson's snippet, and unlocks only what was locked (DEMO-13, BUG-14)",
+        { "Redisson's snippet sells right, and unlocks only its own lock (DEMO-13, BUG-14)",
             "DEMO-13a", "right", "^stock 97, should be 97; 0 lost$",
             "DEMO-13c", "right", "^stock 97, should be 97; 0 lost$" },
-        { "oversells when a leaseTime ends under the work (DEMO-13)",
+        { "a leaseTime that ends during the work oversells (DEMO-13)",
             "DEMO-13b", "wrong", "^stock 9[89], should be 97; [123] lost$" },
-        { "oversells when a late DEL removes another's lock (DEMO-18, PIT-07, BUG-16)",
+        { "a late DEL that removes another holder's lock oversells (DEMO-18, PIT-07, BUG-16)",
             "DEMO-18a", "wrong", "^stock 98, should be 97; C beside B$" },
-        { "does no harm with a late release where locks have owners (DEMO-18)",
+        { "a late release does no harm where locks have owners (DEMO-18)",
             "DEMO-18b", "right", "^stock 97, should be 97; B alone$",
             "DEMO-18c", "right", "^stock 97, should be 97; B alone$" },
-        { "serves nobody after a death between SETNX and EXPIRE (BUG-15)",
+        { "nobody is served after a death between SETNX and EXPIRE (BUG-15)",
             "BUG-15a", "wrong", "^2 waited 2 s in vain, no TTL$" },
-        { "serves the next after a death just after zklock's grant (BUG-15)",
+        { "the next buyer is served after a death just after zklock's grant (BUG-15)",
             "BUG-15b", "right", "^next after %S+ s %(session 4 s%)$" },
-        { "stops buyers of another product without an index, and with it does not (PIT-15)",
+        { "a lock blocks buyers of another product only without an index (PIT-15)",
             "PIT-15a", "wrong", "^waited 1 s for another product$",
             "PIT-15b", "right", "^both at once$",
             "PIT-15c", "right", "^both at once$" },
-        { "shows what a fair lock costs, and sells right with both (PIT-24)",
+        { "a fair lock and an unfair lock sell right, at a shown cost (PIT-24)",
             "PIT-24a", "right", "^%d+/s, %d+ overtakes; unfair %d+/s, %d+$",
             "PIT-24b", "right", "^%d+/s, %d+ overtakes; unfair %d+/s, %d+$" },
-        { "loses a sale when the switch of the seed is set (DEMO-21, PIT-21)",
+        { "the seed's switch loses a sale (DEMO-21, PIT-21)",
             "DEMO-21a", "wrong", "^stock 8%d, should be 80; two at once$" },
-        { "loses none with a switch that keeps the locks, also to no name (CFG-17)",
+        { "a switch that keeps the locks loses no sale, even to an unknown name (CFG-17)",
             "DEMO-21b", "right", "^stock 80, redis%-set to zookeeper$",
             "DEMO-21c", "right", "^stock 80, redis%-set to zookeeper$" },
-        { "goes on with the next engine when Redis has ended, if it may (Q-08)",
+        { "the next engine takes over when Redis has ended, if it may (Q-08)",
             "Q-08a", "wrong", "^16 of 20 not served$",
             "Q-08b", "right", "^by zookeeper after %S+ s$" },
     } do
@@ -76,7 +76,7 @@ describe("a scenario of the engines #slow", function()
         end)
     end
 
-    it("is one of several, which end with what engines have", function()
+    it("the output ends with the table of engines, and a sum of the scenarios", function()
         if not HOSTS then return pending "ZK_HOSTS is not set" end
         assert.equal(0, status, out)
         assert.truthy(out:find(matrix.table(), 1, true))
@@ -86,7 +86,7 @@ end)
 
 
 describe("the command of the engines", function()
-    it("lists its scenarios without running any", function()
+    it("--list lists the scenarios without running any", function()
         local status, out = run "--list"
         assert.equal(0, status)
         for _, scenario in ipairs(catalogue) do
@@ -96,11 +96,11 @@ describe("the command of the engines", function()
             out)
     end)
 
-    it("works 3 s with --seed-times (DEMO-13)", function()
+    it("the lock is held 3 s with --seed-times (DEMO-13)", function()
         assert.equal(3, command_line.parse({ "--seed-times" }, {}, environment).hold)
     end)
 
-    it("names the program that is missing", function()
+    it("a missing program is named", function()
         local out = rig.shell("PATH=/nonexistent %s lua/zklock/seckill/engines/demo.lua "
             .. "--only DEMO-12 2>&1; echo status $?", rig.shell("command -v %s",
             os.getenv "ZKLOCK_LUA" or "lua5.4"):match "%S+")
@@ -110,7 +110,7 @@ end)
 
 
 describe("the table of what engines have", function()
-    it("has a line for each, in columns", function()
+    it("the table has a line for each engine, in columns", function()
         local count = 0
         for line in matrix.table():gmatch "[^\n]+" do
             local name, cells = line:match "^(%S+)%s+(.*)$"

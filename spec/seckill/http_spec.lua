@@ -1,5 +1,5 @@
---- [lua luajit] Parts of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has the
--- others.
+--- [lua luajit] The pieces of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has
+-- the rest.
 
 local database = require "zklock.seckill.database"
 local distributions = require "zklock.seckill.distribution"
@@ -44,19 +44,19 @@ describe("the store of the sale over HTTP", function()
         assert.same({ 97, 3 }, { store:stock(PRODUCT), store:ordered(PRODUCT) })
         assert.is_true(batch("6", 96))
         assert.is_true(sale.judge(store, 100, { sold = 4, lost = 0 }, true).right)
-        assert.is_false(sale.judge(store, 100, { sold = 4, lost = 0 }).right) -- one order a hold
+        assert.is_false(sale.judge(store, 100, { sold = 4, lost = 0 }).right) -- a hold, an order
         store:execute "DROP TABLE tb_order"
         assert.has_error(function() batch("7", 95, 94) end)
         assert.equal(96, store:stock(PRODUCT))
     end)
 
-    it("nothing is written when the order fails", function()
+    it("writes neither when the order fails", function()
         store:execute "DROP TABLE tb_order"
         assert.has_error(function() sell(99) end)
         assert.equal(100, store:stock(PRODUCT))
     end)
 
-    it("only an error of COMMIT leaves the outcome in doubt", function()
+    it("is in doubt after an error of COMMIT alone", function()
         store:execute "PRAGMA foreign_keys = ON"
         store:execute "CREATE TABLE late (id REFERENCES tb_order DEFERRABLE INITIALLY DEFERRED)"
         local function in_doubt(statement)
@@ -65,7 +65,7 @@ describe("the store of the sale over HTTP", function()
             end)
             return not ok and database.leaves_in_doubt(problem)
         end
-        assert.is_true(in_doubt "INSERT INTO late VALUES (7)") -- an unknown order
+        assert.is_true(in_doubt "INSERT INTO late VALUES (7)") -- there is no such order
         store:rollback()
         assert.is_false(in_doubt "INSERT INTO nowhere VALUES (7)")
         assert.is_false(database.leaves_in_doubt(nil))
@@ -109,7 +109,7 @@ end)
 
 
 describe("a database's URL", function()
-    it("a URL is split into its parts", function()
+    it("has parts", function()
         assert.same({ user = "me", password = "p@ss/", host = "db", port = 3307, name = "shop" },
             database.parts "mysql://me:p%40ss%2F@db:3307/shop")
         assert.same({ user = "root", password = "", host = "localhost", name = "",
@@ -118,7 +118,7 @@ describe("a database's URL", function()
             database.parts "mysql://me@db")
     end)
 
-    it("a file is not taken for a URL", function()
+    it("is told from a file", function()
         assert.is_nil(database.parts "/tmp/store.db")
         assert.is_nil(database.parts "mysql://db")
         assert.is_false(database.is_url "/tmp/store.db")
@@ -127,13 +127,13 @@ end)
 
 
 describe("latencies", function()
-    it("latencies summarize all answers, of which there must be one", function()
+    it("are those of all answers, of which there must be one", function()
         assert.same({ answers = 3, seconds = 5, median = 2, p99 = 4, max = 4 },
             latency.of(distributions.new{ 4, 1, 2 }, 5))
         assert.is_nil(latency.of(distributions.new{}, 5))
     end)
 
-    it("the table of latencies is in milliseconds, and skips results without them", function()
+    it("are shown in milliseconds, of results that have them", function()
         local text = latency.table{
             { id = "A", title = "first" },
             { id = "B", title = "second", latency = {

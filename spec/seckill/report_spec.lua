@@ -1,4 +1,4 @@
---- [lua luajit] The report of sales: what is written, and what a browser makes of it.
+--- [lua luajit] The report of sales as a file and in a browser.
 
 local browser = require "spec.seckill.report.browser"
 local check = require "spec.torture.checker"
@@ -36,7 +36,7 @@ local function look(records, options)
 end
 
 
--- A page that several tests look at: it is opened once.
+-- Opens a page once for several tests.
 local function once(open)
     local seen
     return function()
@@ -49,7 +49,7 @@ end
 local HOSTILE = '</script><script>problems.push("injected")</script><img src=x '
     .. 'onerror=problems.push(1)> {{data}} %1 "\'&amp; \226\128\168 \255\192\128 \0\27\12'
 
--- Each name that a record has, hostile.
+-- Records with hostile names everywhere.
 local function hostile()
     local record = sales.refused()
     local stock = record.products["10000001"]
@@ -70,7 +70,7 @@ end
 
 
 describe("the files of a report", function()
-    it("has uPlot as it was published, and its licence", function()
+    it("uPlot is unmodified, with its licence", function()
         for name, sum in pairs(uplot.sha256) do
             local path = "lua/zklock/seckill/report/" .. name
             assert.equal(sum, rig.shell("sha256sum < %s", path):match "%x+")
@@ -82,12 +82,12 @@ describe("the files of a report", function()
         assert.is_truthy(page:find("Copyright (c) 2022 Leon Sorokin", 1, true))
     end)
 
-    it("writes 10 000 purchases to less than 2 MB", function()
+    it("the page of 10 000 purchases is smaller than 2 MB", function()
         local size = #written("html", { sales = { sales.right(10000) } })
         assert.is_true(size < 2e6, size .. " bytes")
     end)
 
-    it("writes the same for the same records", function()
+    it("equal records give equal files", function()
         local records = { title = "twice", sales = { sales.wrong(20), sales.three_lanes() } }
         for _, kind in ipairs{ "html", "json", "csv" } do
             assert.equal(written(kind, records), written(kind, records))
@@ -96,7 +96,7 @@ describe("the files of a report", function()
 end)
 
 
--- Numbers to the microsecond; JSON has not all of their digits.
+-- Rounds numbers to microseconds, because JSON does not keep all digits.
 local function round(value)
     for key, inner in pairs(value) do
         if type(inner) == "number" then value[key] = ("%.6f"):format(inner) end
@@ -108,12 +108,12 @@ end
 describe("the picture of README.md", function()
     local picture = rig.shell "cat docs/pictures/lanes.svg"
 
-    it("is what its program draws", function()
+    it("the picture is the output of its program", function()
         local lua = os.getenv "ZKLOCK_LUA" or "lua5.4"
         assert.equal(picture, rig.shell("%s docs/pictures/lanes.lua", lua))
     end)
 
-    it("has an axis of time and a key, and hatches what is red", function()
+    it("the picture has an axis of time and a key, and hatches what is red", function()
         assert.matches(">0 s</text>.*>0%.2 s</text>.*>time since the sale began</text>", picture)
         assert.matches(">the server holds the lock</text>.*>both servers hold it at once</text>",
             picture)
@@ -125,7 +125,7 @@ end)
 
 
 describe("the text of a report", function()
-    it("has a sign for each byte that is no UTF-8: cut off, long, a surrogate, beyond", function()
+    it("each byte that is not UTF-8 becomes a sign (cut off, long, a surrogate, beyond)", function()
         local good = "a\194\169\224\160\128\237\159\191\240\144\128\128\244\143\191\191"
         assert.equal(good, utf8.clean(good))
         for _, bad in ipairs{
@@ -140,7 +140,7 @@ end)
 
 
 describe("a report as JSON", function()
-    it("has the records as they are", function()
+    it("the records are unchanged in JSON", function()
         local records = { title = "A sale", sales = { sales.refused() },
                           histories = { sales.right(2) } }
         records.sales[1].purchases[1].token = "9007199254740993"
@@ -150,13 +150,13 @@ describe("a report as JSON", function()
         assert.same(records, setmetatable(decoded, nil))
     end)
 
-    it("has an object where nothing is left of any product", function()
+    it("an empty map of products is an object in JSON", function()
         local record = sales.right(1)
         record.left = {}
         assert.is_truthy(written("json", { sales = { record } }):find('"left":{}', 1, true))
     end)
 
-    it("is valid whatever bytes a name has", function()
+    it("JSON is valid whatever bytes a name has", function()
         local text = written("json", hostile())
         assert.is_truthy(dkjson.decode(text))
         assert.equal("", rig.shell("iconv -f utf-8 -t utf-8 %s/report.json 2>&1 >%s/out", folder,
@@ -167,7 +167,7 @@ end)
 
 
 describe("a report as CSV", function()
-    it("has a line for each purchase, and a column that names the sale", function()
+    it("CSV has a line for each purchase, and a column with the sale's name", function()
         local text = written("csv", { sales = { sales.right(2), sales.refused() } })
         local lines = {}
         for line in text:gmatch "(.-)\r\n" do lines[#lines + 1] = line end
@@ -180,7 +180,7 @@ describe("a report as CSV", function()
         assert.equal(text, table.concat(lines, "\r\n") .. "\r\n")
     end)
 
-    it("tells how many pieces each wanted, when it was told, and why it failed", function()
+    it("CSV has the wanted pieces, the time of the answer, and the reason for a failure", function()
         local record = sales.right(1)
         record.purchases[1].quantity, record.purchases[1].told = 2, 0.5
         record.notes = { { buyer = 1, line = "first" }, { buyer = 1, line = "error: a" } }
@@ -188,13 +188,13 @@ describe("a report as CSV", function()
             written("csv", { sales = { record } }))
     end)
 
-    it("has no control characters but tabs and ends of lines", function()
+    it("CSV has no control characters but tabs and line ends", function()
         local text = written("csv", hostile())
         assert.is_nil(text:find "[^%C\t\r\n]")
         assert.is_nil(written("html", hostile()):find "[^%C\t\r\n]")
     end)
 
-    it("quotes commas, quotes and line ends (RFC 4180)", function()
+    it("CSV quotes commas, quotes and line ends (RFC 4180)", function()
         local record = sales.right(1)
         record.name = 'one, "two"\nthree'
         record.purchases[1].shared = true
@@ -208,18 +208,19 @@ end)
 describe("the sentence of a sale", function()
     local function why(record) return words.why(record, false) end
 
-    it("says that store and record agree", function()
+    it("the sentence says that store and record agree", function()
         assert.is_truthy(why(sales.right(3)):find "one holder at a time")
     end)
 
-    it("says how many held one lock at once, and not in how many stretches of time", function()
+    it("the sentence counts concurrent holders, not stretches of time", function()
         local crowd = sales.crowd(200)
         assert.equal(2, #crowd.overlaps)
         assert.matches("^Up to 100 buyers held one lock at once. Those who did may", why(crowd))
         assert.matches("^Two buyers held one lock at once", why(sales.three_lanes()))
     end)
 
-    it("says of a sale without a lock that buyers bought, and not that they held one", function()
+    it("the sentence on a sale without a lock says that buyers bought, not that they held a lock",
+       function()
         local crowd = sales.crowd(200)
         crowd.unlocked = true
         assert.matches("^Up to 100 buyers bought at once, for there is no lock. Those", why(crowd))
@@ -229,12 +230,12 @@ describe("the sentence of a sale", function()
         assert.equal("No lock kept buyers apart, and the numbers in the store add up.", why(crowd))
     end)
 
-    it("says of a sale that is stuck what it lacks", function()
+    it("the sentence on a stuck sale says what it lacks", function()
         assert.matches("^Nothing false was sold, but buyers waited in vain, nobody was served, or",
             why(sales.stuck()))
     end)
 
-    -- Of a sale without an overlap: how it is wrong, what makes it so, and what is said then.
+    -- A fault of a wrong sale, the change that makes it, and the expected words.
     for _, row in ipairs{
         { "without an overlap: a write after the release", function(record)
             assert.is_truthy(why(record):find "that the record does not show")
@@ -256,7 +257,7 @@ describe("the sentence of a sale", function()
             record.in_vain = true
         end, "add up. Wrong is that buyers waited in vain" },
     } do
-        it("says why a sale is wrong " .. row[1], function()
+        it("the sentence gives the reason of a wrong sale " .. row[1], function()
             local record = sales.right(3)
             record.verdict, record.left["10000001"] = "wrong", record.left["10000001"] + 1
             row[2](record)
@@ -264,14 +265,15 @@ describe("the sentence of a sale", function()
         end)
     end
 
-    it("says why a sale is right with an overlap: a late write was refused, or luck", function()
+    it("the sentence of a right sale with an overlap names a refused late write, or luck",
+       function()
         local record = sales.refused()
         assert.is_truthy(why(record):find "the store refused 1 late write, because")
         record.purchases[10].outcome = "sold"
         assert.is_truthy(why(record):find "by luck")
     end)
 
-    it("says why a sale is right with an overlap: nobody wrote then", function()
+    it("the sentence of a right sale with an overlap says that nobody wrote then", function()
         local record = sales.right(3)
         local first, second = record.purchases[1], record.purchases[2]
         record.overlaps[1] = { lock = first.lock or first.product, from = first.written + 0.0001,
@@ -281,13 +283,13 @@ describe("the sentence of a sale", function()
         assert.is_truthy(why(record):find "by luck")
     end)
 
-    it("groups large numbers", function()
+    it("the sentence groups digits of large numbers", function()
         local record = sales.wrong(3)
         record.overlaps[1] = { lock = "10000001", from = 1, to = 2, holders = 49500 }
         assert.is_truthy(why(record):find("Up to 49,500 buyers", 1, true))
     end)
 
-    it("takes no side when the store could not be judged", function()
+    it("the sentence takes no side when the store could not be judged", function()
         local record = sales.wrong(3)
         record.verdict = "failed"
         assert.is_truthy(why(record):find "neither right nor wrong")
@@ -295,9 +297,9 @@ describe("the sentence of a sale", function()
 end)
 
 
--- c1 is stopped while it holds /l, and notices late that it lost it; c2 holds meanwhile. On /rw a
--- writer becomes a reader, and another one comes in; c2 waits to write, until its deadline. Of /sem
--- each has a permit.
+-- c1 is stopped while it holds /l, and notices the loss late; c2 holds it meanwhile. On /rw a
+-- writer becomes a reader, and another writer comes in; c2 waits to write, until its deadline. On
+-- /sem each has a permit.
 local HISTORY = [[
 1.00 c1.1 - connected session=a1 timeout=2
 1.00 c2.1 - connected session=b2 timeout=2
@@ -346,7 +348,7 @@ end
 describe("the records of a history", function()
     local mutex, rwlock, semaphore = unpack(records_of_history())
 
-    it("are one for each path, with a lane for each place", function()
+    it("a history gives a record for each path, with a lane for each place", function()
         assert.equal("/l", mutex.name)
         assert.equal("/rw", rwlock.name)
         assert.same({ "c1", "c2" }, mutex.servers)
@@ -355,7 +357,7 @@ describe("the records of a history", function()
         assert.equal(3, #rwlock.purchases)
     end)
 
-    it("have holds as their clients saw them", function()
+    it("the holds of a history are as its clients saw them", function()
         local stopped, failed = mutex.purchases[1], rwlock.purchases[2]
         assert.same({ 1, "100", "lost" }, { stopped.server, stopped.token, stopped.outcome })
         assert.is_true(math.abs(stopped.released - 4.01) < 1e-6)
@@ -365,7 +367,7 @@ describe("the records of a history", function()
         assert.is_true(rwlock.purchases[3].shared)
     end)
 
-    it("have overlaps of those who exclude each other, and not of readers or permits", function()
+    it("holders that exclude each other overlap, and readers or permits do not", function()
         assert.equal(1, #mutex.overlaps)
         local overlap = mutex.overlaps[1]
         assert.same({ "/l", 2 }, { overlap.lock, overlap.holders })
@@ -375,15 +377,15 @@ describe("the records of a history", function()
         assert.same({}, semaphore.overlaps)
     end)
 
-    it("are right or wrong by the rules on their path", function()
+    it("a history's record is right or wrong by the rules on its path", function()
         assert.equal("right", mutex.verdict)
-        assert.equal("wrong", rwlock.verdict) -- it has grants and no node
+        assert.equal("wrong", rwlock.verdict) -- grants without a node
         assert.matches("^%d+ violations of rules; order at 5.020 s, c1.1%-2: token 104 is of no "
             .. "lock node;", rwlock.finding)
         assert.is_truthy(words.why(mutex, true):find "a fault explains each")
     end)
 
-    it("make a page #slow", function()
+    it("a history makes a page #slow", function()
         local seen = look{ title = "Torture", sales = {}, histories = records_of_history() }
         assert.same({}, seen.problems)
         assert.is_truthy(seen.text:find("3 histories: 1 right, 2 wrong.", 1, true))
@@ -398,7 +400,7 @@ end)
 describe("the page of a report, in Chromium,", function()
     local function list(texts) return "|" .. table.concat(texts, "|") .. "|" end
 
-    local PIXELS = 3 -- what is shorter than two is drawn so wide
+    local PIXELS = 3 -- drawn width of anything shorter than two pixels
 
     local function is_near(runs, at, distance)
         for _, run in ipairs(runs) do
@@ -407,8 +409,8 @@ describe("the page of a report, in Chromium,", function()
         return false
     end
 
-    -- Each red column is where an overlap is, and each overlap that is in view is red; within a
-    -- few pixels. Both by their ends and by their middles.
+    -- Each red column is at an overlap, and each overlap in view is red, within a few pixels. Both
+    -- are compared by their ends and by their middles.
     local function check_red(record, red)
         local spans, distance = {}, PIXELS * red.pixel
         for i, overlap in ipairs(record.overlaps) do spans[i] = { overlap.from, overlap.to } end
@@ -447,7 +449,7 @@ describe("the page of a report, in Chromium,", function()
         return look{ sales = { record, slow } }
     end)
 
-    it("is drawn without an error, and says who was right #slow", function()
+    it("the page is drawn without an error, and shows the verdicts #slow", function()
         local seen = light()
         assert.same({}, seen.problems)
         assert.equal(0, seen.loaded)
@@ -459,11 +461,11 @@ describe("the page of a report, in Chromium,", function()
         for i, sale in ipairs(seen.sales) do
             local pictures = { "Who held when", unpack(others) }
             if i ~= 2 then table.insert(pictures, 2, "Messages to and from ZooKeeper") end
-            assert.same(pictures, sale.pictures) -- the second one has no lock
+            assert.same(pictures, sale.pictures) -- the second sale has no lock
         end
     end)
 
-    it("has a line for each of many sales, which leads to it #slow", function()
+    it("the page has a line with a link for each of many sales #slow", function()
         local records = { sales.right(3), sales.wrong(30) }
         for i = 3, 8 do records[i] = sales.right(2) end
         records[1].expect, records[3].expect = "wrong", "right"
@@ -484,21 +486,23 @@ describe("the page of a report, in Chromium,", function()
         assert.is_truthy(seen.text:find("NOT as expected: this one must be wrong.", 1, true))
     end)
 
-    it("zooms and moves, by button and by key, all pictures of a sale together #slow", function()
+    it("zooming and moving, by button and by key, moves all pictures of a sale together #slow",
+       function()
         local seen = lanes()
         assert.same({ "0.438 s to 0.563 s", "0.469 s to 0.594 s", "0.000 s to 1.000 s" },
                     seen.sales[1].spans)
-        -- Lanes, messages, stock and grants; not the order, which has no time.
+        -- Lanes, messages, stock and grants have time, the order has none.
         assert.same({ { true, true, true, true, false }, { false, false, false, false, false } },
                     seen.sales[2].changed)
     end)
 
-    it("is light or dark, as the reader's system, and changes by a button #slow", function()
+    it("the page is light or dark like the reader's system, and changes by a button #slow",
+       function()
         assert.same({ "light", "dark", "light" }, light().themes)
         assert.same({ "dark", "light", "dark" }, dark().themes)
     end)
 
-    it("is red where two exclusive holds of one lock overlap, and only there", function()
+    it("two exclusive holds of one lock are red where they overlap, and nothing else is", function()
         for _, seen in ipairs{ light(), dark() } do
             for i, record in ipairs(three) do
                 local sale = seen.sales[i]
@@ -513,7 +517,7 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
-    it("paints crowds, of which each is one stretch #slow", function()
+    it("a crowd of holders is painted as one stretch #slow", function()
         local record = sales.crowd(2000)
         assert.equal(20, #record.overlaps)
         local seen = look{ sales = { record } }
@@ -522,7 +526,7 @@ describe("the page of a report, in Chromium,", function()
         check_all_red(record, seen.sales[1].whole)
     end)
 
-    it("is red in the lanes of both holders, and not between them", function()
+    it("the lanes of both holders are red, and lanes between them are not", function()
         local seen = lanes()
         local red = seen.sales[1].whole
         assert.equal(1, #red.runs)
@@ -535,7 +539,7 @@ describe("the page of a report, in Chromium,", function()
             .. "time at 0.400 s, for 200 ms in 1 stretch of time.", 1, true))
     end)
 
-    it("tells how seldom a lock was granted, and how late those asked who overtook", function()
+    it("the page tells the rate of grants, and the lead of overtaken buyers", function()
         local text = lanes().text
         assert.is_truthy(text:find("over the whole sale 3 a second.", 1, true))
         assert.is_truthy(text:find("over the whole sale one every 10 s.", 1, true))
@@ -543,7 +547,7 @@ describe("the page of a report, in Chromium,", function()
             .. "4.1 ms after it.", 1, true))
     end)
 
-    it("tells of a hold under the pointer: buyer, server, moments, token", function()
+    it("the pointer shows a hold's buyer, server, times and token", function()
         local tips = table.concat(lanes().sales[1].tips, "\n")
         assert.is_truthy(tips:find("token 9007199254740993", 1, true))
         assert.is_truthy(tips:find("token 9007199254740995", 1, true))
@@ -551,7 +555,7 @@ describe("the page of a report, in Chromium,", function()
         assert.is_truthy(tips:find("with others at once for 200 ms", 1, true))
     end)
 
-    it("shows any name as text #slow", function()
+    it("any name is shown as text #slow", function()
         local records = hostile()
         local seen = look(records)
         assert.same({}, seen.problems)
@@ -561,9 +565,9 @@ describe("the page of a report, in Chromium,", function()
         assert.equal(#records.sales[1].overlaps, #seen.sales[1].table)
     end)
 
-    it("fits a narrow screen and a wide one #slow", function()
+    it("the page fits a narrow screen and a wide one #slow", function()
         local narrow = look({ sales = { sales.wrong(50), sales.refused() } }, { width = 400 })
-        assert.is_true(narrow.width <= 510, narrow.width) -- Chromium has a least width
+        assert.is_true(narrow.width <= 510, narrow.width) -- Chromium has a minimal width
         assert.is_true(narrow.wide.count > 0)
         assert.matches("|share served %(logarithmic%)|", list(narrow.waits.words))
         for _, seen in ipairs{ narrow, light() } do
@@ -574,7 +578,7 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
-    it("is in Chinese, but for names, if that is wanted #slow", function()
+    it("the page is in Chinese, except for names, on request #slow", function()
         local records = { language = "zh", sales = {
             sales.refused(), sales.late_write(), sales.products(), sales.stuck(),
             sales.messages(), sales.wrong(20),
@@ -598,7 +602,7 @@ describe("the page of a report, in Chromium,", function()
         assert.is_nil(light().text:find "[\228-\233][\128-\191][\128-\191][\228-\233]文")
     end)
 
-    it("is white on paper, with the tables open that matter", function()
+    it("the printed page is white, with the important tables open", function()
         local seen = dark()
         assert.equal("light", seen.printed.theme)
         local open = table.concat(seen.printed.tables, "; ")
@@ -609,11 +613,11 @@ describe("the page of a report, in Chromium,", function()
         assert.is_nil(open:find("purchases", 1, true))
     end)
 
-    it("opens 10 000 purchases #slow", function()
+    it("10 000 purchases open without a problem #slow", function()
         assert.same({}, look{ sales = { sales.right(10000) } }.problems)
     end)
 
-    -- One page for all that has a sign.
+    -- One page with all signs.
     local signs = once(function()
         return look{ sales = { sales.refused(), sales.late_write(), sales.products(),
                                sales.stuck(), sales.crowd(100), sales.right(4) } }
@@ -625,7 +629,7 @@ describe("the page of a report, in Chromium,", function()
         end
     end
 
-    it("has a sign for each thing, which colour alone does not tell #slow", function()
+    it("each kind of thing has a sign besides its colour #slow", function()
         local seen, count = signs(), 0
         assert.same({}, seen.problems)
         for _, sale in ipairs(seen.sales) do
@@ -642,7 +646,7 @@ describe("the page of a report, in Chromium,", function()
         assert.same({}, seen.waits.signs.alike)
     end)
 
-    it("has no legend for what is no line #slow", function()
+    it("the legend names only lines #slow", function()
         local seen = signs()
         assert.equal(6, #seen.waits.signs.words)
         assert.same({ "as written", "less what was sold" },
@@ -651,7 +655,7 @@ describe("the page of a report, in Chromium,", function()
             picture(seen, 1, "Order of arrival, and order of grant").signs.words)
     end)
 
-    it("has words at each axis, and says which are logarithmic #slow", function()
+    it("each axis has words, and a logarithmic axis says so #slow", function()
         local seen = signs()
         local words_of_waits = list(seen.waits.words)
         assert.matches("|waited %(logarithmic%)|", words_of_waits)
@@ -668,7 +672,7 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
-    it("has the waits of each sale in a picture of its own, with the same axes #slow", function()
+    it("the waits of each sale have a picture of their own, with the same axes #slow", function()
         local seen = light()
         assert.equal(3, #seen.shapes)
         for i, shape in ipairs(seen.shapes) do
@@ -680,13 +684,13 @@ describe("the page of a report, in Chromium,", function()
         assert.same({}, look{ sales = { sales.right(3) } }.shapes)
     end)
 
-    it("says how far each of several sales is from right, in pieces and in money #slow", function()
+    it("the distance of several sales from right is told in pieces and in money #slow", function()
         local unknown = sales.right(3)
         unknown.left, unknown.name = {}, "not known"
         local seen = look{ sales = { sales.products(), unknown, sales.right(3) } }
         assert.same({}, seen.problems)
         local distances = seen.distances
-        -- A bun more than there were, and off by 1; cake off by 3, pie by 1.
+        -- Bun is oversold by 1, and off by 1; cake is off by 3, pie by 1.
         assert.same({ "none", "1", "5" }, distances.pieces[2])
         assert.same({ "not known", "–", "–" }, distances.pieces[3])
         assert.same({ "zookeeper", "0", "0" }, distances.pieces[4])
@@ -697,7 +701,7 @@ describe("the page of a report, in Chromium,", function()
         assert.is_nil(look{ sales = { sales.right(3) } }.distances)
     end)
 
-    it("marks in the lanes what a holder knew, and writes that came late #slow", function()
+    it("the lanes show late writes, and beliefs of holders #slow", function()
         local seen = signs()
         local stopped, late = picture(seen, 1, "Who held when"), picture(seen, 2, "Who held when")
         assert.matches("|✕|", list(stopped.words))
@@ -710,7 +714,7 @@ describe("the page of a report, in Chromium,", function()
         assert.equal("|sold|", other)
     end)
 
-    it("takes what buyers noted of their holds for what they knew", function()
+    it("beliefs are taken from buyers' notes about their holds", function()
         local record = sales.refused()
         record.purchases[10].lost = nil
         local _, packed = written("html", { sales = { record } }):match
@@ -720,7 +724,7 @@ describe("the page of a report, in Chromium,", function()
         assert.equal(-1, lost[9])
     end)
 
-    it("says how many held at once, in the lanes and above them #slow", function()
+    it("the number of concurrent holders is told in the lanes and above them #slow", function()
         local seen = signs()
         local words_of_lanes = list(picture(seen, 5, "Who held when").words)
         assert.matches("|100 at once|", words_of_lanes)
@@ -730,7 +734,8 @@ describe("the page of a report, in Chromium,", function()
         assert.matches("Up to 100 buyers held one lock at once", seen.text)
     end)
 
-    it("has notes, options, failures, and whether late writes were refused #slow", function()
+    it("the page has notes, options, failures, and whether late writes were refused #slow",
+       function()
         local text = signs().text
         for _, word in ipairs{
             "Table: notes (1 row)", "Table: options (4 rows)", "fenced: the store refuses late",
@@ -743,7 +748,7 @@ describe("the page of a report, in Chromium,", function()
         assert.is_truthy(page:find('{"name":"products","value":"{\\"10000001\\":60}"}', 1, true))
     end)
 
-    it("has a verdict of its own for a sale that is stuck #slow", function()
+    it("a stuck sale has a verdict of its own #slow", function()
         local seen = signs()
         assert.matches("^‖ Stuck", seen.sales[4].title)
         assert.matches("6 sales: 2 right, 3 wrong, 1 stuck%.", seen.text)
@@ -752,7 +757,7 @@ describe("the page of a report, in Chromium,", function()
         assert.same({ "Who held when" }, seen.sales[4].pictures)
     end)
 
-    -- The page of the step that says so.
+    -- The page of the step with that text.
     local function step(steps, text)
         for _, each in ipairs(steps.pages) do
             if each[2] == text then return table.concat(each, "\n") end
@@ -760,9 +765,9 @@ describe("the page of a report, in Chromium,", function()
         error("no step says: " .. text)
     end
 
-    it("goes forward and back through what happened, by keys and by buttons #slow", function()
+    it("the steps go forward and back by keys and by buttons #slow", function()
         local steps = signs().sales[2].steps
-        -- Each is asked, granted, released and written; one knew twice what its hold was.
+        -- Each buyer is asked, granted, released and written; one learned twice about its hold.
         assert.equal(3 * 4 + 2, steps.count)
         assert.equal(steps.count + 1, #steps.pages)
         assert.equal("Nothing has happened yet.", steps.pages[1][2])
@@ -772,7 +777,8 @@ describe("the page of a report, in Chromium,", function()
         assert.is_true(steps.moved)
     end)
 
-    it("tells at each step who waits and who holds, what it knows, and the stock #slow", function()
+    it("each step tells the waiting buyers, the holders and their beliefs, and the stock #slow",
+       function()
         local steps = signs().sales[2].steps
         assert.matches("lock 10000001: holds\nnobody\nlock 10000001: waits\n"
             .. "3 buyers: 1, 2, 3\nstock of 10000001\n6 as written",
@@ -786,7 +792,7 @@ describe("the page of a report, in Chromium,", function()
             step(steps, "buyer 2 (server 1) writes a stock of 4, too late."))
     end)
 
-    it("has an arrow for each message, of which steps show what was sent by then #slow", function()
+    it("each message has an arrow, and a step shows those sent by then #slow", function()
         local record = sales.messages()
         local seen = look{ sales = { record } }
         assert.same({}, seen.problems)
@@ -821,7 +827,7 @@ describe("the page of a report, in Chromium,", function()
             .. "(lock 10000001).")
     end)
 
-    it("shows the time around each step #slow", function()
+    it("the pictures show the time around the step #slow", function()
         local sale = signs().sales[2]
         assert.equal(sale.steps.count + 1, #sale.arrows)
         for i, around in ipairs(sale.arrows) do
@@ -831,7 +837,7 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
-    it("says that a real sale's record has one end of a message alone", function()
+    it("the page says that a real sale's record has one end of a message only", function()
         local seen = signs()
         local messages = picture(seen, 6, "Messages to and from ZooKeeper")
         assert.same({ "request", "answer or event" }, messages.signs.words)
@@ -841,7 +847,7 @@ describe("the page of a report, in Chromium,", function()
         assert.is_nil(picture(light(), 2, "Messages to and from ZooKeeper")) -- it has no lock
     end)
 
-    it("has all that a basket wrote in the stock, and in the steps #slow", function()
+    it("a basket's writes are all in the stock and in the steps #slow", function()
         local seen = look{ sales = { sales.baskets() } }
         assert.matches("Both lines are one: no update was lost. In the store, at the end: 12 left",
             seen.text)
@@ -855,7 +861,7 @@ describe("the page of a report, in Chromium,", function()
         step(steps, "buyer 2 (server 2) writes a stock of 1 of tea.")
     end)
 
-    it("counts pieces where buyers want several #slow", function()
+    it("pieces are counted where buyers want several #slow", function()
         local record = sales.right(3)
         for i, purchase in ipairs(record.purchases) do
             purchase.quantity, purchase.left = 2, 6 - 2 * i
@@ -863,7 +869,7 @@ describe("the page of a report, in Chromium,", function()
         assert.matches("Both lines are one", look{ sales = { record } }.text)
     end)
 
-    it("tells at its steps of servers that stand still, or are killed #slow", function()
+    it("the steps tell of servers that stand still, or are killed #slow", function()
         local stuck = signs().sales[4].steps
         assert.equal(2 + 20 + 20 + 1 + 2, stuck.count) -- too many for the probe to walk
         assert.matches("waits\nnobody\n", table.concat(stuck.last, "\n"))
@@ -877,7 +883,7 @@ describe("the page of a report, in Chromium,", function()
             step(steps, "Over: stop of server 1."))
     end)
 
-    it("counts scenarios as the terminal does, each with its sales #slow", function()
+    it("the page counts scenarios as the terminal does, each with its sales #slow", function()
         local records = { sales.right(3), sales.wrong(20), sales.right(3) }
         records[1].name = "two products: one lock (X-2)"
         records[2].name = "two products: none (X-2)"
@@ -902,7 +908,7 @@ describe("the page of a report, in Chromium,", function()
         assert.is_nil(seen.text:find("must be wrong", 1, true))
     end)
 
-    it("shows a sale in which nothing was granted #slow", function()
+    it("a sale without any grant is shown #slow", function()
         local record = sales.right(3)
         for _, purchase in ipairs(record.purchases) do
             purchase.granted, purchase.released, purchase.token = nil, nil, nil

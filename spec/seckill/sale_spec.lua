@@ -1,5 +1,4 @@
---- [lua luajit] Sales scripted in Lua: `require "zklock.seckill"`. What is promised in
--- docs/seckill.md.
+--- [lua luajit] Sales scripted in Lua with `require "zklock.seckill"`, as docs/seckill.md promises.
 
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
@@ -19,7 +18,7 @@ local zklock = require "zklock"
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
 
 local HOSTS = os.getenv "ZK_HOSTS"
-local LONG = 60 -- seconds: no session ends where a machine stands still, but where a test says so
+local LONG = 60 -- seconds, so that sessions end only on purpose
 
 
 -- A small quick sale with these options.
@@ -31,8 +30,7 @@ local function sale(options)
 end
 
 
--- The first sale of some that is as it was meant to be: a machine may be too slow for what is to
--- meet in it.
+-- The first sale that meets the condition, because a slow machine may miss a meeting of events.
 local function sale_that(what, is_meant, options)
     return rig.wait_for(what, function()
         local it_is = sale(options)
@@ -54,7 +52,7 @@ describe("a distribution", function()
     local samples = {}
     for i = 1, 200 do samples[201 - i] = i end
 
-    it("has exact quantiles, by rank", function()
+    it("a distribution has exact quantiles, by rank", function()
         local times = distributions.new(samples)
         assert.same({ 1, 100, 198, 200, 200 }, { times:quantile(0), times:quantile(0.5),
             times:quantile(0.99), times:quantile(1), times:max() })
@@ -62,28 +60,28 @@ describe("a distribution", function()
         assert.equal(200, times:count())
     end)
 
-    it("of nothing has none", function()
+    it("an empty distribution has no quantiles", function()
         local nothing = distributions.new()
         assert.is_nil(nothing:quantile(0.5))
         assert.is_nil(nothing:mean())
         assert.equal(0, nothing:count())
     end)
 
-    it("merges with another, and neither changes", function()
+    it("merging two distributions changes neither", function()
         local few, many = distributions.new{ 1000 }, distributions.new(samples)
         assert.equal(1000, few:merge(many):max())
         assert.equal(201, few:merge(many):count())
         assert.same({ 1, 200 }, { few:count(), many:count() })
     end)
 
-    it("takes samples after it was asked", function()
+    it("a distribution takes more samples after a query", function()
         local times = distributions.new{ 5 }
         assert.equal(5, times:max())
         times:add(3)
         assert.equal(3, times:quantile(0))
     end)
 
-    it("says what a quantile is", function()
+    it("a malformed quantile is refused, and the form is named", function()
         for _, part in ipairs{ -0.1, 1.1, 99, "0.5", 0 / 0 } do
             assert.error_matches(function() distributions.new{ 1 }:quantile(part) end,
                 "a number from 0 to 1")
@@ -109,16 +107,16 @@ describe("overlaps", function()
         return found
     end
 
-    it("of many are one stretch", function()
+    it("overlaps of many holds are one stretch", function()
         assert.same({ { "bun", 2, 6, 3 }, { "bun", 8, 9, 2 } },
             of(hold(1, 5), hold(2, 4), hold(3, 6), hold(4.5, 9), hold(8, 10)))
     end)
 
-    it("do not join two locks", function()
+    it("holds of two locks do not overlap", function()
         assert.same({}, of(hold(1, 3), hold(2, 4, { lock = "tea" })))
     end)
 
-    -- Of the seconds from 0 to 30: is there anybody whom another one excludes?
+    -- The number of holders in a second from 0 to 30, if any of them excludes others.
     local function count_second(holds, second)
         local holders, alone = 0, 0
         for _, each in ipairs(holds) do
@@ -146,7 +144,7 @@ describe("overlaps", function()
         return found
     end
 
-    it("are what counting the holders of each second finds", function()
+    it("overlaps agree with counts of holders in each second", function()
         math.randomseed(1)
         local stretches = 0
         for _ = 1, 500 do
@@ -163,7 +161,7 @@ describe("overlaps", function()
         assert.is_true(stretches > 300)
     end)
 
-    it("end with the server that was killed", function()
+    it("an overlap ends with the killed server", function()
         assert.same({ { "bun", 2, 2.5, 2 } }, of(hold(1, nil, { ended = 2.5 }), hold(2, 4)))
     end)
 end)
@@ -172,12 +170,12 @@ end)
 describe("fairness", function()
     local function asked(at, granted) return hold(granted, nil, { asked = at }) end
 
-    it("counts who asked later and had it first", function()
+    it("overtakes are the buyers that asked later and were granted earlier", function()
         assert.equal(0, fairness.of({ asked(1, 5), asked(2, 6), asked(3, 7) }, 1).overtakes)
         assert.equal(2, fairness.of({ asked(1, 7), asked(2, 5), asked(3, 6) }, 1).overtakes)
     end)
 
-    it("does not compare two locks, nor count who never had it", function()
+    it("fairness ignores other locks, and buyers without a grant", function()
         local other = hold(5, nil, { lock = "tea", asked = 2 })
         assert.equal(0, fairness.of({ asked(1, 7), other, asked(3, nil) }, 1).overtakes)
     end)
@@ -188,7 +186,7 @@ describe("fairness", function()
         return purchase
     end
 
-    it("counts by tokens that tell who came first, and says how long before who asked", function()
+    it("tokens that tell the order of arrival count, and the lead is told", function()
         local all = { came(1, 9, { token = "100" }), came(1.25, 5, { token = "98" }),
                       came(1.5, 6, { token = "99" }) }
         local by_requests, by_tokens = fairness.of(all, 1), fairness.of(all, 1, true)
@@ -198,7 +196,7 @@ describe("fairness", function()
         assert.equal(1, fairness.of(all, 1, true).overtakes)
     end)
 
-    it("does not count readers that share a lock", function()
+    it("readers that share a lock do not overtake each other", function()
         local all = { came(1, 9, { shared = true }), came(2, 5, { shared = true }),
                       came(3, 6, { shared = true }) }
         assert.equal(0, fairness.of(all, 1).overtakes)
@@ -206,7 +204,7 @@ describe("fairness", function()
         assert.equal(1, fairness.of(all, 1).overtakes)
     end)
 
-    it("has Jain's index of the servers' grants", function()
+    it("Jain's index measures the servers' grants", function()
         assert.equal(1, fairness.jain{ 5, 5, 5 })
         assert.equal(0.5, fairness.jain{ 5, 0 })
         assert.is_nil(fairness.jain{ 0, 0 })
@@ -220,7 +218,7 @@ describe("a record", function()
     before_each(function() folder = rig.shell("mktemp -d"):match "%S+" end)
     after_each(function() rig.shell("rm -rf %s", folder) end)
 
-    it("gives back what was written, also of a server that stopped in the middle", function()
+    it("a record is read as it was written, even by a server that stopped halfway", function()
         local start, purchases, notes = core.now(), { { product = "bun" }, {} }, {}
         local record = records.create(folder, 1)
         record:write(1, "asked", "bun")
@@ -247,7 +245,7 @@ describe("a record", function()
         } }, notes)
     end)
 
-    it("can be counted while it is written", function()
+    it("a record is counted while it is written", function()
         local record = records.create(folder, 1)
         local counter = records.counter(folder, 1, "told")
         assert.equal(0, counter())
@@ -268,13 +266,13 @@ end)
 describe("the options of a sale", function()
     local function refused(options, pattern) is_refused(pattern, seckill.sale, options) end
 
-    it("are known by their names, which are listed", function()
+    it("an unknown option is refused with a list of options", function()
         refused({ byers = 10 }, "unknown option \"byers\" in the options of a sale; known: "
             .. "arrivals, buyers, .*zookeeper")
         refused("ten", "a table of options, not \"ten\"")
     end)
 
-    it("are refused when they make no sense, and what is allowed is said", function()
+    it("impossible options are refused, and the allowed values are named", function()
         refused({ buyers = 0 }, "buyers must be a whole number from 1 to 1000000, not 0")
         refused({ buyers = 1.5 }, "a whole number")
         refused({ servers = "two" }, "servers must be a whole number from 1 to 100, not \"two\"")
@@ -297,7 +295,7 @@ describe("the options of a sale", function()
         refused({ parameters = { f = print } }, "booleans and tables only: .*function")
     end)
 
-    it("have faults that can happen", function()
+    it("impossible faults are refused", function()
         refused({ faults = 1 }, "faults must be a list")
         refused({ faults = { at = 1, kill = "holder" } }, "a list of faults, and it has \"%l+\"")
         refused({ faults = { { at = 1 } } }, "one of stop, kill, restart, pause, cut, switch, run")
@@ -320,7 +318,7 @@ describe("the options of a sale", function()
             "neither the strategy nor the store is in it")
     end)
 
-    it("name a strategy, a store and a purchase that are there", function()
+    it("an unknown strategy, store or purchase is refused", function()
         refused({ strategy = "no_such" }, "no strategy \"no_such\": there are none, local, .*"
             .. "or the name of a module of yours")
         refused({ store = "no_such" }, "no store \"no_such\": there are sqlite, mysql")
@@ -332,7 +330,7 @@ describe("the options of a sale", function()
         refused({ strategy = "broken" }, "the strategy broken cannot be loaded: .*on purpose")
     end)
 
-    it("are many for a comparison", function()
+    it("a comparison needs a list of strategies", function()
         assert.error_matches(function() seckill.compare{} end, "a list of strategies")
         assert.error_matches(function() seckill.compare{ "none", "no_such" } end, "no strategy")
     end)
@@ -340,7 +338,7 @@ end)
 
 
 describe("a sale", function()
-    it("has buyers that come at a rate, one by one", function()
+    it("buyers arrive at a rate, one by one", function()
         local it_is = sale{ arrivals = 40, buyers = 20, pause = 0, seed = 2 }
         local last = 0
         for _, purchase in ipairs(it_is.purchases) do last = math.max(last, purchase.asked) end
@@ -349,7 +347,8 @@ describe("a sale", function()
         assert.equal(40, it_is:record().options.arrivals)
     end)
 
-    it("records who asked, had and gave up the lock when, with growing tokens", function()
+    it("the record tells when each buyer asked, got and released the lock, with growing tokens",
+       function()
         local it_is = sale{}
         local in_turn = {}
         for i, purchase in ipairs(it_is.purchases) do
@@ -371,10 +370,10 @@ describe("a sale", function()
         assert.equal(1, it_is.fairness.jain)
     end)
 
-    -- The article's number (DEMO-06): every other purchase is lost. A commit that the next holder
-    -- waits for is the work of a coroutine of the same process, half of the time.
+    -- The article's number (DEMO-06), where every other purchase is lost. In half of the cases the
+    -- next holder is a coroutine of the process whose commit it waits for.
     for _, store in ipairs{ "sqlite", "mysql" } do
-        it("loses five of ten if the lock is released before the commit (PIT-04), in " .. store,
+        it("a release before the commit loses five of ten sales (PIT-04): " .. store,
             function()
                 local function is_half_lost(it_is) return it_is.left == 95 end
                 local options = { store = store, pause = 0.05, fenced = false,
@@ -388,7 +387,7 @@ describe("a sale", function()
             end)
     end
 
-    it("has its stock in ZooKeeper", function()
+    it("the stock may be in ZooKeeper", function()
         assert.equal("right", sale{ store = "zookeeper" }.verdict)
         assert.equal("wrong", sale{ store = "zookeeper", strategy = "none", pause = 0.05 }.verdict)
     end)
@@ -430,14 +429,14 @@ end)
 
 
 describe("a sale with modules of the user's own", function()
-    it("has a strategy and a store (docs/seckill.md)", function()
+    it("a strategy and a store of the user's sell right (docs/seckill.md)", function()
         local it_is = sale{ strategy = "row_lock", store = "ledger", buyers = 20,
             products = { bun = 15 } }
         assert.equal("right", it_is.verdict, it_is.finding)
         assert.same({ 15, 5, 0 }, { it_is.sold, it_is.refused, it_is.failed })
     end)
 
-    it("counts a buyer whose strategy fails, and goes on (BUG-18)", function()
+    it("a buyer whose strategy fails is counted, and the sale goes on (BUG-18)", function()
         local it_is = sale{ strategy = "moody", servers = 1, parameters = { every = 5 } }
         assert.same({ 8, 0, 2 }, { it_is.sold, it_is.refused, it_is.failed })
         assert.same({ error = 2 }, it_is.failures)
@@ -447,7 +446,7 @@ describe("a sale with modules of the user's own", function()
         assert.matches("\n2 errors, the first: .*moody today$", tostring(it_is))
     end)
 
-    -- What a sale raises whose strategy opens to nothing good, or does that to its server.
+    -- The error of a sale with a strategy that opens wrongly, or harms its server.
     local function complains(pattern, strategy, parameters)
         local ok, message = pcall(sale, {
             strategy = strategy, servers = 1, parameters = parameters,
@@ -456,32 +455,32 @@ describe("a sale with modules of the user's own", function()
         assert.matches(pattern, message)
     end
 
-    it("proves nothing when something else ends a server", function()
+    it("a sale whose server is ended from outside proves nothing", function()
         complains("^server 1 was ended by something else: the sale proves nothing$", "moody",
             { every = 1, signal = "KILL" })
     end)
 
-    it("proves nothing when something of the user's ends a server by os.exit", function()
+    it("a sale whose server is ended by os.exit proves nothing", function()
         complains("^server 1: exited with status 3: something called os.exit$", "moody",
             { every = 1, exits = 3 })
     end)
 
-    it("says which server does not start, and after how long #slow", function()
+    it("a server that does not start in time is named #slow", function()
         complains("^server 1 did not start within 30 s: the strategy moody or the store sqlite ",
             "moody", { opens_late = true })
     end)
 
-    it("proves nothing when a server is interrupted, whatever its buyers do", function()
+    it("a sale whose server is interrupted proves nothing, whatever its buyers do", function()
         complains("^server 1: .*interrupted!$", "moody", { every = 1, signal = "INT" })
     end)
 
-    it("says what a server complains about that cannot start", function()
+    it("the error of a server that cannot start is shown", function()
         complains("^server 1: .*it does not open", "moody", { never = true })
         complains("^server 1: the strategy ledger opens to something without enter", "ledger")
     end)
 
-    it("ends with its limit when a strategy hangs #slow", function()
-        local limit = 1 -- longer, if the others are not served by then
+    it("a sale ends at its limit when a strategy hangs #slow", function()
+        local limit = 1 -- longer, if others are not served by then
         local it_is = rig.wait_for("the others served", function()
             local it_is = sale{ strategy = "moody", servers = 1, limit = limit,
                 parameters = { every = 4, hangs = true } }
@@ -496,7 +495,7 @@ end)
 
 
 describe("a fault of a sale", function()
-    it("kills a server #slow", function()
+    it("a fault kills a server #slow", function()
         local it_is = sale_that("a server that has not served all", function(it_is)
             return it_is.failures.unanswered
         end, { buyers = 20, servers = 3, pause = 0.05, session = 1,
@@ -508,7 +507,7 @@ describe("a fault of a sale", function()
         assert.equal(20, it_is.sold + it_is.failed)
     end)
 
-    it("kills a server that another one has stopped #slow", function()
+    it("a fault kills a server that another fault has stopped #slow", function()
         local it_is = sale_that("both faults", function(it_is) return it_is.faults[2] end,
             { buyers = 20, pause = 0.05, session = 3, faults = {
                 { at = 0, stop = "server 2", length = 20 }, { at = 0.3, kill = "server 2" },
@@ -523,7 +522,8 @@ describe("a fault of a sale", function()
         end
     end)
 
-    it("runs what the script wants while a buyer has the lock, and its server goes on", function()
+    it("a fault runs the script's function while a buyer holds the lock, and its server goes on",
+       function()
         local others, ran = 0, 0
         local function wait_for_others(play)
             ran = play:now()
@@ -547,7 +547,7 @@ describe("a fault of a sale", function()
         assert.equal("goes on, and its hold is held", it_is.notes[1].line)
     end)
 
-    it("runs what the script wants beside the sale; what that raises ends it", function()
+    it("a fault runs the script's function beside the sale, and its error ends the sale", function()
         local function run() error("there is no such server", 0) end
         local fault = { at = 0, run = run, what = "failover", where = "elsewhere" }
         assert.error_matches(function() sale{ faults = { fault } } end, "no such server")
@@ -559,7 +559,7 @@ describe("a fault of a sale", function()
         assert.is_true(seconds >= 0.1)
     end)
 
-    it("that comes after the end does not happen", function()
+    it("a fault after the end does not happen", function()
         local it_is = sale{ faults = { { at = 60, kill = "holder" } } }
         assert.same({ "right", {} }, { it_is.verdict, it_is.faults })
         assert.is_true(it_is.seconds < 30)
@@ -575,10 +575,10 @@ describe("a script with a sale", function()
             session = 60, %s
         }]]
 
-    -- The temporary folder has signs that mean something to a shell or in a URL.
+    -- A folder's name with signs that are special in shells and URLs.
     local NAME = "t m'p;>x ?%41$HOME"
 
-    -- Starts the script in a process group of its own, with a temporary folder of its own.
+    -- Starts the script in its own process group and temporary folder.
     local function start(strategy, store, more)
         local script = {
             folder = rig.shell("mktemp -d /tmp/zklock-sale.XXXXXX"):match "%S+",
@@ -596,9 +596,9 @@ describe("a script with a sale", function()
         return script
     end
 
-    -- All processes that were started there, and files: none is left but the script's own.
+    -- True if neither processes nor files of the script are left, except its own.
     local function is_clean(script)
-        local pattern = script.folder:gsub("sale", "sal[e]") -- not this command itself
+        local pattern = script.folder:gsub("sale", "sal[e]") -- does not match this command itself
         return not shell.succeeds(("grep -qsa '%s' /proc/[0-9]*/cmdline"):format(pattern))
             and rig.shell("ls -A %s", script.temporary) == ""
             and rig.shell("ls %s", script.folder) == "output\nscript.lua\n" .. NAME .. "\n"
@@ -609,26 +609,26 @@ describe("a script with a sale", function()
         rig.shell("rm -rf %s", script.folder)
     end
 
-    it("leaves nothing behind when it is killed", function()
+    it("a killed script leaves nothing behind", function()
         local script = start("zookeeper", "mysql")
         assert.is_false(is_clean(script))
         rig.shell("kill -KILL %s", script.pid)
         ends_clean(script)
     end)
 
-    it("leaves nothing behind after Ctrl-C", function()
+    it("a script leaves nothing behind after Ctrl-C", function()
         local script = start("zookeeper", "sqlite")
         rig.shell("kill -INT -%s", script.pid)
         ends_clean(script)
     end)
 
-    it("leaves nothing behind when it fails #slow", function()
+    it("a failed script leaves nothing behind #slow", function()
         local script = start("zookeeper", "sqlite")
         rig.shell("pkill -KILL -f '%s/.*plan.json'", (script.folder:gsub("sale", "sal[e]")))
         ends_clean(script)
     end)
 
-    it("removes what it wrote to the user's own ZooKeeper", function()
+    it("a script removes its nodes from the user's ZooKeeper", function()
         local script = start("zookeeper", "zookeeper", ("zookeeper = %q,"):format(HOSTS))
         local session = rig.session(HOSTS)
         local path = ("/zklock-seckill%s/sale-1/store/stock-%s"):format(
@@ -642,7 +642,7 @@ describe("a script with a sale", function()
         ends_clean(script)
     end)
 
-    it("removes its database from the user's own MariaDB #slow", function()
+    it("a script removes its database from the user's MariaDB #slow", function()
         local servers = throwaway.open()
         local function databases()
             local admin = database.open(servers:mysql())

@@ -1,5 +1,5 @@
---- [lua luajit] The flash-sale laboratory: what its store, its record, its verdicts and its command
---- promise. The scenarios that need a ZooKeeper run if ZK_HOSTS names one.
+--- [lua luajit] The flash-sale laboratory's store, record, verdicts and command. The scenarios that
+--- need a ZooKeeper run if ZK_HOSTS names one.
 
 local buyers = require "zklock.seckill.buyer"
 local catalogue = require "zklock.seckill.catalogue"
@@ -20,7 +20,7 @@ local shell = require "zklock.system.shell"
 local sql = require "zklock.seckill.store.sql"
 
 
--- What it printed, however often scenarios were tried: a slow machine may need a second time.
+-- The output without the number of tries; a slow machine may need a second try.
 local function once(out) return (out:gsub(" %(try %d%)", "")) end
 
 
@@ -31,7 +31,7 @@ local function scenario_of(id)
 end
 
 
--- Has the process ended? Its parent may not have heard of that yet.
+-- True if the process ended, even before its parent noticed.
 local function is_gone(pid)
     return shell.succeeds(
         ("! kill -0 %s 2>/dev/null || grep -q 'State:.Z' /proc/%s/status"):format(pid, pid))
@@ -64,7 +64,7 @@ describe("the store of the flash sale", function()
 
     local function stock() return store:stock(seed.PRODUCT) end
 
-    it("has the columns of the seed's tables, and one for the token (S0, S4)", function()
+    it("the store has the columns of the seed's tables, and one for the token (S0, S4)", function()
         local columns = {}
         for i, row in ipairs(store:rows "PRAGMA table_info(tb_commodity_info)") do
             columns[i] = row[2] .. " " .. row[3]
@@ -76,13 +76,13 @@ describe("the store of the flash sale", function()
         }, columns)
     end)
 
-    it("starts with the stock of each product (DEMO-01: 100, DEMO-12: 10 000)", function()
+    it("the store starts with each product's stock (DEMO-01: 100, DEMO-12: 10 000)", function()
         assert.equal(100, stock())
         assert.equal(10000, store:stock "10000002")
         assert.same({}, store:orders())
     end)
 
-    it("writes the number it is given: two that read the same lose an update (DEMO-01)", function()
+    it("two writers that read the same stock lose an update (DEMO-01)", function()
         local mine, yours = stock(), stock()
         assert.is_true(sell(mine - 1))
         assert.is_true(sell(yours - 1))
@@ -90,52 +90,53 @@ describe("the store of the flash sale", function()
         assert.equal(2, store:ordered(seed.PRODUCT))
     end)
 
-    it("writes a stock without an order, also one below 0 (BUG-08)", function()
+    it("a stock is written without an order, even below 0 (BUG-08)", function()
         assert.is_true(store:set_stock(seed.PRODUCT, -1))
         assert.equal(-1, stock())
         assert.equal(0, store:ordered(seed.PRODUCT))
         assert.is_false(store:set_stock("no such", 1))
     end)
 
-    it("refuses a late write of an older holder (DEMO-17, Q-01, Q-03)", function()
+    it("an older holder's late write is refused (DEMO-17, Q-01, Q-03)", function()
         assert.is_true(sell(99, "8589934595"))
         assert.is_false(sell(42, "8589934594"))
         assert.equal(99, stock())
         assert.equal(1, store:ordered(seed.PRODUCT))
     end)
 
-    it("refuses an older holder's write once the next one has read (DEMO-17, Q-01)", function()
+    it("an older holder's write is refused once the next holder has read (DEMO-17, Q-01)",
+       function()
         assert.equal(100, store:stock(seed.PRODUCT, "4"))
         assert.equal(100, store:stock(seed.PRODUCT, "5"))
         assert.is_false(sell(99, "4"))
-        assert.equal(100, store:stock(seed.PRODUCT, "4")) -- nor is it heard of again
+        assert.equal(100, store:stock(seed.PRODUCT, "4")) -- reading again does not help
         assert.is_false(sell(99, "4"))
         assert.is_true(sell(99, "5"))
         assert.is_true(sell(98, "5"))
         assert.equal(98, stock())
     end)
 
-    it("compares tokens as numbers, not as text (BUG-07)", function()
+    it("tokens are compared as numbers, not as text (BUG-07)", function()
         assert.is_true(sell(99, "9"))
         assert.is_true(sell(98, "10"))
         assert.is_false(sell(42, "9"))
     end)
 
-    it("keeps a token above 2^53 exactly", function()
+    it("a token above 2^53 is kept exactly", function()
         assert.is_true(sell(99, "9007199254740993"))
         assert.is_false(sell(42, "9007199254740992"))
         assert.is_true(sell(98, "9007199254740994"))
         assert.is_false(sell(42, "9007199254740993"))
     end)
 
-    it("takes nothing for a token but digits", function()
+    it("a token must be digits", function()
         assert.has_error(function() sell(1, "1 OR 1") end)
         assert.has_error(function() store:stock(seed.PRODUCT, "1 OR 1") end)
         assert.is_nil(store:stock "x' OR '1'='1")
         assert.equal(100, stock())
     end)
 
-    it("shows others the old stock until the commit (PIT-04, DEMO-06)", function()
+    it("readers see the old stock until the commit (PIT-04, DEMO-06)", function()
         local other = sql.open(place)
         store:begin()
         store:write{ product = seed.PRODUCT, quantity = 1, left = 99, server = "server 1" }
@@ -145,7 +146,7 @@ describe("the store of the flash sale", function()
         other:close()
     end)
 
-    it("is a database of its own for each sale", function()
+    it("each sale has a database of its own", function()
         assert.is_false(database.is_url(place.url))
         assert.has_error(function() sql.create(place) end)
     end)
@@ -158,7 +159,7 @@ describe("the record of a sale", function()
     before_each(function() run_reaper = reaper.open() end)
     after_each(function() run_reaper:close() end)
 
-    -- What is read of lines { buyer, word, about }, written by one server.
+    -- The purchases and notes of lines { buyer, word, about }, written by one server.
     local function read(lines)
         local written = record.create(run_reaper.folder, 3)
         for _, line in ipairs(lines) do written:write(line[1], line[2], line[3]) end
@@ -167,7 +168,7 @@ describe("the record of a sale", function()
         return purchases, notes
     end
 
-    it("has the notes in order, with quotes, and with the token of who has the lock", function()
+    it("notes are in order, with quotes, and with the token of a holder", function()
         local _, notes = read{ { 1, "note", "12 it's mine" }, { 2, "note", "- waits" } }
         assert.same({ "it's mine", "12", 1, 3 },
             { notes[1].line, notes[1].token, notes[1].buyer, notes[1].server })
@@ -176,7 +177,7 @@ describe("the record of a sale", function()
         assert.is_true(notes[1].at <= notes[2].at)
     end)
 
-    it("has the last lock of whoever asks again", function()
+    it("a buyer that asks again has its last lock in the record", function()
         local purchases = read{
             { 1, "asked", "a" }, { 1, "granted", "7" }, { 1, "shared" }, { 1, "released" },
             { 1, "asked", "b" },
@@ -203,13 +204,13 @@ end
 
 
 describe("the evidence of a sale", function()
-    it("tells whether tokens grow, whoever asked first", function()
+    it("the evidence tells whether tokens grow, in the order of grants", function()
         assert.is_true(evidence.tokens_grow(sale_of{ { "a", 2, 3, "10" }, { "a", 1, 2, "9" } }))
         assert.is_false(evidence.tokens_grow(sale_of{ { "a", 1, 2, "10" }, { "a", 2, 3, "10" } }))
         assert.is_false(evidence.tokens_grow(sale_of{ { "a", 1, 2, "10" }, { "a", 2, 3, "9" } }))
     end)
 
-    it("compares tokens of each lock, as numbers, exactly (BUG-07)", function()
+    it("tokens are compared for each lock, as numbers, exactly (BUG-07)", function()
         assert.is_true(evidence.tokens_grow(sale_of{ { "a", 1, 2, "10" }, { "b", 2, 3, "9" } }))
         assert.is_true(evidence.tokens_grow(sale_of{
             { "a", 1, 2, "9007199254740992" }, { "a", 2, 3, "9007199254740993" },
@@ -220,7 +221,7 @@ describe("the evidence of a sale", function()
         assert.is_true(evidence.tokens_grow(sale_of{ { "a", 1, 2 }, { "a", 2, 3 } }))
     end)
 
-    it("tells whether two that fit had something at once", function()
+    it("the evidence tells whether two fitting purchases held at once", function()
         local function any() return true end
         local function none() return false end
         assert.is_true(evidence.at_once(sale_of{ { "a", 1, 3 }, { "b", 2, 4 } }, any))
@@ -235,7 +236,7 @@ describe("the evidence of a sale", function()
             function(a, b) return a.lock == "b" and b.lock == "c" end))
     end)
 
-    it("tells a story of notes, holds, writes and faults, in the order of time", function()
+    it("the evidence has a story of notes, holds, writes and faults in order of time", function()
         local sale = sale_of{ { "a", 1, 6, "7" }, { "a", 3, nil, "8" } }
         sale.purchases[1].outcome, sale.purchases[1].told = "late", 5.5
         sale.purchases[2].written, sale.purchases[2].left = 4, 99
@@ -255,7 +256,7 @@ describe("the evidence of a sale", function()
         }, lines)
     end)
 
-    it("has the next holder after a time", function()
+    it("the evidence has the next holder after a time", function()
         local sale = sale_of{ { "a", 5, 6 }, { "a", 3, 4 }, { "a", 1, 2 } }
         assert.equal(3, evidence.next_after(sale, 1).granted)
         assert.is_nil(evidence.next_after(sale, 5))
@@ -269,7 +270,7 @@ describe("a verdict of the laboratory", function()
         return s0.oversell(words)
     end
 
-    -- A run ends with that status, and prints that.
+    -- A run ends with that status, and prints these patterns.
     local function ends(status, arguments, scenarios, ...)
         local ended, out = run(arguments, scenarios)
         for _, pattern in ipairs{ ... } do
@@ -278,32 +279,32 @@ describe("a verdict of the laboratory", function()
         assert.equal(status, ended)
     end
 
-    -- The run of a sale on one server fails, and prints that.
+    -- The run of a sale on one server fails, and prints these patterns.
     local function fails(expect, sale, ...)
         sale.servers = sale.servers or 1
         ends(1, {}, { scenario{ expect = expect, sale = sale } }, ...)
     end
 
-    it("is wrong without a lock, and that is as expected (DEMO-01)", function()
+    it("a sale without a lock is wrong, as expected (DEMO-01)", function()
         ends(0, { "--only", "DEMO-01" }, nil,
             "\n[^\n]* should be 90 [^\n]* wrong, as expected +DEMO%-01\n")
     end)
 
-    it("is right with a local lock in one process (DEMO-02)", function()
+    it("a sale with a local lock in one process is right (DEMO-02)", function()
         ends(0, { "--only", "DEMO-02" }, nil, "\n[^\n]* stock 90, 10 sold +right +DEMO%-02\n")
     end)
 
-    it("is wrong with a local lock in two processes (DEMO-03, PIT-11)", function()
+    it("a sale with a local lock in two processes is wrong (DEMO-03, PIT-11)", function()
         ends(0, { "--only", "DEMO-03" }, nil,
             "\n[^\n]* should be 90 [^\n]* wrong, as expected +DEMO%-03\n")
     end)
 
-    it("sums up in the last line", function()
+    it("the last line sums up", function()
         ends(0, { "--only", "DEMO-01,DEMO-02" }, nil,
             "\n2 scenarios: 1 right, 1 wrong, all as expected in %d+ s\n$")
     end)
 
-    it("tells the page of its scenario, and which sales are the scenario's", function()
+    it("the report names the scenario of each sale", function()
         local name = os.tmpname()
         ends(0, { "--only", "DEMO-02", "--report", name }, nil, "\n1 scenario: 1 right, 0 wrong")
         local page = rig.shell("cat %s", name)
@@ -314,14 +315,14 @@ describe("a verdict of the laboratory", function()
         assert.matches('"verdict":"right"', scenarios)
     end)
 
-    it("fails the run when what must go wrong comes out right, and says after how many tries",
-        function()
+    it("the run fails when a sale that must be wrong is right, and names the number of tries",
+       function()
             ends(1, {}, { scenario{
                 expect = "wrong", race = true, sale = { servers = 1, strategy = "local" },
             } }, "RIGHT, but it must go wrong %(try 3%)", "NOT as expected: SALE")
         end)
 
-    it("fails the run when what must be right goes wrong, at the first try", function()
+    it("the run fails at the first try when a sale that must be right is wrong", function()
         fails("right", { strategy = "none" }, "WRONG, must be right +SALE\n")
     end)
 
@@ -335,35 +336,35 @@ describe("a verdict of the laboratory", function()
         }
     end
 
-    it("plays again what proved nothing, and says after how many tries", function()
+    it("a scenario without proof is played again, and the number of tries is named", function()
         ends(0, {}, { hesitant(1) }, "\na slow machine +waited +right %(try 2%) +SLOW\n")
     end)
 
-    it("fails the run when nothing is ever proved", function()
+    it("the run fails when a scenario never proves anything", function()
         ends(1, {}, { hesitant(3) }, "\na slow machine +waited +FAILED %(try 3%) +SLOW\n")
     end)
 
-    it("fails the run when a server cannot start, with its message", function()
+    it("the run fails with the server's message when a server cannot start", function()
         fails("wrong", { strategy = "spec.seckill.moody", parameters = { never = true } },
             "server 1: .*it does not open +FAILED", "1 failed, NOT as expected: SALE")
     end)
 
-    it("fails the run when purchases do", function()
+    it("the run fails when purchases fail", function()
         fails("wrong", { strategy = "none", purchase = "spec.seckill.unlucky" },
             "only 0 of 10 buyers were served +FAILED")
     end)
 
-    it("fails the run when a scenario's options are wrong", function()
+    it("the run fails when a scenario's options are wrong", function()
         fails("wrong", { servers = 0 }, "servers must be a whole number .* FAILED")
     end)
 
-    it("fails the run at once when a server ends without a word", function()
-        ends(1, { "--lua", "true" }, { scenario{ -- the program that does nothing
+    it("the run fails at once when a server ends without a message", function()
+        ends(1, { "--lua", "true" }, { scenario{ -- a program that does nothing
             expect = "wrong", sale = { servers = 1, strategy = "none" },
         } }, "server 1 ended before the sale began +FAILED")
     end)
 
-    it("leaves no process and no folder behind, also when a scenario breaks off", function()
+    it("no process and no folder is left, even when a scenario breaks off", function()
         local folder, pid
         run({}, { {
             id = "BROKEN", title = "a scenario that breaks off", expect = "right",
@@ -378,7 +379,7 @@ describe("a verdict of the laboratory", function()
         assert.is_false(shell.succeeds("test -e " .. folder))
     end)
 
-    it("comes with its sales, which tell what the scenario shows", function()
+    it("a result has the scenario's sales, which tell what the scenario shows", function()
         local chosen = command_line.parse({}, {})
         local throwaway = reaper.open()
         chosen.environment.prepare(chosen, throwaway)
@@ -392,7 +393,7 @@ describe("a verdict of the laboratory", function()
         assert.is_nil(result.sales[2])
     end)
 
-    it("tells several sales of a scenario apart", function()
+    it("several sales of a scenario have different names", function()
         local result = runner.run_one({
             id = "TWO", title = "two sales", expect = "right",
             play = function()
@@ -405,7 +406,7 @@ end)
 
 
 describe("the catalogue", function()
-    it("explains each scenario in a sentence, and has a row that fits", function()
+    it("each scenario has an explanation of one sentence, and a row that fits", function()
         for _, scenario in ipairs(catalogue) do
             assert.matches("^[%u%d][^.]+%.$", (scenario.explanation:gsub("0%.2", "0,2")))
             assert.is_true(#scenario.title <= 38, scenario.title)
@@ -415,7 +416,7 @@ describe("the catalogue", function()
 end)
 
 
--- What the seed prints, line by line.
+-- The lines that the seed prints.
 local function seed_lines()
     local lines = {}
     local function add(times, line)
@@ -458,14 +459,14 @@ describe("the verdict on the read-write sale (DEMO-08)", function()
         assert.matches(pattern, outcome.finding)
     end
 
-    it("is right for the seed's 32 lines", function()
+    it("the seed's 32 lines are right", function()
         assert.equal(32, #seed_lines())
         local outcome = s1.judge_lines(sale_with(seed_lines()))
         assert.equal("16 reads, 3 sold, 13 refused, 0 left", outcome.finding)
         assert.is_true(outcome.right)
     end)
 
-    it("is wrong when any two neighbours that differ have changed places", function()
+    it("two different neighbours in exchanged places are wrong", function()
         local right, changes = seed_lines(), 0
         for n = 2, #right do
             if right[n] ~= right[n - 1] then
@@ -478,7 +479,7 @@ describe("the verdict on the read-write sale (DEMO-08)", function()
         assert.equal(6, changes)
     end)
 
-    it("is wrong when a line is missing, or one too many", function()
+    it("a missing line, or an additional line, is wrong", function()
         for _, missing in ipairs { 1, 9, 16, 32 } do
             local lines = seed_lines()
             table.remove(lines, missing)
@@ -489,7 +490,7 @@ describe("the verdict on the read-write sale (DEMO-08)", function()
         wrong(sale, "^33 lines, should be 32$")
     end)
 
-    it("is wrong when the store or the tokens do not agree with the lines", function()
+    it("a store or tokens that contradict the lines are wrong", function()
         local sale = sale_with(seed_lines())
         sale.left = 1
         wrong(sale, ", 1 left$")
@@ -507,7 +508,7 @@ end)
 
 
 describe("a buyer of the read-write sale (DEMO-08)", function()
-    it("keeps nobody waiting when it has given up", function()
+    it("a buyer that gave up keeps nobody waiting", function()
         local places = {}
         s1.look_and_buy{
             number = 9, server = { plan = { servers = 8 } },
@@ -518,7 +519,7 @@ describe("a buyer of the read-write sale (DEMO-08)", function()
         assert.same({ "reads2", "line2" }, places)
     end)
 
-    it("comes to a place once, however often it is there", function()
+    it("a buyer arrives at a place once only", function()
         local places = {}
         local server = { come = function(_, place) places[#places + 1] = place end }
         local buyer = buyers.new(server, { buyer = 1 })
@@ -531,7 +532,7 @@ end)
 
 
 describe("the reaper", function()
-    it("kills what it holds when the demo is no more", function()
+    it("the reaper kills its processes after the demo's end", function()
         local held = reaper.open()
         local pid = shell.first_line "sleep 60 >/dev/null & echo $!"
         held:hold(pid)
@@ -539,7 +540,7 @@ describe("the reaper", function()
         rig.wait_for("its end", function() return is_gone(pid) end)
     end)
 
-    it("spares a process that it was told to let go", function()
+    it("the reaper spares a process that was let go", function()
         local held = reaper.open()
         local pid = shell.first_line "sleep 60 >/dev/null & echo $!"
         held:hold(pid)
@@ -558,50 +559,50 @@ describe("the laboratory's command line", function()
         for _, pattern in ipairs { ... } do assert.matches(pattern, err) end
     end
 
-    it("refuses an unknown option and says which there are", function()
+    it("an unknown option is refused with a list of options", function()
         refused({ "--fast" }, "unknown option '%-%-fast'", "%-%-pause", "%-%-only")
     end)
 
-    it("refuses an unknown scenario and says which there are", function()
+    it("an unknown scenario is refused with a list of scenarios", function()
         refused({ "--only", "DEMO-01,DEMO-99" }, "DEMO%-99", "DEMO%-01 .*DEMO%-17b")
     end)
 
-    it("refuses times that are none", function()
+    it("malformed times are refused", function()
         refused({ "--pause", "long" }, '"long" is not a number of seconds')
         refused({ "--hold", "-1" }, "hold")
         refused({ "--session", "1e9" }, "1e9")
     end)
 
-    it("refuses --hold together with --seed-times", function()
+    it("--hold together with --seed-times is refused", function()
         refused({ "--hold", "1", "--seed-times" }, "can not be used together")
     end)
 
-    it("takes DEMO-06 for both of its variants, in the catalogue's order", function()
+    it("DEMO-06 means both of its variants, in the catalogue's order", function()
         local chosen = command_line.parse({ "--only", "DEMO-06,DEMO-02" }, catalogue)
         local ids = {}
         for i, scenario in ipairs(chosen.scenarios) do ids[i] = scenario.id end
         assert.same({ "DEMO-02", "DEMO-06a", "DEMO-06b" }, ids)
     end)
 
-    it("holds 5 s with --seed-times (S2), half a second without", function()
+    it("the lock is held 5 s with --seed-times (S2), half a second without", function()
         assert.equal(5, command_line.parse({ "--seed-times" }, {}).hold)
         assert.equal(0.5, command_line.parse({}, {}).hold)
     end)
 
-    it("lists the scenarios without running any", function()
+    it("--list lists the scenarios without running any", function()
         local status, out = run{ "--list" }
         assert.equal(0, status)
         assert.matches("\nlocal lock, two servers +must be wrong +needs no ZooKeeper +DEMO%-03\n" ..
             "    Each server has a lock of its own", out)
     end)
 
-    it("shows its help", function()
+    it("--help shows the help", function()
         local status, out = run { "--help" }
         assert.equal(0, status)
         assert.matches("%-%-seed%-times", out)
     end)
 
-    it("says what is missing when there is no ZooKeeper to use", function()
+    it("a missing ZooKeeper is named", function()
         local chosen = command_line.parse({ "--only", "DEMO-04" }, catalogue)
         if chosen.zookeeper then return end -- ZK_HOSTS is set
         local status, _, err = run { "--only", "DEMO-04" }
@@ -609,14 +610,14 @@ describe("the laboratory's command line", function()
         assert.matches("no ZooKeeper.*ZK_HOSTS; needed by DEMO%-04", err)
     end)
 
-    it("says once that no ZooKeeper answers, and runs nothing #slow", function()
+    it("a silent ZooKeeper is named once, and nothing runs #slow", function()
         local status, out, err = run { "--only", "DEMO-01,DEMO-04", "--zookeeper", "127.0.0.1:1" }
         assert.equal(3, status)
         assert.equal("", out)
         assert.matches("^connection: 127%.0%.0%.1:1: no ZooKeeper server answered[^\n]*\n$", err)
     end)
 
-    it("refuses an address that is none", function()
+    it("an empty address is refused", function()
         local status, _, err = run { "--only", "DEMO-04", "--zookeeper", "" }
         assert.equal(3, status)
         assert.matches("%S", err)
@@ -625,7 +626,7 @@ end)
 
 
 describe("the verdict on the herd (DEMO-14)", function()
-    -- What eight waiters noted; those of `others` instead of the first ones.
+    -- Judges the notes of eight waiters, the first of them replaced by `others`.
     local function judge(scenario, line, others, holders)
         local notes = {}
         for n = 1, 8 do
@@ -639,7 +640,7 @@ describe("the verdict on the herd (DEMO-14)", function()
         return { right = right, finding = finding }
     end
 
-    it("counts who was woken, and what that made of it", function()
+    it("the finding has the numbers of woken waiters and of creates", function()
         local outcome = judge(scenario_of "DEMO-14a", "1 woken, 1 created, AT")
         assert.equal("8 of 8 woken, 8 creates in 700 ms", outcome.finding)
         assert.is_true(outcome.right)
@@ -650,7 +651,7 @@ describe("the verdict on the herd (DEMO-14)", function()
         assert.is_true(fifo.right)
     end)
 
-    it("is wrong for any other count, or holder", function()
+    it("any other count, or another holder, is wrong", function()
         local line, still = "1 woken, 1 created, AT", "0 woken, 0 created, stood still"
         for _, scenario in ipairs { scenario_of "DEMO-14a", scenario_of "DEMO-14b" } do
             assert.is_false(judge(scenario, line, { "1 woken, 2 created, AT" }).right)
@@ -664,7 +665,7 @@ describe("the verdict on the herd (DEMO-14)", function()
         assert.is_false(judge(scenario_of "DEMO-14c", still).right)
     end)
 
-    it("is wrong when jitter spreads nothing", function()
+    it("jitter that spreads nothing is wrong", function()
         assert.is_false(judge(scenario_of "DEMO-14b", "1 woken, 1 created, after 0.1 s").right)
         assert.is_true(judge(scenario_of "DEMO-14a", "1 woken, 1 created, after 0.1 s").right)
     end)
@@ -672,7 +673,7 @@ end)
 
 
 describe("the verdict on other scenarios", function()
-    -- What the scenario makes of these sales, one after the other.
+    -- The scenario's verdict on these sales, in order.
     local function judge(scenario, ...)
         local sales, n = { ... }, 0
         return scenario.play(scenario, {
@@ -690,8 +691,7 @@ describe("the verdict on other scenarios", function()
         return sale
     end
 
-    it("is right when the next holder comes within the session timeout and a tick (DEMO-15)",
-        function()
+    it("the next holder must come within the session timeout and a tick (DEMO-15)", function()
             local function next_at(time, about)
                 local sale = sale_of{ { "a", 0.1, nil, "1" }, { "a", time, time + 1, "2" } }
                 sale.faults = { { at = 0.2, kind = "kill", target = "server 1" } }
@@ -705,7 +705,7 @@ describe("the verdict on other scenarios", function()
             assert.has_error(function() next_at(0.15) end, "nobody had the lock after that")
         end)
 
-    it("is wrong when a turn, or the sale, is (DEMO-09)", function()
+    it("a wrong turn, or a wrong sale, is wrong (DEMO-09)", function()
         local function second_at(at, about)
             local sale = sale_of{ { "a", 1, 2, "1" }, { "a", at, at + 1, "2" } }
             for i, line in ipairs{ "got the lock", "released", "got the lock", "released" } do
@@ -721,7 +721,7 @@ describe("the verdict on other scenarios", function()
         assert.is_false(second_at(2.5, { verdict = "wrong", finding = "two had it" }))
     end)
 
-    it("proves nothing when no predecessor vanished (DEMO-16)", function()
+    it("a run without a vanished predecessor proves nothing (DEMO-16)", function()
         local function sum(...)
             local sale = numbers(sale_of{}, { verdict = "right", sold = 2 })
             for i, line in ipairs{ ... } do
@@ -740,8 +740,8 @@ describe("the verdict on other scenarios", function()
         assert.is_false(stuck.again)
     end)
 
-    it("judges a lease that does not know of its end, and a proof that came too early (DEMO-17)",
-        function()
+    it("a lease that does not know of its end is wrong, and so is an early proof (DEMO-17)",
+       function()
             local function woke(state, about)
                 local sale = sale_of{ { "a", 1, 6, "1" }, { "a", 3, 4, "2" } }
                 sale.purchases[1].outcome = "late"
@@ -760,8 +760,8 @@ describe("the verdict on other scenarios", function()
             assert.is_true(woke("held", { faults = early }).again)
         end)
 
-    it("is wrong when one lock lets two products be sold at once, or two locks do not (PIT-12)",
-        function()
+    it("one lock that admits two products at once is wrong, and so are two locks that do not " ..
+       "(PIT-12)", function()
             local function sales(one, each)
                 for _, sale in ipairs{ one, each } do
                     numbers(sale, { verdict = "right", sold = 2, buyers = 2, seconds = 1 })
@@ -776,8 +776,7 @@ describe("the verdict on other scenarios", function()
             assert.is_false(sales(alone(), alone()))
         end)
 
-    it("is wrong when a reader sees two stocks, and proves nothing if none share (REQ-15)",
-        function()
+    it("a reader with two stocks is wrong, and no shared read proves nothing (REQ-15)", function()
             local function reads(cached, shared)
                 local sale = numbers(sale_of{
                     { "a", 1, 3, shared = shared }, { "a", 2, 4, shared = shared },
@@ -796,8 +795,8 @@ describe("the verdict on other scenarios", function()
             assert.is_false(reads(99, true).again)
         end)
 
-    it("is wrong when anybody but three buys, or the stock of a short wait is sold (DEMO-07)",
-        function()
+    it("a sale of DEMO-07 must have three buyers, and with a short wait keeps its stock (DEMO-07)",
+       function()
             local function sold(i, about)
                 local sale = numbers(sale_of{}, { verdict = "right", failed = 0, refused = 0 })
                 return judge(scenario_of("DEMO-07" .. i), numbers(sale, about)).right
@@ -812,65 +811,65 @@ end)
 
 
 describe("the laboratory with a ZooKeeper", function()
-    local LONG = "20" -- seconds: no session ends where a machine stands still
+    local LONG = "20" -- seconds, so that no session ends even on a slow machine
 
-    -- A name, scenarios, and what is printed of them.
+    -- A title, scenarios, and their output.
     for _, row in ipairs{
-        { "sells right on two servers (DEMO-04, BUG-05)",
+        { "a sale on two servers is right (DEMO-04, BUG-05)",
             "DEMO-04", "\n[^\n]* stock 90, 10 sold +right +DEMO%-04\n" },
-        { "sells right with a timeout for each buyer (DEMO-05, BUG-04)",
+        { "a sale with a timeout for each buyer is right (DEMO-05, BUG-04)",
             "DEMO-05", "\n[^\n]* stock 90, 10 sold +right +DEMO%-05\n" },
-        { "shows that a lock given up before the commit is none (DEMO-06, PIT-04)",
+        { "a lock released before the commit does not protect a sale (DEMO-06, PIT-04)",
             "DEMO-06", "\n[^\n]* should be 90 +wrong, as expected +DEMO%-06a\n",
             "\n[^\n]* stock 90, 10 sold +right +DEMO%-06b\n" },
-        { "oversells when a purchase is made under the lock that readers share (DEMO-08b)",
+        { "a purchase under the lock that readers share oversells (DEMO-08b)",
             "DEMO-08b",
             "\n[^\n]* 16 reads, 16 sold, 0 refused, 1 left +wrong, as expected +DEMO%-08b\n" },
-        { "lets one in after the other, also when each enters twice (DEMO-09, DEMO-10)",
+        { "buyers enter one after the other, even if each enters twice (DEMO-09, DEMO-10)",
             "DEMO-09,DEMO-10", "\n[^\n]+ right +DEMO%-09\n", "\n[^\n]+ right +DEMO%-10\n" },
-        { "gives 10 orders to 15 clients, and shows their line in its order (DEMO-11)",
+        { "15 clients get 10 orders, and their queue is shown in order (DEMO-11)",
             "DEMO-11", "\n[^\n]* 10 sold, 5 refused, 0 left +right +DEMO%-11\n",
             "Thread%-%d+ +created _c_%S+%-lock%-0000000000 .*"
                 .. "Thread%-%d+ +created _c_%S+%-lock%-0000000001\n", "Thread%-%d+ +got the lock",
             "Thread%-%d+ +watches _c_%S+%-lock%-%d+ of Thread%-%d+\n",
             "Thread%-%d+ +heard the node deletion event!", "Thread%-%d+ +releases the lock" },
-        { "shows a counter below 0, a sale that sends buyers away, and a right one "
+        { "a counter below 0 is wrong, and sales with a short or a long wait are right "
             .. "(DEMO-07, BUG-08, BUG-09)",
             "DEMO-07", "\n[^\n]* 3 sold, the counter says %-1 +wrong, as expected +DEMO%-07a\n",
             "\n[^\n]* 1 held until 98 gave up, 2 left +right +DEMO%-07b\n",
             "\n[^\n]* 3 sold, 96 refused, 0 left +right +DEMO%-07c\n" },
-        { "counts 1000 purchases of two products, and without a lock fewer (DEMO-12, NUM-03)",
+        { "1000 purchases of two products are counted, and fewer without a lock (DEMO-12, NUM-03)",
             "DEMO-12", "\n[^\n]* down by 49%d and 49%d +wrong, as expected +DEMO%-12a\n",
             "\n[^\n]* down by 500 and 500 +right +DEMO%-12b\n" },
-        { "sells twice to a customer that clicks twice, and takes two payments, if that is checked "
-            .. "without the lock (S1, 重复扣款)", "ONE-01,PAY-01",
+        { "a check outside the lock sells twice to a customer that clicks twice, and takes two "
+            .. "payments (S1, 重复扣款)", "ONE-01,PAY-01",
             "\n[^\n]* [12]%d orders, 10 customers +wrong, as expected +ONE%-01a\n",
             "\n[^\n]* 10 orders, 10 customers +right +ONE%-01b\n",
             "\n[^\n]* 10 orders, [12]%d payments +wrong, as expected +PAY%-01a\n",
             "\n[^\n]* 10 orders, 10 payments +right +PAY%-01b\n" },
-        { "survives an expired session and a lost connection (PIT-02, PIT-03, CFG-04)",
+        { "a sale can survive an expired session and a lost connection (PIT-02, PIT-03, CFG-04)",
             "PIT-02,PIT-03",
             "\n[^\n]* 0 of 1 bought, 1 failed +wrong, as expected +PIT%-02a\n",
             "\n[^\n]* 1 of 1 bought, 0 failed +right +PIT%-02b\n",
             "\n[^\n]* %d+ of 20 bought, [1-9]%d* failed +wrong, as expected +PIT%-03a\n",
             "\n[^\n]* 20 of 20 bought, 0 failed +right +PIT%-03b\n" },
-        { "hears of a predecessor that vanished before it was watched (DEMO-16, PIT-08, BUG-11)",
+        { "a waiter hears of a predecessor that vanished early (DEMO-16, PIT-08, BUG-11)",
             "DEMO-16", "\n[^\n]* before [1-9]%d* of %d+ watches +right +DEMO%-16",
             "server %d +100 rounds, %d+ waits, %d+ vanished" },
-        { "sells two products with one lock, and with one each (PIT-12, REQ-11)",
+        { "two products are sold under one lock, and under a lock each (PIT-12, REQ-11)",
             "PIT-12", "\n[^\n]* one lock %d+/s, a lock each %d+/s +right +PIT%-12\n" },
-        { "keeps a cache in step with its database, and without a lock not (REQ-15)",
+        { "a cache is in step with its database only under a lock (REQ-15)",
             "REQ-15", "\n[^\n]* [1-9]%d* of 12 saw two stocks +wrong, as expected +REQ%-15a\n",
             "\n[^\n]* 0 of 12 saw two stocks, shared reads +right +REQ%-15b\n" },
-        { "wakes a herd without an order, and one with it (DEMO-14, ALG-05, PIT-01)",
+        { "a release wakes a herd without an order, and no herd with it (DEMO-14, ALG-05, PIT-01)",
             "DEMO-14a,DEMO-14b,DEMO-14c",
             "\n[^\n]* 8 of 8 woken, 8 creates in %d+ ms +right +DEMO%-14a\n",
             "\n[^\n]* 8 of 8 woken, 8 creates in %d+ ms +right +DEMO%-14b\n",
             "\n[^\n]* 2 of 8 woken, 0 creates +right +DEMO%-14c\n" },
-        { "hands the lock of a killed holder on (DEMO-15, PIT-13)",
+        { "the lock of a killed holder is handed on (DEMO-15, PIT-13)",
             "DEMO-15", "\n[^\n]* next after %d[^\n]* right +DEMO%-15\n" },
-        { "loses to a late write without a token, or one that comes with the write alone, and "
-            .. "refuses it if the next holder has shown its own (DEMO-17, PIT-09)",
+        { "a late write does damage without a token, or with a token that the store sees too "
+            .. "late, and is refused after the next holder's token (DEMO-17, PIT-09)",
             "DEMO-17",
             "\n[^\n]* lease lost, stock 99, should be 98 +wrong, as expected +DEMO%-17a\n",
             "\n[^\n]* lease lost, write refused, stock 99 +right +DEMO%-17b\n",
@@ -887,7 +886,7 @@ describe("the laboratory with a ZooKeeper", function()
         end)
     end
 
-    it("speaks Chinese, below the same columns", function()
+    it("Chinese output has the same columns", function()
         for _, sentence in ipairs(language.sentences()) do
             local _, count = sentence[1]:gsub("{#?}", "")
             for place in sentence[2]:gmatch "{(%d+)}" do
@@ -916,7 +915,7 @@ describe("the laboratory with a ZooKeeper", function()
         assert.matches("（毫秒） +买到 +售罄 +失败 +每秒获锁 +等待 p50", sale)
     end)
 
-    it("does not call a run right in which buyers waited too long (BUG-09)", function()
+    it("a run in which buyers waited too long is not right (BUG-09)", function()
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
         local status, out = run({ "--pause", "0.1", "--session", LONG }, { s0.oversell {
             id = "HURRY", title = "a timeout that is too short", expect = "right",
@@ -926,7 +925,7 @@ describe("the laboratory with a ZooKeeper", function()
         assert.matches("only %d of 10 buyers were served +FAILED", out)
     end)
 
-    it("prints the seed's 32 lines in the seed's order (DEMO-08)", function()
+    it("the seed's 32 lines are printed in the seed's order (DEMO-08)", function()
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
         local status, out = run({ "--verbose", "--session", LONG }, { scenario_of "DEMO-08" })
         local lines = {}
@@ -938,7 +937,7 @@ describe("the laboratory with a ZooKeeper", function()
         assert.equal(0, status)
     end)
 
-    it("shows a line for each run of equal ones without --verbose (DEMO-08)", function()
+    it("equal lines are shown once without --verbose (DEMO-08)", function()
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
         local _, out = run({ "--session", LONG }, { scenario_of "DEMO-08" })
         assert.matches("8 x current stock: 3\n.*worker%-%d +purchase ok, remaining stock: 2 .*"
@@ -946,10 +945,10 @@ describe("the laboratory with a ZooKeeper", function()
             .. ".* 8 x current stock: 0\n.* 8 x insufficient\n +… and 25 more lines", out)
     end)
 
-    it("plays the read-write sale again without a limit when somebody waited too long (DEMO-08)",
-        function()
+    it("the read-write sale is played again without a limit when a buyer waited too long (DEMO-08)",
+       function()
             if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
-            -- Shorter than the first buyer holds the lock, at its barrier.
+            -- Shorter than the first buyer's hold at its barrier.
             local status, out = run({ "--session", LONG }, { s1.read_write {
                 id = "HURRY", title = "a timeout that is too short", expect = "right",
                 side = "write", timeout = 0.03,

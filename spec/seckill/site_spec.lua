@@ -1,6 +1,6 @@
---- [lua] The lessons' site (lua/zklock/seckill/lessons): each run comes out as its page says, pages
---- have the same parts in both languages, their links lead somewhere, and nothing comes from a
--- network.
+--- [lua] The lessons' site (lua/zklock/seckill/lessons). Runs come out as their pages say, pages
+--- have the same parts in both languages, links lead somewhere, and nothing is loaded from a
+--- network.
 
 local browser = require "spec.seckill.report.browser"
 local files = require "spec.files"
@@ -29,7 +29,7 @@ end)
 teardown(function() rig.shell("rm -rf %s", folder) end)
 
 
--- Calls fn with each page of a lesson: its path, its text, the lesson, its language.
+-- Calls fn with each lesson's page as path, text, lesson and language.
 local function each_page(fn)
     for _, lesson in ipairs(lessons) do
         for _, language in ipairs(page.languages) do
@@ -40,7 +40,7 @@ local function each_page(fn)
 end
 
 
--- How often there is a pattern in a text.
+-- The number of matches of a pattern.
 local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
 
 
@@ -51,14 +51,14 @@ local function resolve(from, link)
 end
 
 
--- A copy with some fields that are others.
+-- A copy with some fields replaced.
 local function with(table_, others)
     return setmetatable(others, { __index = table_ })
 end
 
 
 describe("a run of a lesson", function()
-    it("that comes out otherwise than its page says ends the making of the site", function()
+    it("a run that contradicts its page stops the making of the site", function()
         for _, which in ipairs{ "first", "second" } do
             local lesson = lessons[1]
             local expect = with(lesson.expect, { [which] = { left = 5 } })
@@ -102,8 +102,7 @@ describe("a run of a lesson", function()
         end
     end)
 
-    it("makes one of the answers the right one, and a number that no answer has is an error",
-        function()
+    it("one answer is right, and a number outside the answers is an error", function()
             each_page(function(_, text, lesson)
                 assert.equal(#lesson.values, count(text, '<details class="answer">'))
                 assert.equal(1, count(text, '<p class="yes">'))
@@ -114,7 +113,7 @@ describe("a run of a lesson", function()
                 "no answer of no-lock is 7")
         end)
 
-    it("is written as the call that makes it, which Lua can read", function()
+    it("the call of a run is shown on its page as valid Lua", function()
         for _, lesson in ipairs(lessons) do
             for _, options in pairs(lesson.runs) do
                 local given
@@ -132,7 +131,7 @@ end)
 describe("the cause", function()
     local function sale(purchases) return { purchases = purchases, faults = {}, notes = {} } end
 
-    it("is two buyers of whom one read before the other had written", function()
+    it("the cause is two buyers, one of whom read before the other had written", function()
         local one = { product = "bun", server = 1, granted = 0, read = 10, written = 2, left = 9 }
         local other = { product = "bun", server = 2, granted = 1, read = 10, written = 3, left = 9 }
         local found = {}
@@ -142,7 +141,7 @@ describe("the cause", function()
         assert.same({ "0 reads 10", "1 reads 10", "2 writes 9", "3 writes 9" }, found)
     end)
 
-    it("is none where they come one after the other, or buy different things", function()
+    it("there is no cause where buyers come in turn, or buy different things", function()
         local one = { product = "bun", server = 1, granted = 0, read = 10, written = 2, left = 9 }
         local later = { product = "bun", server = 2, granted = 2, written = 3, left = 8 }
         local tea = { product = "tea", server = 2, granted = 1, written = 3, left = 8 }
@@ -150,7 +149,7 @@ describe("the cause", function()
         assert.same({}, steps.of(sale{ one, tea }))
     end)
 
-    it("is told, and marked in the picture, on each page of a wrong run", function()
+    it("the cause of a wrong run is told and marked on each of its pages", function()
         each_page(function(path, text, lesson)
             local part = text:match '<section id="cause">(.-)</section>'
             local first = text:match '<section id="run">(.-)</section>'
@@ -166,7 +165,7 @@ describe("the cause", function()
 end)
 
 
--- What a hold is in its parts: "hold 0 2, two 2 5".
+-- The parts of a hold as text, "hold 0 2, two 2 5".
 local function parts_of(row, sale)
     local found = {}
     for i, part in ipairs(holds.parts(row, sale)) do
@@ -184,19 +183,19 @@ describe("a hold", function()
     local first = { buyer = 1, server = 1, lock = "bun", granted = 0, released = 5 }
     local next_ = { buyer = 2, server = 2, lock = "bun", granted = 2, released = 4 }
 
-    it("is a belief from when on another one has the lock, who has it by right", function()
+    it("a hold is a mere belief once another buyer holds the lock by right", function()
         local sale = sale_of{ first, next_ }
         assert.equal("hold 0 2, two 2 5", parts_of(first, sale))
         assert.equal("hold 2 4", parts_of(next_, sale))
         assert.equal("believes", holds.meaning(sale))
     end)
 
-    it("is a belief from when on its lock has ended, though nobody else has it", function()
+    it("a hold is a mere belief once its lock has ended", function()
         local sale = sale_of({ first }, { ends = function() return 3 end })
         assert.equal("hold 0 3, two 3 5", parts_of(first, sale))
     end)
 
-    it("is nobody's belief where each has a lock of its own, or there is none", function()
+    it("a hold is never a mere belief with a lock for each server, or without a lock", function()
         local overlaps = { { lock = "bun", from = 2, to = 4 } }
         for strategy, meaning in pairs{ none = "many", ["local"] = "apart" } do
             local sale = sale_of({ first, next_ }, {
@@ -208,7 +207,8 @@ describe("a hold", function()
         end
     end)
 
-    it("is a dead process's after a kill, until the lock ends or another one has it", function()
+    it("a hold after a kill is a dead process's until the lock ends or another buyer gets it",
+       function()
         local dead = { buyer = 1, server = 1, lock = "bun", granted = 0, ended = 1 }
         local others = {
             faults = { { kind = "kill", target = "server 1" } }, ends = function() return 1e9 end,
@@ -221,9 +221,9 @@ describe("a hold", function()
 end)
 
 
-local facts_of = {} -- by the lesson's name: as its pages see its runs
+local facts_of = {} -- by the lesson's name
 
--- Calls fn with each sale of each lesson, its name, and the facts that it is of.
+-- Calls fn with each sale of each lesson, its name, and the facts of its lesson.
 local function each_sale(fn)
     for _, lesson in ipairs(lessons) do
         local facts = facts_of[lesson.name] or runs.play(with(lesson, { facts = false }))
@@ -236,7 +236,7 @@ end
 
 
 describe("a picture", function()
-    it("has a bar for each part of a hold, and span, red where holds overlap", function()
+    it("a picture has a bar for each part of a hold, and spans, red where holds overlap", function()
         each_sale(function(sale, name)
             local lanes, expected = picture.of(sale, words.en):match "^(.-)<ul", {}
             for _, row in ipairs(sale.rows) do
@@ -255,7 +255,7 @@ describe("a picture", function()
         end)
     end)
 
-    it("has the whole stock, and one scale in both runs of a lesson", function()
+    it("a picture has the whole stock, with one scale in both runs of a lesson", function()
         each_sale(function(sale, name, facts)
             local html = picture.of(sale, words.en)
             local numbers = sale.sold == 0 and 0 or sale.apart == 0 and 2 or 3
@@ -264,7 +264,7 @@ describe("a picture", function()
         end)
     end)
 
-    it("has a key with what it shows, and with nothing else", function()
+    it("the key explains all that the picture shows, and nothing else", function()
         each_sale(function(sale, name)
             local lanes, key = picture.of(sale, words.en):match "^(.-)(<ul.*)$"
             for _, class in ipairs{ "wait", "hold", "share", "two", "dead", "commit", "stop" } do
@@ -281,14 +281,15 @@ end)
 
 
 describe("a table", function()
-    it("tells what a buyer read, also of one that wrote nothing", function()
+    it("a table has what a buyer read, even if it wrote nothing", function()
         local html = pages["en/lock-in-one-server.html"]
         assert.equal(3, count(html, "<td>0</td><td>–</td><td>–</td>")) -- read, wrote, at
         html = pages["en/killed-holder.html"]
         assert.equal(2, count(html, "<td>9</td><td>–</td><td>–</td>")) -- it was killed
     end)
 
-    it("names no lock where there is none, and no token before the lesson about it", function()
+    it("a table has no lock where there is none, and no token before the lesson about tokens",
+       function()
         assert.is_nil(pages["en/no-lock.html"]:match('id="run".-</section>'):find("token", 1, true))
         for _, name in ipairs{ "lock-in-one-server", "paused-holder" } do
             assert.is_nil(pages["en/" .. name .. ".html"]:find("<th scope=\"col\">token", 1, true))
@@ -299,7 +300,7 @@ end)
 
 
 describe("the pages", function()
-    it("have a report of each run, and links that lead to a file, and to a part of it", function()
+    it("the pages have a report of each run, and links to existing files and parts", function()
         local wrong = {}
         for from, text in pairs(pages) do
             if not from:find "^runs/" then
@@ -318,7 +319,7 @@ describe("the pages", function()
         end)
     end)
 
-    it("have the same parts in both languages", function()
+    it("the pages have the same parts in both languages", function()
         local shapes = {}
         each_page(function(_, text, lesson, language)
             local parts = {}
@@ -335,7 +336,7 @@ describe("the pages", function()
         end)
     end)
 
-    it("are in Chinese, and in English, but for code and names", function()
+    it("the pages are in Chinese and in English, except for code and names", function()
         each_page(function(path, text, _, language)
             text = text:gsub("<style>.-</style>", ""):gsub("<pre>.-</pre>", "")
                 :gsub("<a lang=.-</a>", "")
@@ -350,8 +351,8 @@ describe("the pages", function()
         end)
     end)
 
-    -- The scheduler's page, which has a script, is spec/seckill/scheduler_spec.lua's.
-    it("load nothing: no script, no picture, no style of another file", function()
+    -- The scheduler's page has a script; spec/seckill/scheduler_spec.lua tests it.
+    it("the pages load no script, picture or style of another file", function()
         for path, text in pairs(pages) do
             if not path:find "^runs/" and not path:find "/scheduler%.html$" then
                 for _, tag in ipairs{ "script", "img", "link", "iframe" } do
@@ -362,7 +363,7 @@ describe("the pages", function()
         end
     end)
 
-    it("cite where it happened", function()
+    it("the pages cite real incidents", function()
         for _, lesson in ipairs(lessons) do
             assert.is_true(#lesson.where.en >= 1)
             for i, each in ipairs(lesson.where.en) do
@@ -374,8 +375,8 @@ describe("the pages", function()
 end)
 
 
--- The sections that a page shows before an answer is opened, and after that, are counted in a
--- browser; the third number is by how much the page is wider than its place then.
+-- Counts in a browser the visible sections of a page before and after an answer is opened, and the
+-- pixels by which the page is then too wide.
 local function shape_of(path, width)
     local frame = ([[<iframe src="file://%s" style="width:%dpx;height:900px;border:0"></iframe>
 <script>addEventListener("load", () => {
@@ -392,7 +393,7 @@ end
 
 
 describe("a page in a browser", function()
-    it("is no wider than a telephone, and shows a run after a prediction #slow", function()
+    it("a page fits a telephone, and shows a run after a prediction #slow", function()
         local function check(path, _, lesson)
             local shape = shape_of(folder .. "/" .. path, 360)
             assert.matches(lesson and "^2 8 0$" or " 0$", shape, path)

@@ -1,4 +1,4 @@
---- Opens a page in headless Chromium, and gives what a script in it has seen.
+--- Opens a page in headless Chromium, and returns the observations of a script in it.
 
 local dkjson = require "dkjson"
 local files = require "spec.files"
@@ -12,7 +12,7 @@ local CHROMIUM = "chromium --headless=new --no-sandbox --disable-gpu --dump-dom 
 local SEEN_BY = "timeout 600 " .. CHROMIUM .. "--window-size=%s --virtual-time-budget=60000 "
     .. "--blink-settings=preferredColorScheme=%d --enable-logging=stderr --v=0 file://%s 2>%s/log"
 
--- Before all else in the page, so that it hears of each error, and of each word that is painted.
+-- Comes first in the page, to catch each error and each painted word.
 local LISTENER = [[<script>
 const problems = [], painted = new Map();
 const fillText = CanvasRenderingContext2D.prototype.fillText;
@@ -31,7 +31,7 @@ local ENTITIES = { lt = "<", gt = ">", amp = "&", quot = '"', nbsp = " " }
 local function contents(path) return rig.shell("cat %s", path) end
 
 
--- The page with a listener at its beginning and the script at its end.
+-- Adds the listener at the beginning of the page, and the script at its end.
 local function instrument(page, script)
     local _, head = page:find("<head>", 1, true)
     local tail = page:match(".*()</body>")
@@ -40,8 +40,7 @@ local function instrument(page, script)
 end
 
 
---- What spec/seckill/report/probe.js, or another probe, tells of a page, opened so wide, light or
---- dark.
+--- The observations of spec/seckill/report/probe.js, or of another probe, in a page.
 ---@param path string
 ---@param options table?  { width =, dark = true, probe = }
 ---@return table seen

@@ -1,4 +1,4 @@
---- Records of sales that never were, as docs/record.md describes them: the same ones each time.
+--- Invented records of sales (docs/record.md), the same each time.
 
 local overlaps = require "zklock.seckill.overlaps"
 
@@ -8,7 +8,7 @@ local sales = {}
 local PRODUCT = "10000001"
 
 
--- Numbers from 0 to 1, the same in each Lua.
+-- Random numbers in (0, 1), the same in each Lua.
 local function dice()
     local state = 1
     return function()
@@ -37,7 +37,7 @@ local function record(name, verdict, purchases, left)
 end
 
 
---- A lock, two servers: one buyer after the other.
+--- Two servers whose buyers take turns under a lock.
 function sales.right(count)
     local random, at, purchases = dice(), 0.01, {}
     for i = 1, count do
@@ -56,7 +56,7 @@ function sales.right(count)
 end
 
 
--- What is read at the grant is written, less one.
+-- Each buyer writes one less than it read at its grant.
 local function write_what_was_read(purchases, stock)
     local moments, saw = {}, {}
     for _, purchase in ipairs(purchases) do
@@ -76,7 +76,7 @@ local function write_what_was_read(purchases, stock)
 end
 
 
---- No lock: holds overlap, updates are lost.
+--- A sale without a lock, with overlaps and lost updates.
 function sales.wrong(count)
     local random, purchases = dice(), {}
     for i = 1, count do
@@ -92,7 +92,7 @@ function sales.wrong(count)
 end
 
 
---- No lock, and many at once: every so often a crowd of a hundred.
+--- A sale without a lock, with crowds of a hundred.
 function sales.crowd(count)
     local purchases = {}
     for i = 1, count do
@@ -106,8 +106,8 @@ function sales.crowd(count)
 end
 
 
---- A server is stopped while it holds the lock, and its session ends; others go on, and when it
---- writes at last the store refuses that. The other server is killed with the lock in its hand.
+--- A server is stopped while it holds the lock, and its session ends. Its late write is refused.
+--- The other server is killed with the lock held.
 function sales.refused()
     local result = sales.right(30)
     local purchases, stopped, killed = result.purchases, 10, 30
@@ -137,7 +137,7 @@ function sales.refused()
 end
 
 
---- A holder that is stopped writes after the next one; the first of them knows what its hold is.
+--- A stopped holder writes after the next holder; it knows the state of its hold.
 function sales.late_write()
     local result = sales.right(3)
     local late, other = result.purchases[2], result.purchases[3]
@@ -177,7 +177,7 @@ function sales.messages()
 end
 
 
---- Each product is wrong, in a way of its own, but the last; and some buyers share a lock.
+--- Each product but the last is wrong in its own way; some buyers share a lock.
 function sales.products()
     local result = sales.wrong(12)
     result.products = { bun = 4, cake = 10, pie = 10, tea = 10 }
@@ -192,7 +192,7 @@ function sales.products()
 end
 
 
---- The holder is killed, and its lock stays: all others wait in vain.
+--- The holder is killed, and its lock stays, so all other buyers wait in vain.
 function sales.stuck()
     local purchases = { { buyer = 1, server = 1, product = PRODUCT, asked = 0, granted = 0.01,
                           ended = 0.1, outcome = "unanswered" } }
@@ -201,7 +201,7 @@ function sales.stuck()
                          outcome = "timeout" }
     end
     purchases[22] = { buyer = 22, server = 1, product = PRODUCT, asked = 0.02,
-                      outcome = "unanswered" } -- waits in the server that is killed
+                      outcome = "unanswered" } -- waits in the killed server
     local result = record("shared", "stuck", purchases, 44)
     result.strategy = "shared"
     result.faults = { { kind = "kill", target = "server 1", at = 0.1 } }
@@ -209,7 +209,7 @@ function sales.stuck()
 end
 
 
---- Two baskets: two buns and a tea each; the second buyer's own product is not in its basket.
+--- Two baskets of two buns and a tea; the second buyer's own product is not in its basket.
 function sales.baskets()
     local purchases = {}
     for i = 1, 2 do
@@ -231,8 +231,8 @@ function sales.baskets()
 end
 
 
---- Three servers and two locks within one second: servers 1 and 3 hold one lock together for two
---- tenths of a second, server 2 holds the other lock meanwhile.
+--- Three servers and two locks within a second. Servers 1 and 3 hold one lock together for 0.2 s,
+--- while server 2 holds the other lock.
 function sales.three_lanes()
     local function hold(server, lock, granted, released)
         return { buyer = server, server = server, product = lock, asked = 0, granted = granted,
