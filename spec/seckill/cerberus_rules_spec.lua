@@ -1,19 +1,18 @@
---- [lua luajit] The rules of cerberus' switch, alone: every order in which two processes can join,
---- take engines, hold, release, be stopped, wake and die, while the switch is set and the epochs go
---- on. Which epoch follows is asked of the engine's own rules.lua; the rest is here, in as few
---- words as it can be said (PIT-21, Q-08). The code that carries the rules out is tested by
---- spec/seckill/cerberus_model_spec.lua.
+--- [lua luajit] The rules of cerberus' switch alone, in every order in which two processes join,
+--- take engines, hold, release, are stopped, wake and die, while the switch is set and epochs
+--- follow. The engine's own rules.lua chooses the next epoch; a minimal model does the rest
+--- (PIT-21, Q-08). spec/seckill/cerberus_model_spec.lua tests the code that carries the rules out.
 
 local rules = require "zklock.seckill.engine.cerberus.rules"
 
 local ORDER = { "A", "B" }
 local VALUES = { "A", "B", "" }
-local WISHES = 3 -- how often the switch is set
+local WISHES = 3 -- changes of the switch
 
 
--- A moment: the epoch, the switch, and of each process its epoch, the engines that it has, and
--- whether it has the lock by them. A process that was stopped has no session; its line and its
--- locks stay until their life has passed.
+-- A state has the epoch, the switch, and for each process its epoch, its engines, and whether it
+-- holds the lock. A stopped process has no session; its registration and its locks stay until their
+-- life has passed.
 local function copy_of(state)
     local new = { epoch = state.epoch, wish = state.wish }
     for n, process in ipairs(state) do
@@ -45,7 +44,7 @@ local function is_free(state, engine)
 end
 
 
--- The first engine of its epoch that it does not have; nil: it has all.
+-- The first engine of its epoch that the process lacks.
 local function missing(process)
     for _, engine in ipairs(process.epoch.engines) do
         if not process[engine] then return engine end
@@ -65,7 +64,7 @@ end
 local function drop(process) process.A, process.B, process.has = nil, nil, nil end
 
 
--- What a process can do, as functions that change a copy.
+-- Possible steps of a process, as functions that change a copy.
 local function deeds_of(state, process)
     local deeds = {}
     local function can(what, fn) deeds[what] = fn end
@@ -96,7 +95,7 @@ local function deeds_of(state, process)
 end
 
 
--- All that can happen, as { what, the moment after it, whether it goes on without a wish or stop }.
+-- All next states as { step, state, whether it needs neither a wish nor a stop }.
 local function all_after(state)
     local list = {}
     local function add(what, change, is_usual)
@@ -132,7 +131,7 @@ local function start()
 end
 
 
--- How it came to that.
+-- The steps to a state.
 local function story(from, key)
     local lines = {}
     while from[key] do
@@ -154,12 +153,12 @@ local function is_settled(state)
 end
 
 
--- Every moment that can be; raises at one that must not.
+-- All reachable states; raises an error at a forbidden state.
 local function explore()
     local begin = start()
     local states, from, before, open = { [key_of(begin)] = begin }, {}, {}, { key_of(begin) }
     local count = 0
-    while count < #open do -- those that are few steps away first: their stories are short
+    while count < #open do -- in breadth, for short stories
         count = count + 1
         local key = open[count]
         local state = states[key]
@@ -185,11 +184,11 @@ describe("the rules of the switch", function()
     local states, before, count
     setup(function() states, before, count = explore() end)
 
-    it("never give the lock to two, in any order of switch, hold, stop and crash", function()
+    it("the lock never has two holders, in any order of switch, hold, stop and crash", function()
         assert.is_true(count > 1000, count)
     end)
 
-    it("let every switch come through, whatever happened, if nothing more does #slow", function()
+    it("every switch comes through if nothing more happens #slow", function()
         local reached, open = {}, {}
         for key, state in pairs(states) do
             if is_settled(state) then open[#open + 1] = key end
@@ -204,7 +203,7 @@ describe("the rules of the switch", function()
         for key in pairs(states) do assert.is_true(reached[key], key) end
     end)
 
-    it("go from one engine to the other by way of both", function()
+    it("a switch passes through an epoch of both engines", function()
         local function after(epoch, text, version)
             return rules.following(epoch, { "A", "B", "C" }, { text = text, version = version })
         end
@@ -212,7 +211,7 @@ describe("the rules of the switch", function()
         assert.is_nil(after(one, "A", 2))
         assert.same({ number = 5, engines = { "A", "B" }, wish = 2 }, (after(one, "B", 2)))
         assert.same({ "A", "B" }, after(one, "no engine", 2).engines) -- CFG-17
-        assert.is_nil(after(one, "no engine", 1))                     -- it was looked at before
+        assert.is_nil(after(one, "no engine", 1))                     -- looked at before
         assert.same({ "C", "A" }, after({ number = 4, engines = { "C" }, wish = 1 }, "", 2).engines)
         local both = { number = 5, engines = { "A", "B" }, wish = 2 }
         local following, must_wait = after(both, "B", 2)
@@ -221,7 +220,7 @@ describe("the rules of the switch", function()
         assert.same({ { "A" }, false }, { following.engines, must_wait })
     end)
 
-    it("are kept as a line of text", function()
+    it("an epoch is stored as a line of text", function()
         local epoch = { number = 5, engines = { "A", "B" }, wish = 2 }
         assert.same(epoch, rules.parse(rules.text(epoch)))
         assert.is_nil(rules.parse "")

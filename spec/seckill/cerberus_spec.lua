@@ -1,5 +1,5 @@
---- [lua luajit] Engine "cerberus": several engines in an order, and a switch, against real servers.
--- What docs/design/cerberus.md promises; spec/seckill/cerberus has its rules in a model.
+--- [lua luajit] The engine "cerberus", with several engines in an order and a switch, against real
+-- servers, as docs/design/cerberus.md promises.
 
 local core = require "zklock.core"
 local engine = require "zklock.engine"
@@ -10,14 +10,14 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local HOSTS = os.getenv "ZK_HOSTS"
-local SOON = 0.05    -- seconds for which something is waited for that does not come
-local PATIENT = 20   -- seconds for which something is waited for that does
-local SESSION = 30   -- of clients that live, also on a machine that stands still at times
-local SHORT = 2      -- of those that die
-local ANSWER = 20    -- for which a server is waited for that is there
-local LIFE = 0.4     -- of a lock in Redis that its holder does not renew
+local SOON = 0.05    -- seconds to wait for nothing
+local PATIENT = 20   -- seconds to wait for an event
+local SESSION = 30   -- of live clients, long enough for slow machines
+local SHORT = 2      -- of clients that die
+local ANSWER = 20    -- to wait for a server that runs
+local LIFE = 0.4     -- of a lock in Redis without renewal
 
-local FIRST_TWO = { "redis-set", "zookeeper" } -- most orders
+local FIRST_TWO = { "redis-set", "zookeeper" } -- most common order
 
 local server = rig.shared()
 local servers, redis
@@ -27,8 +27,7 @@ local close_all, code_of = engines.close_all, engines.code_of
 
 -- --- services ----------------------------------------------------------------------------------
 
--- Options of the engines that take part. A lock of redis-set lasts longer than any test, unless
--- the test says otherwise.
+-- Options of the engines in the order. A lock of redis-set outlasts the test by default.
 local function parts()
     return {
         ["redis-set"] = { redis = redis, lease = 60, answer = ANSWER },
@@ -43,7 +42,7 @@ local Service = {}
 Service.__index = Service
 
 
--- What its clients share: an order, a place of the switch, the name of a lock.
+-- A service is an order, a switch, and a lock for several clients.
 local function service(order, options)
     count = count + 1
     local self = setmetatable({
@@ -59,14 +58,14 @@ local function service(order, options)
 end
 
 
--- One more client.
+-- Opens another client.
 function Service:open()
     local client = engines.open_with("cerberus", self.options)
     return client, client:mutex(self.name)
 end
 
 
--- A client in a process of its own: `client`, `lock` and what is to be done with them.
+-- A client in a process of its own, which runs the source with `client` and `lock`.
 function Service:child(source)
     return rig.child(HOSTS, ([[
         local client = assert(require("zklock.engine").open("cerberus", %s))
@@ -75,8 +74,8 @@ function Service:child(source)
 end
 
 
--- One that has the lock, and says so; it is to be killed, and its session is short: it may expire
--- before.
+-- Starts a client that gets the lock and is to be killed. Its session is short, and may expire
+-- before the kill.
 function Service:holding_child()
     self.options.session = SHORT
     local child = self:child [[
@@ -91,24 +90,24 @@ function Service:holding_child()
 end
 
 
--- What the node has, read by nobody's engine.
+-- The data of a node, read without an engine.
 function Service:read(node)
     return assert(rig.session(HOSTS):get(self.root .. "/" .. node))
 end
 
 
--- By which engines locks are had now.
+-- The engines that grant locks now.
 function Service:epoch() return self:read("epoch"):match "^%d+ %-?%d+ (.*)$" end
 
 
--- The switch is set by hand.
+-- Sets the switch by hand.
 function Service:set(text)
     server:foreign("set %s/cerberus_engine '%s'", self.root, text)
 end
 
 
--- Why the lock is not to be had. A ZooKeeper that stands still for a second is no reason: cerberus
--- waits no longer for its answers.
+-- The code of a refused acquire. A slow ZooKeeper does not count, because cerberus does not wait
+-- longer for its answers.
 local function refusal(lock, timeout)
     return rig.wait_for("a reason", function()
         local code = code_of(lock:acquire(timeout))
@@ -123,7 +122,7 @@ local function kill(child)
 end
 
 
--- The same name asked of the engine itself, by a client that knows no switch.
+-- The engine itself, by a client without a switch.
 local function alone(name) return engines.open_with(name, parts()[name]) end
 
 
@@ -149,7 +148,7 @@ describe("the options of cerberus", function()
         return options
     end
 
-    it("are refused when they make no sense, and what is allowed is said", function()
+    it("impossible options are refused, and the allowed values are named", function()
         refused("needs order = a list of engines", { zookeeper = HOSTS })
         refused("needs zookeeper = \"HOST:PORT\", for its switch", { order = { "redis-set" } })
         refused("order must be a list of names of engines, not \"redis%-set\"",
@@ -175,7 +174,7 @@ describe("the options of cerberus", function()
             .. "failover, order, root, safe, session, zookeeper", with{ root_path = "/a" })
     end)
 
-    it("cannot have an order with an engine that no lock can be switched to", function()
+    it("an order with an engine that cannot be switched to is refused", function()
         refused("cerberus cannot be in the order of cerberus", with{
             order = { "second" }, engines = { second = { engine = "cerberus" } },
         })
@@ -184,7 +183,7 @@ describe("the options of cerberus", function()
         })
     end)
 
-    it("of a switch are known, too", function()
+    it("the options of a switch are checked, too", function()
         local client = service(FIRST_TWO):open()
         assert.error_matches(function() client:switch() end,
             "switch takes the name of an engine, or \"\" for the next in the order, not nil")
@@ -196,7 +195,7 @@ describe("the options of cerberus", function()
         assert.equal("unsupported", code_of(alone("redis-set"):switch "zookeeper"))
     end)
 
-    it("are right, and an engine is not there: \"connection\"", function()
+    it('a silent engine of the order is "connection"', function()
         local client = service({ "nowhere", "zookeeper" }, { engines = {
             nowhere = { engine = "redis-set", redis = "127.0.0.1:1" },
             zookeeper = parts().zookeeper,
@@ -211,14 +210,14 @@ describe("cerberus has what all engines of its order have", function()
         return (service{ ... }:open()).has
     end
 
-    it("and a switch", function()
+    it("cerberus has the properties that its engines share, and a switch", function()
         assert.same({ switch = true, owned = true }, has_of("redis-set", "zookeeper"))
         assert.same({ switch = true, owned = true, fair = true, reentrant = true, rwlock = true,
             wakes = true }, has_of("redisson", "zookeeper"))
         assert.same({ switch = true }, engine.has "cerberus")
     end)
 
-    it("and says of what it has not that it is \"unsupported\"", function()
+    it('an option that an engine of the order lacks is "unsupported"', function()
         local client = service(FIRST_TWO):open()
         assert.equal("unsupported", code_of(client:mutex("a", { fair = true })))
         assert.equal("unsupported", code_of(client:mutex("a", { lease = 1 })))
@@ -231,7 +230,7 @@ end)
 -- --- the seed's way ----------------------------------------------------------------------------
 
 describe("the switch of the seed (S4, CFG-17)", function()
-    -- Two clients that know three engines.
+    -- Two clients with three engines.
     local function two()
         local it_is = service({ "redis-set", "zookeeper", "sql-table" }, { safe = false })
         local first, mine = it_is:open()
@@ -245,18 +244,19 @@ describe("the switch of the seed (S4, CFG-17)", function()
         end
     end
 
-    it("is heard of by all, and loses the locks that are held (PIT-21)", function()
+    it("all clients hear of the switch, and held locks are lost (PIT-21)", function()
         local _, mine, yours, first, second = two()
         local lease = assert(mine:acquire(PATIENT))
         assert.equal("timeout", code_of(yours:acquire(SOON)))
         assert.is_true(first:switch "zookeeper")
         wait_until_chosen("zookeeper", first, second)
-        assert.is_true(assert(yours:acquire(PATIENT)):release()) -- two had it
+        assert.is_true(assert(yours:acquire(PATIENT)):release()) -- it had two holders
         assert.equal("held", lease:state())
         assert.is_true(lease:release())
     end)
 
-    it("means the next in the order by an empty or unknown value, for each by the same", function()
+    it("an empty or unknown value means the next engine of the order, for each client the same",
+       function()
         local it_is, _, _, first, second = two()
         for _, step in ipairs{
             { "", "zookeeper" }, { "no such engine", "sql-table" }, { "", "redis-set" },
@@ -267,7 +267,7 @@ describe("the switch of the seed (S4, CFG-17)", function()
         end
     end)
 
-    it("moves by one engine when a client sets it, also for that client", function()
+    it("a client that sets the switch moves by one engine, too", function()
         local _, _, _, first, second = two()
         assert.is_true(first:switch "")
         wait_until_chosen("zookeeper", first, second)
@@ -280,13 +280,14 @@ describe("the switch of the seed (S4, CFG-17)", function()
 end)
 
 
--- Why a switch waits, without the id of who died; nil: there was no time to find out.
+-- The reason of a switch's wait, without the id of a dead member; nil if there was no time to find
+-- it.
 local function reason_of(message)
     local reason = message and message:match "%((.*)%)$"
     return reason and reason:gsub("%x+, may", "ID, may")
 end
 
--- A switch that has begun, and waits; why.
+-- Begins a switch that must wait; returns its reason.
 local function begin_switch(client, name)
     return rig.wait_for("a switch that waits", function()
         local done, message, code = client:switch(name, 0.1)
@@ -296,7 +297,7 @@ local function begin_switch(client, name)
 end
 
 
--- The switch is set; nobody waits until it is through.
+-- Sets the switch without waiting for its end.
 local function set_switch(client, name)
     rig.wait_for("the switch to be set", function()
         local done, _, code = client:switch(name, 0)
@@ -307,11 +308,11 @@ end
 
 -- --- with safe = true --------------------------------------------------------------------------
 
--- Does what the functions say at once: each is a client of its own, which looks after the switch.
+-- Runs the functions at once, each as a client that watches the switch.
 local function together(...) return zklock.run(...) end
 
 
--- A test with two clients of a service of that order: fn(it_is, mine, yours, first, second).
+-- A test with two clients of a service with that order, fn(it_is, mine, yours, first, second).
 local with_two = {}
 
 function with_two.it(name, order, fn)
@@ -331,7 +332,8 @@ describe("a switch that keeps the locks", function()
         { "redis-set", "zookeeper" }, { "redisson", "redis-set" }, { "sql-table", "redisson" },
         { "zookeeper", "sql-table" },
     } do
-        it(("excludes on the way from %s to %s, and back"):format(pair[1], pair[2]), function()
+        it(("the lock excludes on the way from %s to %s, and back"):format(pair[1], pair[2]),
+           function()
             local it_is = service(pair)
             local inside, most, grants, over = 0, 0, 0, false
             local function buy()
@@ -360,7 +362,7 @@ describe("a switch that keeps the locks", function()
         end)
     end
 
-    with_two.it("waits for who has a lock of the engine before, and that loses nothing", FIRST_TWO,
+    with_two.it("a switch waits for a holder of the old engine, which loses nothing", FIRST_TWO,
         function(it_is, mine, yours, first, second)
             local lease = assert(mine:acquire(PATIENT))
             local reason = begin_switch(second, "zookeeper")
@@ -371,7 +373,7 @@ describe("a switch that keeps the locks", function()
             assert.is_true(lease:release())
             rig.wait_for("the switch", function() return it_is:epoch() == "zookeeper" end)
             assert.is_true(assert(mine:acquire(PATIENT)):release())
-            assert.is_true(first:switch("zookeeper", PATIENT)) -- it is there already
+            assert.is_true(first:switch("zookeeper", PATIENT)) -- already there
         end)
 
     with_two.it("asks both engines on the way, in their order", FIRST_TWO,
@@ -393,7 +395,7 @@ describe("a switch that keeps the locks", function()
             assert.is_true(assert(yours:acquire(PATIENT)):release())
         end)
 
-    with_two.it("is followed when another client sets it by hand",
+    with_two.it("clients follow a switch that another client sets by hand",
         { "redis-set", "zookeeper", "sql-table" }, function(it_is, mine, yours)
             for _, step in ipairs{
                 { "zookeeper", "zookeeper" }, { "", "sql-table" }, { "what?", "redis-set" },
@@ -410,7 +412,7 @@ end)
 -- --- who dies ----------------------------------------------------------------------------------
 
 describe("who died with a lock", function()
-    it("holds the switch up until the lock has ended, and not for ever #slow", function()
+    it("a dead holder delays the switch until its lock has ended #slow", function()
         local it_is = service(FIRST_TWO)
         it_is.options.engines["redis-set"].lease = LIFE
         local child = it_is:holding_child()
@@ -425,8 +427,7 @@ describe("who died with a lock", function()
         end)
     end)
 
-    it("holds it up for ever if the lock has no end: sql-table; until it is removed #slow",
-       function()
+    it("a dead holder of sql-table blocks the switch until its lock is removed #slow", function()
         local it_is = service{ "sql-table", "zookeeper" }
         kill(it_is:holding_child())
         local client, lock = it_is:open()
@@ -444,7 +445,7 @@ describe("who died with a lock", function()
         end)
     end)
 
-    it("is forgotten, and so is who closes: only three small nodes stay #slow", function()
+    it("a dead or closed client is forgotten, and only three small nodes stay #slow", function()
         local own = rig.server{
             environment = "JVMFLAGS=-Dznode.container.checkIntervalMs=100",
         }
@@ -481,7 +482,8 @@ describe("an engine that cannot be reached", function()
     end)
     after_each(function() own.process:kill() end)
 
-    it("is switched from: nobody is granted in between, then all by the next #slow", function()
+    it("a silent engine is left, with no grant in between, and the next engine then grants #slow",
+       function()
         local child = it_is:holding_child()
         own.process:signal "KILL"
         kill(child)
@@ -499,7 +501,8 @@ describe("an engine that cannot be reached", function()
         end)
     end)
 
-    it("is on the way to it: who does not get its lock gives back that of the other", function()
+    it("a silent engine on the way to it refuses, and the other engine's lock is given back",
+       function()
         it_is = service{ "sql-table", "redis-set" }
         it_is.options.engines["redis-set"] = { redis = own.address }
         own.process:signal "KILL"
@@ -515,7 +518,7 @@ describe("an engine that cannot be reached", function()
     end)
 
     for _, failover in ipairs{ 0.2, false } do
-        it((failover and "is left by itself with failover" or "is not left without it") .. " #slow",
+        it((failover and "failover leaves a silent engine" or "no failover, no switch") .. " #slow",
            function()
             it_is.options.failover = failover or nil
             together(function()
@@ -537,7 +540,7 @@ describe("an engine that cannot be reached", function()
         end)
     end
 
-    it("is not left by itself if it is ZooKeeper, which has the switch #slow", function()
+    it("failover does not leave ZooKeeper, which has the switch #slow", function()
         local proxy = rig.proxy(HOSTS)
         local other = service({ "zookeeper", "redis-set" }, { failover = 0.1 })
         other.options.engines.zookeeper = { zookeeper = proxy.hosts, session = SESSION }
@@ -556,7 +559,7 @@ end)
 
 
 describe("ZooKeeper that cannot be reached", function()
-    it("keeps all from being granted, and a lease that is had is lost in time #slow", function()
+    it("a silent ZooKeeper stops all grants, and a held lease is lost in time #slow", function()
         local proxy = rig.proxy(HOSTS)
         local it_is = service{ "redis-set", "redisson" }
         local _, yours = it_is:open()
@@ -574,7 +577,7 @@ describe("ZooKeeper that cannot be reached", function()
             assert.is_true(assert(free:acquire(0)):release())
             rig.wait_for("the end", function() return lease:state() == "lost" end)
             assert.equal(0, lease:remaining())
-            assert.equal("timeout", refusal(yours, SOON)) -- Redis has it for its life
+            assert.equal("timeout", refusal(yours, SOON)) -- Redis keeps it for its lease
             proxy:command "flow"
             assert.equal("lost", code_of(lease:release()))
             assert.is_true(assert(yours:acquire(PATIENT)):release())
@@ -613,7 +616,7 @@ describe("a lease of zookeeper whose connection is lost for a moment is suspect,
         assert.is_true(lease:check())
     end
 
-    it("a switch waits for it", function()
+    it("a switch waits for a suspect lease", function()
         together(function()
             local first, mine = it_is:open()
             it_is.options.engines.zookeeper.zookeeper = HOSTS
@@ -631,7 +634,7 @@ describe("a lease of zookeeper whose connection is lost for a moment is suspect,
         end)
     end)
 
-    it("the release of another lock takes nothing from it", function()
+    it("the release of another lock leaves a suspect lease alone", function()
         local client, mine = it_is:open()
         local lease = assert(mine:acquire(PATIENT))
         local other = assert(client:mutex("another"):acquire(PATIENT))
@@ -642,7 +645,7 @@ describe("a lease of zookeeper whose connection is lost for a moment is suspect,
         assert.is_true(lease:release())
     end)
 
-    it("an answer that does not come does not end it #slow", function()
+    it("a missing answer does not end a suspect lease #slow", function()
         it_is.options.engines.zookeeper.zookeeper = HOSTS
         it_is.options.zookeeper = proxy.hosts
         local _, mine = it_is:open()
@@ -660,7 +663,8 @@ end)
 
 describe("an error that ends a run", function()
     if coroutine.close then -- luacheck: globals coroutine.close
-        it("gives back the lock of one engine, had while another one's was waited for", function()
+        it("an ended run gives back one engine's lock after a wait for the other engine's",
+           function()
             local it_is = service(FIRST_TWO)
             local keeper = it_is:open()
             local kept = assert(keeper:mutex("another"):acquire(PATIENT))
@@ -676,7 +680,7 @@ describe("an error that ends a run", function()
                 error("no", 0)
             end)
             assert.equal("no", problem)
-            assert.is_true(assert(first:acquire(0)):release()) -- its life is longer than this test
+            assert.is_true(assert(first:acquire(0)):release()) -- its lease outlasts this test
             foreign:release()
             kept:release()
         end)
@@ -687,7 +691,7 @@ end)
 -- --- what a lock has besides -------------------------------------------------------------------
 
 describe("a lock of cerberus", function()
-    it("is not waited for any more when its owner is interrupted", function()
+    it("an interrupt of the owner ends the wait for a lock", function()
         local it_is = service(FIRST_TWO)
         together(function()
             for _, safe in ipairs{ true, false } do
@@ -706,13 +710,13 @@ describe("a lock of cerberus", function()
         end)
     end)
 
-    it("is released when its function has ended, or raised", function()
+    it("with releases the lock when its function returns or raises", function()
         local it_is = service(FIRST_TWO)
         local _, mine = it_is:open()
         engines.check_with(mine, select(2, it_is:open()))
     end)
 
-    it("is tried for once with a timeout of 0, also by who was no member", function()
+    it("a timeout of 0 tries once, even for a client that was no member", function()
         local it_is = service(FIRST_TWO)
         local _, mine = it_is:open()
         local lease = rig.wait_for("the lock", function() return mine:acquire(0) end)
@@ -721,7 +725,7 @@ describe("a lock of cerberus", function()
         assert.is_true(lease:release())
     end)
 
-    with_two.it("is had again by its owner, if all engines can: also during a switch",
+    with_two.it("the owner gets the lock again if all engines can, even during a switch",
         { "redisson", "zookeeper" }, function(_, mine, yours, first)
             local outer = assert(mine:acquire(PATIENT))
             begin_switch(first, "zookeeper")
@@ -733,7 +737,7 @@ describe("a lock of cerberus", function()
             assert.is_true(assert(yours:acquire(PATIENT)):release())
         end)
 
-    it("can be fair, and have two sides, if all engines can: also during a switch", function()
+    it("a lock can be fair and have two sides if all engines can, even during a switch", function()
         local it_is = service{ "redisson", "zookeeper" }
         together(function()
             local first = it_is:open()
@@ -752,7 +756,8 @@ describe("a lock of cerberus", function()
         end)
     end)
 
-    it("has a token if all engines have one; a later epoch comes before a greater one", function()
+    it("a lock has a token if all engines have one, and a later epoch has a greater token",
+       function()
         local it_is = service({ "one", "two" }, { engines = {
             one = { engine = "zookeeper", zookeeper = HOSTS, root = "/locks-one" },
             two = { engine = "zookeeper", zookeeper = HOSTS, root = "/locks-two" },
@@ -777,8 +782,9 @@ describe("a lock of cerberus", function()
         assert.equal("unsupported", code_of(assert(other:acquire(0)):epoch()))
     end)
 
-    it("that its engine's clock ends while the other engine is waited for is not had", function()
-        local LEASE = 1 -- seconds; in that time a slow machine takes both locks, too
+    it("a lock that ends in the first engine during the wait for the second engine is not granted",
+       function()
+        local LEASE = 1 -- seconds, enough for both locks on a slow machine
         local it_is = service(FIRST_TWO)
         together(function()
             local keeper = it_is:open():mutex "another"
@@ -800,7 +806,7 @@ describe("a lock of cerberus", function()
         end)
     end)
 
-    with_two.it("that is closed in peace holds nobody up", FIRST_TWO,
+    with_two.it("a client that is closed delays nobody", FIRST_TWO,
         function(it_is, mine, _, first, second)
             assert.is_true(assert(mine:acquire(PATIENT)):release())
             first:close()
@@ -811,11 +817,11 @@ end)
 
 
 describe("a storm of switches, stops, kills and servers that end", function()
-    it("leaves each lock with one holder, and all goes on after it #slow", function()
+    it("a storm leaves each lock with one holder, and all goes on after it #slow", function()
         local output = rig.shell("%s spec/seckill/cerberus/storm.lua 4 17 2>&1",
             os.getenv "ZKLOCK_LUA" or "lua5.4")
         assert.matches("\nright\n$", output)
         assert.is_true(tonumber(output:match "(%d+) wrote") > 0, output)
-        assert.is_true(tonumber(output:match "(%d+) epochs") >= 5, output) -- after the storm, too
+        assert.is_true(tonumber(output:match "(%d+) epochs") >= 5, output) -- even after the storm
     end)
 end)

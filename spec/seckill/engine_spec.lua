@@ -1,5 +1,5 @@
---- [lua luajit] Engines: locks of SQL, Redis and ZooKeeper behind one interface, against real
--- servers. What is promised in docs/engines.md, and the faults that the seeds' engines have.
+--- [lua luajit] Engines are locks of SQL, Redis and ZooKeeper behind one interface, tested against
+-- real servers, as docs/engines.md promises, with the faults of the seeds' engines.
 
 local checked = require "zklock.seckill.engine.checked"
 local connections = require "zklock.seckill.engine.redis"
@@ -15,15 +15,15 @@ local socket = require "socket"
 local zklock = require "zklock"
 
 local HOSTS = os.getenv "ZK_HOSTS"
-local SOON = 0.05    -- seconds for which something is waited for that does not come
-local PATIENT = 20   -- seconds for which something is waited for that does: less than any lease
+local SOON = 0.05    -- seconds to wait for nothing
+local PATIENT = 20   -- seconds to wait for an event; less than any lease
 
 local code_of, new_name, open, two = engines.code_of, engines.new_name, engines.open, engines.two
 local unpack = table.unpack or unpack
 local servers, redis
 
 
--- What the server says, asked by nobody's engine.
+-- The server's answer, without an engine.
 local function ask(address, ...)
     local connection = connections.new(address, PATIENT)
     local answer = connection:call(...)
@@ -40,13 +40,13 @@ after_each(engines.close_all)
 describe("the options of an engine", function()
     local function refused(pattern, ...) is_refused(pattern, engine.open, ...) end
 
-    it("are known by their names, which are listed", function()
+    it("an unknown engine or option is refused with a list of names", function()
         refused("no engine \"redis\": there are cerberus, redis%-expire, .*zookeeper", "redis")
         refused("unknown option \"reddis\" in the options of redis%-set; known: answer, lease, "
             .. "poll, redis", "redis-set", { reddis = redis })
     end)
 
-    it("are refused when they make no sense, and what is allowed is said", function()
+    it("impossible options are refused, and the allowed values are named", function()
         refused("needs redis = \"HOST:PORT\"", "redis-set", {})
         refused("redis must be \"HOST:PORT\" of one server, not \"a:1,b:2\"", "redis-set",
             { redis = "a:1,b:2" })
@@ -65,7 +65,7 @@ describe("the options of an engine", function()
             { order = { "redis-set" }, zookeeper = "127.0.0.1:1", failover = 1 })
     end)
 
-    it("are the seeds' if nothing is said (CFG-06, CFG-09 to CFG-13)", function()
+    it("the defaults are the seeds' (CFG-06, CFG-09 to CFG-13)", function()
         local seeds = {
             ["sql-optimistic"] = { retries = 3, base = 1 },
             redisson = { lease = 30 },
@@ -80,12 +80,12 @@ describe("the options of an engine", function()
         redlock:close()
     end)
 
-    it("of sql-pessimistic are MariaDB's: SQLite cannot do it", function()
+    it("sql-pessimistic needs MariaDB, because SQLite lacks SELECT … FOR UPDATE", function()
         refused("needs mysql = a URL of MariaDB: SQLite has no SELECT … FOR UPDATE",
             "sql-pessimistic", { sqlite = "locks.db" })
     end)
 
-    it("of a lock are known, too", function()
+    it("a lock's options are checked, too", function()
         local it_is = open "redis-set"
         assert.error_matches(function() it_is:mutex("a", { fare = true }) end,
             "unknown option \"fare\" in the options of mutex; known: fair, lease")
@@ -93,7 +93,7 @@ describe("the options of an engine", function()
         assert.error_matches(function() it_is.mutex "a" end, "call it with a colon")
     end)
 
-    it("are right, and nobody is there: \"connection\"", function()
+    it('a silent server is "connection"', function()
         for name, given in pairs{
             ["redis-set"] = { redis = "127.0.0.1:1" },
             ["redisson"] = { redis = "127.0.0.1:1" },
@@ -105,13 +105,13 @@ describe("the options of an engine", function()
 end)
 
 
--- For the rest see engine_matrix_spec.lua, which tries each engine for each property.
+-- engine_matrix_spec.lua tries each property on each engine.
 describe("what an engine does not have", function()
-    it("is \"unsupported\": a lease time of a read-write lock of zookeeper", function()
+    it('a lease time for a read-write lock of zookeeper is "unsupported"', function()
         assert.equal("unsupported", code_of(open("zookeeper"):rwlock(new_name(), { lease = 1 })))
     end)
 
-    it("is \"unsupported\": a fair lock of sql-optimistic, which excludes nobody", function()
+    it('a fair lock of sql-optimistic, which excludes nobody, is "unsupported"', function()
         local it_is = open "sql-optimistic"
         assert.equal("unsupported", code_of(it_is:mutex(new_name(), { fair = true })))
     end)
@@ -125,7 +125,7 @@ local LOCKS = {
     "sql-table", "sql-table on MariaDB", "zookeeper",
 }
 
--- Reads a number from a file, waits a moment, and writes one more; so many times.
+-- Reads a number from a file, waits a moment, and writes the next number; repeatedly.
 local COUNT = [[
 local engine, files, zklock = require "zklock.engine", require "spec.files", require "zklock"
 local lock = %s
@@ -149,7 +149,7 @@ local function source_of(name, lock, more)
 end
 
 
--- What two processes count to, that many each.
+-- The final number of two processes that count `many` times each.
 local function count_together(lock, many)
     local path = os.tmpname()
     local go, children = path .. ".go", {}
@@ -166,14 +166,14 @@ end
 
 
 describe("two processes that count together", function()
-    -- One may be through before the other has begun: they count again, until they met.
-    it("lose numbers without a lock", function()
+    -- If one process ends before the other begins, they count again.
+    it("two processes lose numbers without a lock", function()
         local none = "{ with = function(_, _, fn) fn() return true end }"
         rig.wait_for("a lost number", function() return count_together(none, 40) < 80 end, 60)
     end)
 
     for _, name in ipairs(LOCKS) do
-        it("lose none with " .. name, function()
+        it("two processes lose no numbers with " .. name, function()
             assert.equal(30, count_together(source_of(name, new_name()), 15))
         end)
     end
@@ -183,7 +183,7 @@ end)
 describe("a lock", function()
     for _, name in ipairs(LOCKS) do
         describe("of " .. name, function()
-            it("is had by one, and by the next when it is released", function()
+            it("a lock is granted to one client at a time", function()
                 local mine, yours = two(name)
                 local lease = assert(mine:acquire(PATIENT))
                 assert.is_true(lease:held())
@@ -197,7 +197,7 @@ describe("a lock", function()
                 assert.is_true(assert(yours:acquire(PATIENT)):release())
             end)
 
-            it("is the sign that the server answers, had or not", function()
+            it("a lock shows that the server answers, whether held or free", function()
                 local lease = assert(open(name):mutex(checked):acquire(PATIENT))
                 local other = open(name)
                 assert.is_true(other:check())
@@ -205,7 +205,7 @@ describe("a lock", function()
                 assert.is_true(other:check())
             end)
 
-            it("is waited for, while others go on", function()
+            it("a wait for a lock lets other coroutines go on", function()
                 local mine, yours = two(name)
                 local lease, steps = assert(mine:acquire(PATIENT)), 0
                 zklock.run(function()
@@ -221,7 +221,7 @@ describe("a lock", function()
                 end)
             end)
 
-            it("with one of its name only", function()
+            it("locks of different names do not exclude each other", function()
                 local it_is = open(name)
                 local a, b = it_is:mutex(new_name()), it_is:mutex(new_name())
                 local lease = assert(a:acquire(PATIENT))
@@ -229,7 +229,7 @@ describe("a lock", function()
                 lease:release()
             end)
 
-            it("is released when its function has ended, or raised", function()
+            it("with releases the lock when its function returns or raises", function()
                 engines.check_with(two(name))
             end)
         end)
@@ -237,7 +237,7 @@ describe("a lock", function()
 end)
 
 
--- Somebody removes the row of a lock of sql-table.
+-- Removes the row of a lock of sql-table.
 local function lose_row(lock)
     local connection = database.open(servers.folder .. "/locks.db")
     connection:execute(("DELETE FROM contentMethodLock WHERE resource_name = %s")
@@ -250,7 +250,7 @@ end
 
 describe("a lock with a lease time", function()
     for _, name in ipairs{ "redis-set", "redis-timestamp", "redisson", "redlock" } do
-        it("ends by itself, and its holder cannot release the next one's: " .. name, function()
+        it("a lease ends, and its late release leaves the next holder's lock: " .. name, function()
             local mine, yours = two(name, nil, { lease = 0.1 })
             local lease = assert(mine:acquire(PATIENT))
             assert.is_true(lease:remaining() <= 0.1)
@@ -267,14 +267,14 @@ describe("a lock with a lease time", function()
     end
 
     for _, name in ipairs{ "redis-set", "redlock", "sql-table" } do
-        it("that was lost before its function's end is not true of with: " .. name, function()
+        it("with fails if the lock was lost before its function's end: " .. name, function()
             local mine = open(name, name ~= "sql-table" and { lease = 0.1 } or nil)
                 :mutex(new_name())
             local results = { mine:with(PATIENT, function(lease, word)
                 if name == "sql-table" then lose_row(mine)
                 else
                     rig.wait_for("its end", function() return not lease:held() end)
-                    zklock.sleep(0.1) -- it ends a little later for the servers
+                    zklock.sleep(0.1) -- the servers end it a little later
                 end
                 return word, "sold"
             end, "done") }
@@ -283,7 +283,7 @@ describe("a lock with a lease time", function()
         end)
     end
 
-    it("whose server does not answer is given up once, and with is true", function()
+    it("with succeeds with a silent server, and releases only once", function()
         local mine, releases = open("redis-set"):mutex(new_name()), 0
         mine.way = setmetatable({
             release = function()
@@ -295,13 +295,13 @@ describe("a lock with a lease time", function()
         assert.equal(1, releases)
     end)
 
-    it("of redis-expire is released by whoever had it before (BUG-16, PIT-07, DEMO-18) #slow",
-       function()
+    it("a late release of redis-expire releases the next holder's lock (BUG-16, PIT-07, " ..
+       "DEMO-18) #slow", function()
         local mine, yours = two("redis-expire", nil, { lease = 1 })
         local lease = assert(mine:acquire(PATIENT))
-        assert(yours:acquire(PATIENT)) -- when the first one's has ended
+        assert(yours:acquire(PATIENT)) -- after the end of the first lease
         assert.is_true(lease:release())
-        assert(mine:acquire(0)) -- two have it now
+        assert(mine:acquire(0)) -- now it has two holders
     end)
 end)
 
@@ -314,7 +314,7 @@ local function end_child(child)
 end
 
 
--- Somebody in another process who has that lock, and is killed.
+-- Kills a process that holds that lock.
 local function kill_holder(lock)
     local child = rig.child(HOSTS, ("local lease = assert((%s):acquire(10)) say 'held' "
         .. "zklock.sleep(60)"):format(lock))
@@ -324,13 +324,13 @@ end
 
 
 describe("sql-table (ALG-01)", function()
-    it("is locked for ever by who died with it", function()
+    it("a dead holder's lock of sql-table stays for ever", function()
         local name = new_name()
         kill_holder(source_of("sql-table", name))
         assert.equal("timeout", code_of(open("sql-table"):mutex(name):acquire(0.3)))
     end)
 
-    it("knows when its row has gone, and does not remove another one's", function()
+    it("a holder knows that its row has gone, and leaves the next holder's row", function()
         local mine, yours = two "sql-table"
         local lease = assert(mine:acquire(PATIENT))
         assert.is_true(lease:check())
@@ -343,13 +343,13 @@ end)
 
 
 describe("sql-pessimistic", function()
-    it("is released by the server when its holder dies", function()
+    it("the server releases a dead holder's lock of sql-pessimistic", function()
         local name = new_name()
         kill_holder(source_of("sql-pessimistic", name))
         assert.is_true(open("sql-pessimistic"):mutex(name):acquire(PATIENT):release())
     end)
 
-    it("is lost with its connection", function()
+    it("a lock of sql-pessimistic is lost with its connection", function()
         local mine, yours = two "sql-pessimistic"
         local lease = assert(mine:acquire(PATIENT))
         local id = lease.value:value "SELECT connection_id()"
@@ -363,11 +363,11 @@ describe("sql-pessimistic", function()
         assert.is_true(mine:acquire(PATIENT):release())
     end)
 
-    it("without an index keeps out also who wants another lock (PIT-15)", function()
+    it("sql-pessimistic without an index also excludes clients of other locks (PIT-15)", function()
         for _, index in ipairs{ true, false } do
             local mine = open("sql-pessimistic", { index = index }):mutex(new_name())
             local yours = open("sql-pessimistic", { index = index }):mutex(new_name())
-            assert.is_true(yours:acquire(PATIENT):release()) -- it has its row
+            assert.is_true(yours:acquire(PATIENT):release()) -- its row exists
             local lease = assert(mine:acquire(PATIENT))
             local other, _, code = yours:acquire(0)
             assert.equal(not index and "busy" or nil, code)
@@ -383,7 +383,7 @@ describe("sql-optimistic (ALG-02)", function()
     for where, name in pairs{ sqlite = "sql-optimistic", mysql = "sql-optimistic on MariaDB" } do
         local function both() return two(name, { retries = 3, base = 0.001 }) end
 
-        it("lets all in, and refuses whose version is old: " .. where, function()
+        it("all clients enter, and writes of old versions are refused: " .. where, function()
             local mine, yours = both()
             local first, second = assert(mine:acquire(0)), assert(yours:acquire(0))
             assert.equal(first.version, second.version)
@@ -393,7 +393,7 @@ describe("sql-optimistic (ALG-02)", function()
             assert.equal(tonumber(second.version) + 1, tonumber(mine:acquire(0).version))
         end)
 
-        it("runs the function again, so many times: " .. where, function()
+        it("with runs the function again, up to the number of retries: " .. where, function()
             local mine, yours = both()
             local runs = 0
             local function disturbed_until(last)
@@ -416,7 +416,7 @@ end)
 -- --- one Redis ---------------------------------------------------------------------------------
 
 describe("redis-expire (ALG-09)", function()
-    it("is locked for ever by who died between SETNX and EXPIRE (BUG-15)", function()
+    it("a death between SETNX and EXPIRE locks redis-expire for ever (BUG-15)", function()
         local name = new_name()
         local child = rig.child(HOSTS, ("(%s):acquire()"):format(
             source_of("redis-expire", name, { gap = 60 })))
@@ -426,7 +426,8 @@ describe("redis-expire (ALG-09)", function()
         assert.equal("timeout", code_of(open("redis-expire"):mutex(name):acquire(SOON)))
     end)
 
-    it("has the seed's life, 1000 s (CFG-12), and waits 2 s at first (CFG-11) #slow", function()
+    it("redis-expire has the seed's lease of 1000 s (CFG-12), and a first wait of 2 s (CFG-11) " ..
+       "#slow", function()
         local mine, yours = two "redis-expire"
         assert(mine:acquire())
         assert.is_true(ask(redis, "ttl", mine.name) > 900)
@@ -438,16 +439,16 @@ end)
 
 
 describe("redis-timestamp", function()
-    it("is taken from its holder by a client whose clock is fast", function()
+    it("a client with a fast clock takes the lock of redis-timestamp from its holder", function()
         local name = new_name()
         local lease = assert(open("redis-timestamp"):mutex(name):acquire(PATIENT))
         local fast = open("redis-timestamp", { skew = 61 }):mutex(name) -- the lease lasts 60 s
         assert(fast:acquire(0))
-        assert.equal("held", lease:state()) -- two have it, by what they know
+        assert.equal("held", lease:state()) -- both believe that they hold it
         assert.equal("lost", code_of(lease:check()))
     end)
 
-    it("is taken over by one, and the other overwrites the winner's end (ALG-03)", function()
+    it("two clients take over, and the loser overwrites the winner's end (ALG-03)", function()
         local mine, yours = two "redis-timestamp"
         assert(ask(redis, "set", mine.name, "1000 somebody"))
         local connection, lease = yours.engine.redis, nil
@@ -459,13 +460,13 @@ describe("redis-timestamp", function()
         assert.equal("busy", code_of(yours:acquire(0)))
         assert.equal("held", lease:state())
         assert.equal("lost", code_of(lease:release()))
-        assert.equal("timeout", code_of(mine:acquire(SOON))) -- it is nobody's, to its end
+        assert.equal("timeout", code_of(mine:acquire(SOON))) -- nobody's, until it ends
     end)
 end)
 
 
 describe("a connection to a Redis", function()
-    it("lets Ctrl-C through", function()
+    it("a connection to Redis lets Ctrl-C through", function()
         local connection = connections.new("127.0.0.1:1", PATIENT)
         local function stop() error("interrupted!", 0) end
         assert.same({ false, "interrupted!" }, { pcall(connection.use, connection, stop) })
@@ -479,7 +480,7 @@ describe("an engine whose Redis ends and comes again", function()
     after_each(function() server.process:kill() end)
 
     for _, name in ipairs{ "redis-expire", "redis-set", "redis-timestamp", "redisson" } do
-        it("says so, and goes on: " .. name, function()
+        it("an engine reports the end of its Redis, and goes on later: " .. name, function()
             local it_is = open(name, { redis = server.address })
             local lock = it_is:mutex(new_name())
             local lease = assert(lock:acquire(PATIENT))
@@ -491,7 +492,7 @@ describe("an engine whose Redis ends and comes again", function()
         end)
     end
 
-    it("does not wait for long for one that is silent #slow", function()
+    it("an engine does not wait long for a silent Redis #slow", function()
         local it_is = open("redis-set", { redis = server.address, answer = 0.5, lease = 0.5 })
         local lock = it_is:mutex(new_name())
         server.process:signal "STOP"
@@ -499,11 +500,11 @@ describe("an engine whose Redis ends and comes again", function()
         server.process:signal "CONT"
         assert.equal("connection", code)
         assert.is_true(seconds < PATIENT)
-        -- After what was not answered.
+        -- After the unanswered requests.
         rig.wait_for("the lock", function() return lock:acquire(PATIENT) end)
     end)
 
-    it("is waited for no longer after an interrupt, which is raised, and is no failure #slow",
+    it("an interrupt ends the wait for a silent Redis, and is raised as no failure #slow",
        function()
         local child = rig.child(HOSTS, ([[
 local lock = require("zklock.engine").open("redis-set", { redis = %q, answer = 1 }):mutex "x"
@@ -530,7 +531,8 @@ end)
 -- --- Redisson ----------------------------------------------------------------------------------
 
 describe("redisson (ALG-04, SYS-09)", function()
-    it("is had again by its owner, and by others after the last release (REQ-04)", function()
+    it("the owner of a redisson lock gets it again, and others after the last release (REQ-04)",
+       function()
         local mine, yours = two "redisson"
         local first, second = assert(mine:acquire(0)), assert(mine:acquire(0))
         assert.equal("busy", code_of(mine:acquire{ timeout = 0, owner = "another" }))
@@ -541,7 +543,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.is_true(yours:acquire(0):release())
     end)
 
-    it("has the layout that the seed shows (ALG-04)", function()
+    it("redisson has the layout of the seed (ALG-04)", function()
         local lock, begin = open("redisson"):mutex(new_name()), core.now()
         assert(lock:acquire(0))
         assert(lock:acquire(0))
@@ -553,7 +555,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.is_true(left > 29.9 - (core.now() - begin) and left <= 30, left) -- CFG-09: 30 s
     end)
 
-    it("is renewed by the watchdog while its holder lives #slow", function()
+    it("the watchdog renews a lock of redisson while its holder lives #slow", function()
         local mine, yours = two("redisson", { lease = 12 })
         zklock.run(function()
             local lease = assert(mine:acquire(0))
@@ -569,7 +571,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.is_true(yours:acquire(0):release())
     end)
 
-    it("is not renewed if it has a lease time of its own", function()
+    it("a lock with its own lease time is not renewed", function()
         local mine, yours = two("redisson", { lease = 0.3 }, { lease = 0.3 })
         zklock.run(function()
             local lease = assert(mine:acquire(0))
@@ -578,7 +580,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         end)
     end)
 
-    it("is renewed by hand where nothing runs beside", function()
+    it("renew renews the lock where nothing runs beside it", function()
         local lock = open("redisson", { lease = 60 }):mutex(new_name())
         local lease = assert(lock:acquire(0))
         ask(redis, "pexpire", lock.name, "20000")
@@ -589,18 +591,18 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.equal("lost", lease:state())
     end)
 
-    it("does not tell a holder whose renewal came too late; he must ask #slow", function()
+    it("a holder whose renewal came too late learns it only by a check #slow", function()
         local lock = open("redisson", { lease = 12 }):mutex(new_name())
         zklock.run(function()
             local lease = assert(lock:acquire(0))
             ask(redis, "del", lock.name)
             assert.equal("held", lease:state())
             rig.wait_for("the watchdog to know", function() return lease:state() == "lost" end)
-            assert.equal("lost", lease.over) -- by the server's word, not by the clock
+            assert.equal("lost", lease.over) -- from the server, not from the clock
         end)
     end)
 
-    it("wakes who waits: it asks a few times, and not again and again", function()
+    it("a release wakes a waiter of redisson, which asks a few times and does not poll", function()
         local mine, yours = two "redisson"
         local lease = assert(mine:acquire(0))
         local waiting
@@ -617,7 +619,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.is_true(waiting:release())
     end)
 
-    it("wakes one after the other of those that wait in one process", function()
+    it("releases wake the waiters of one process one by one", function()
         local it_is, lock = open "redisson", new_name()
         local lease, served = assert(it_is:mutex(lock):acquire(0)), 0
         local function wait()
@@ -632,7 +634,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.equal(4, served)
     end)
 
-    -- Does both at once, until an error ends the run.
+    -- Runs both at once, until an error ends the run.
     local function broken_run(fn, other)
         local _, problem = pcall(zklock.run, fn, function()
             other()
@@ -641,7 +643,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.equal("no", problem)
     end
 
-    it("wakes a waiter also when one before it was dropped with its run", function()
+    it("a release wakes a waiter even if one before it was dropped with its run", function()
         local mine, yours = two("redisson", { lease = 60 })
         local lease, served = assert(mine:acquire(0)), false
         local function wait()
@@ -657,7 +659,8 @@ describe("redisson (ALG-04, SYS-09)", function()
         end)
     end)
 
-    it("is renewed in a run that begins as soon as an error has ended another one #slow", function()
+    it("a lock is renewed in a run that begins right after the failure of another run #slow",
+       function()
         local it_is = open("redisson", { lease = 6 })
         local function hold(fn)
             local lease = assert(it_is:mutex(new_name()):acquire(0))
@@ -674,7 +677,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         end)
     end)
 
-    it("is not renewed any more when nobody has the lease", function()
+    it("a lock is not renewed any more once nobody holds the lease", function()
         local it_is, name = open("redisson", { lease = 0.3 }), new_name()
         broken_run(function()
             local lease = assert(it_is:mutex(name):acquire(0))
@@ -683,14 +686,14 @@ describe("redisson (ALG-04, SYS-09)", function()
         end, function() zklock.sleep(0) end)
         collectgarbage()
         zklock.run(function()
-            local other = assert(it_is:mutex(new_name()):acquire(0)) -- which is renewed
+            local other = assert(it_is:mutex(new_name()):acquire(0)) -- renewed
             assert.is_true(assert(open("redisson"):mutex(name):acquire(PATIENT)):release())
             other:release()
         end)
     end)
 
     if coroutine.close then -- luacheck: globals coroutine.close
-        it("is given back when the run ends while a part of several is waited for", function()
+        it("a run that ends during a wait for several locks gives back those it got", function()
             local it_is, first, second = open "redisson", new_name(), new_name()
             local other = open "redisson"
             local lease = assert(other:mutex(second):acquire(0))
@@ -706,13 +709,13 @@ describe("redisson (ALG-04, SYS-09)", function()
         end)
     end
 
-    it("looks for itself when a holder died, at the end of the lock", function()
+    it("a waiter looks again when the lock of a dead holder ends", function()
         local name = new_name()
         kill_holder(source_of("redisson", name, { lease = 0.5 }))
         assert.is_true(open("redisson"):mutex(name):acquire(PATIENT):release())
     end)
 
-    it("has its channel again after the connection broke", function()
+    it("a waiter subscribes again after its connection broke", function()
         local mine, yours = two "redisson"
         local lease = assert(mine:acquire(0))
         zklock.run(function()
@@ -734,7 +737,7 @@ describe("a read-write lock of redisson", function()
         a, b = open("redisson"):rwlock(name), open("redisson"):rwlock(name)
     end)
 
-    it("is shared by readers, and a writer has it alone", function()
+    it("readers share a lock of redisson, and a writer excludes them", function()
         local first, second = assert(a:read():acquire(0)), assert(b:read():acquire(0))
         assert.equal("busy", code_of(b:write():acquire{ timeout = 0, owner = "another" }))
         assert.is_true(first:release())
@@ -748,7 +751,7 @@ describe("a read-write lock of redisson", function()
         assert.is_true(b:read():acquire(0):release())
     end)
 
-    it("has the layout that the seed shows (ALG-04)", function()
+    it("the read-write lock has the layout of the seed (ALG-04)", function()
         assert(a:read():acquire(0))
         local fields = ask(redis, "hgetall", a:read().name)
         assert.equal("read", fields.mode)
@@ -756,7 +759,7 @@ describe("a read-write lock of redisson", function()
         assert.matches("^%x+:%S", (next(fields)))
     end)
 
-    it("is a reader's when its writer reads, too, and releases the writing", function()
+    it("a writer that also reads keeps the reading after its release of the writing", function()
         local writer = assert(a:write():acquire(0))
         local reader = assert(a:read():acquire(0))
         assert.equal("busy", code_of(b:read():acquire(0)))
@@ -767,12 +770,12 @@ describe("a read-write lock of redisson", function()
         assert.is_true(b:write():acquire(0):release())
     end)
 
-    it("never comes to its reader for writing, as in Redisson", function()
+    it("a reader never becomes a writer, as in Redisson", function()
         assert(a:read():acquire(0))
         assert.equal("timeout", code_of(a:write():acquire(SOON)))
     end)
 
-    it("wakes the readers, all of them, when its writer has done", function()
+    it("a writer's release wakes all readers", function()
         local writer, reading = assert(a:write():acquire(0)), 0
         local function read()
             local seconds, lease = rig.timed(b:read().acquire, b:read(), 2 * PATIENT)
@@ -790,7 +793,7 @@ end)
 
 
 describe("a fair lock of redisson", function()
-    it("is had in the order in which it was asked for", function()
+    it("a fair lock is granted in the order of requests", function()
         local mine, name = open "redisson", new_name()
         local lease = assert(mine:mutex(name, { fair = true }):acquire(0))
         local order, queue = {}, ("redisson_lock_queue:{%s}"):format(name)
@@ -812,7 +815,7 @@ describe("a fair lock of redisson", function()
         assert.same({ 1, 2, 3, 4, 5 }, order)
     end)
 
-    it("has no place for who gave up", function()
+    it("a waiter that gave up has no place in a fair queue", function()
         local mine, yours = two("redisson", nil, { fair = true })
         local lease = assert(mine:acquire(0))
         assert.equal("busy", code_of(yours:acquire(0)))
@@ -822,7 +825,7 @@ describe("a fair lock of redisson", function()
         assert.is_true(open("redisson"):mutex(mine.name, { fair = true }):acquire(0):release())
     end)
 
-    it("is held up by one who died as the first in the queue, for fair_wait #slow", function()
+    it("a dead client at the head of a fair queue delays it by fair_wait #slow", function()
         local name = new_name()
         local queue, times = ("redisson_lock_queue:{%s}"):format(name),
             ("redisson_lock_timeout:{%s}"):format(name)
@@ -833,7 +836,7 @@ describe("a fair lock of redisson", function()
             rig.literal{ redis = redis, answer = PATIENT, fair_wait = 0.5 }, name))
         rig.wait_for("the other in the queue", function() return ask(redis, "exists", queue) end)
         end_child(child)
-        -- As if it had come when the lock had half a second left.
+        -- As if the dead client had come half a second before the lock's end.
         local first, time = ask(redis, "lindex", queue, "0"), socket.gettime() + 0.5 + 0.5
         ask(redis, "zadd", times, ("%.0f"):format(1000 * time), first)
         ask(redis, "del", name)
@@ -850,7 +853,7 @@ describe("several locks of redisson as one", function()
         both = mine:multi{ mine:mutex(x), mine:mutex(y) }
     end)
 
-    it("are had all, or none", function()
+    it("several locks are granted together or not at all", function()
         local single = assert(yours:mutex(y):acquire(0))
         assert.equal("timeout", code_of(both:acquire(SOON)))
         assert.is_true(assert(yours:mutex(x):acquire(0)):release())
@@ -864,14 +867,14 @@ describe("several locks of redisson as one", function()
         assert.is_true(assert(yours:mutex(y):acquire(0)):release())
     end)
 
-    it("are lost when one of them is", function()
+    it("several locks are lost with any of them", function()
         local lease = assert(both:acquire(0))
         ask(redis, "del", both.parts[2].name)
         assert.equal("lost", code_of(lease:check()))
         assert.is_false(lease:held())
     end)
 
-    it("are released in between by who waits for one: two cannot wait for each other #slow",
+    it("a waiter for several locks releases them now and then, so two cannot deadlock #slow",
        function()
         local other = assert(yours:mutex(y):acquire(0))
         zklock.run(function()
@@ -883,7 +886,7 @@ describe("several locks of redisson as one", function()
         end)
     end)
 
-    it("are checked", function()
+    it("the list of several locks is checked", function()
         assert.error_matches(function() mine:multi{} end, "a list of one lock or more")
         assert.error_matches(function() mine:multi{ yours:mutex "a" } end,
             "lock 1 of multi must be a lock of this engine")
@@ -917,7 +920,7 @@ describe("redlock (ALG-08)", function()
         masters[i] = redis_servers.start(servers.reaper, { port = at[i]:match "%d+$" })
     end
 
-    -- Which of the masters that live have the key.
+    -- The live masters with the key.
     local function having(name)
         local found = {}
         for i, master in ipairs(masters) do
@@ -926,7 +929,7 @@ describe("redlock (ALG-08)", function()
         return found
     end
 
-    it("is had with two of five masters down, and not with three", function()
+    it("redlock grants with two of five masters down, and not with three", function()
         local mine = open("redlock", { redis = at }):mutex(new_name())
         local yours = open("redlock", { redis = table.concat(at, ",") }):mutex(mine.name)
         kill(1)
@@ -948,25 +951,25 @@ describe("redlock (ALG-08)", function()
         assert.is_true(assert(mine:acquire(PATIENT)):release())
     end)
 
-    it("gives back what it got where it got too little", function()
+    it("redlock gives back its locks after a failure to get enough", function()
         local lock = open("redlock", { redis = at }):mutex(new_name())
         for _, i in ipairs{ 1, 3, 4 } do ask(at[i], "set", lock.name, "another's") end
         assert.equal("timeout", code_of(lock:acquire(SOON)))
         assert.same({ 1, 3, 4 }, having(lock.name))
     end)
 
-    it("does not wait for masters that are silent (CFG-10)", function()
+    it("redlock does not wait for silent masters (CFG-10)", function()
         local lock = open("redlock", { redis = at, fast_fail = 0.3 }):mutex(new_name())
         masters[2].process:signal "STOP"
         masters[3].process:signal "STOP"
-        -- One of the others may be slow once.
+        -- A slow machine may need a second try.
         local lease = rig.wait_for("the lock", function() return lock:acquire(PATIENT) end)
         masters[2].process:signal "CONT"
         masters[3].process:signal "CONT"
         lease:release()
     end)
 
-    it("is not had if asking took longer than it lasts #slow", function()
+    it("redlock refuses a lock if asking took longer than its lease #slow", function()
         local lock = open("redlock", { redis = at, lease = 0.02, fast_fail = 1 })
             :mutex(new_name())
         masters[2].process:signal "STOP"
@@ -975,7 +978,7 @@ describe("redlock (ALG-08)", function()
         assert.same({ nil, "timeout" }, { lease, code })
     end)
 
-    it("is had by two after a master that had it began anew", function()
+    it("redlock has two holders after a master lost its data", function()
         local mine, yours = two("redlock", { redis = at })
         kill(4)
         kill(5)
@@ -992,7 +995,8 @@ end)
 -- --- ZooKeeper ---------------------------------------------------------------------------------
 
 describe("the engine zookeeper", function()
-    it("has zklock's own locks: tokens that grow, two sides, several as one", function()
+    it("the engine zookeeper has zklock's own locks (tokens that grow, two sides, several as one)",
+       function()
         local it_is = open "zookeeper"
         local lock = it_is:mutex "with / and ü"
         local first = assert(lock:acquire(PATIENT))
@@ -1011,7 +1015,8 @@ describe("the engine zookeeper", function()
         assert.is_true(assert(it_is:mutex("a", { fair = false }):acquire(PATIENT)):release())
     end)
 
-    it("is not well if nobody says whether its lock is taken #slow", function()
+    it("the engine zookeeper fails its check if nobody knows whether its lock is taken #slow",
+       function()
         local proxy = rig.proxy_for_test(HOSTS)
         local it_is = open("zookeeper", { zookeeper = proxy.hosts, session = 60 })
         proxy:command "blackhole"

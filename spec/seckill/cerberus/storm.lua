@@ -1,17 +1,17 @@
---- A storm over cerberus with real engines: several processes, each with several coroutines, take
--- and give back locks while the switch is set at random, and processes and servers are stopped,
--- killed and started again.
+--- A storm over cerberus with real engines. Several processes with several coroutines take and
+-- release locks, while the switch is set at random, and processes and servers are stopped, killed
+-- and restarted.
 --
 --   lua spec/seckill/cerberus/storm.lua [SECONDS [SEED]]
 --   make test-cerberus-storm SECONDS=60 SEED=17
 --
--- What a lock guards is a number, as the name of a file: who has the lock reads it, waits, looks
--- whether it still has the lock, and renames the file to the next number. If the file has gone, two
--- had the lock: that must not be. It is excused if one of the two was stopped just between its look
--- and its renaming, for no lock keeps that from happening (Q-03); by their clocks that is known.
+-- Each lock guards a number, the name of a file. A holder reads it, waits, checks its lock, and
+-- renames the file to the next number. A missing file means two holders. That is excused only if a
+-- process was stopped between its check and its renaming, which no lock can prevent (Q-03); their
+-- clocks show it.
 --
--- After the storm every engine must come into use again, and nobody who died stays a member. The
--- last line is "right" or says what is wrong; the exit status is 0 or 1.
+-- After the storm every engine must be used again, and no dead client stays a member. The last line
+-- is "right" or an error; the exit status is 0 or 1.
 
 local engine = require "zklock.engine"
 local redis_servers = require "zklock.seckill.throwaway.redis"
@@ -20,10 +20,10 @@ local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local PROCESSES, COROUTINES, LOCKS = 4, 3, 2
-local LIFE = 1       -- seconds that a lock in Redis lasts
+local LIFE = 1       -- seconds, the lease in Redis
 local SESSION = 2    -- of all sessions
 local FAILOVER = 0.5
-local CALM = 60      -- seconds within which all is well again
+local CALM = 60      -- seconds until all is well again
 
 local ORDER = { "redis-set", "zookeeper", "redisson" }
 
@@ -32,7 +32,7 @@ local ORDER = { "redis-set", "zookeeper", "redisson" }
 
 -- Needs OPTIONS, FOLDER, NUMBER, LOCKS, COROUTINES. Each line of its log is an event.
 local CLIENT = [[
-local MARGIN = 0.05 -- seconds: a write is done so long before the lease ends, or is late
+local MARGIN = 0.05 -- seconds; a write is late within this time of the lease's end
 local core = require "zklock.core"
 local client
 repeat client = require("zklock.engine").open("cerberus", OPTIONS) until client
@@ -116,7 +116,7 @@ function Storm:start_client(place)
 end
 
 
--- The words that are no engine's name mean the next one.
+-- Values of the switch; unknown names mean the next engine.
 local VALUES = { "redis-set", "zookeeper", "redisson", "", "tair" }
 
 function Storm:set_the_switch()
@@ -148,7 +148,7 @@ function Storm:kill_a_client()
 end
 
 
--- It comes again, without its keys, when no lock that it gave lasts any more.
+-- Restarts a Redis without its keys, after the end of all its leases.
 local function kill_and_restart(self, name)
     self.redis[name].process:signal "KILL"
     zklock.sleep(1.2 * LIFE + between(0, LIFE))
@@ -185,7 +185,7 @@ function Storm:strike_zookeeper()
 end
 
 
--- Does it again and again until it is over; what has begun is ended.
+-- Repeats until the storm is over, and ends its last step.
 local function while_it_lasts(self, verb)
     return function()
         while not self.calm do verb(self) end
@@ -193,7 +193,7 @@ local function while_it_lasts(self, verb)
 end
 
 
--- Waits until then, and lets the storm end.
+-- Ends the storm after that time.
 local function last(self, seconds)
     return function()
         zklock.sleep(seconds)
@@ -202,7 +202,7 @@ local function last(self, seconds)
 end
 
 
--- What must be so again after it; gives what is not.
+-- A message about the state after the storm, or nil.
 local function aftermath(self)
     local client = assert(engine.open("cerberus", self.options))
     for _, name in ipairs(ORDER) do
@@ -225,7 +225,7 @@ end
 
 -- --- what came of it -----------------------------------------------------------------------------
 
--- Events of all logs, counted; writes by lock and number; conflicts.
+-- Counts of events in all logs; writes by lock and number; conflicts.
 local function read_logs(self)
     local counts, writes, conflicts = {}, {}, {}
     for number = 1, self.started do
@@ -245,7 +245,7 @@ local function read_logs(self)
 end
 
 
--- Two had the lock, and neither was stopped between its look and its write.
+-- Conflicts without a stop between check and write.
 local function violations(writes, conflicts)
     local list = {}
     for _, conflict in ipairs(conflicts) do
@@ -266,7 +266,7 @@ local function print_sorted(title, counts)
 end
 
 
--- What a process said that it should not have; nil: nothing.
+-- A process's unexpected output, or nil.
 local function complaint(self)
     for _, words in ipairs(self.words) do
         local rest = words:gsub("goes\n", ""):gsub("done\n", "")
