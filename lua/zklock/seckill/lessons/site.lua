@@ -1,7 +1,7 @@
---- `make site`: lessons as a folder of pages that needs no network and no server. Each lesson's
---- runs are carried out, and have to come out as its page says.
+--- `make site` writes the lessons as a folder of static pages. Each lesson's runs are carried out,
+--- and must come out as its page says.
 ---
----     lua5.4 lua/zklock/seckill/lessons/site.lua build/site
+---     lua5.4 lessons/site.lua build/site
 
 local output_file = require "zklock.seckill.output_file"
 local page = require "zklock.seckill.lessons.site.page"
@@ -12,7 +12,7 @@ local texts = require "zklock.seckill.lessons.site.texts"
 local site = {}
 
 
--- In the order in which one learns.
+-- In order of learning.
 local NAMES = {
     "no_lock", "lock_in_one_server", "release_before_commit", "paused_holder", "token",
     "killed_holder", "expiry", "late_release", "clocks", "dead_master", "switch", "herd",
@@ -20,7 +20,7 @@ local NAMES = {
 }
 
 
---- All lessons, in their order; the name of each is that of its page.
+--- All lessons in order, with the names of their pages.
 function site.lessons()
     local lessons = {}
     for i, name in ipairs(NAMES) do
@@ -36,7 +36,7 @@ end
 local function write(path, text) assert(output_file.write(path, text)) end
 
 
---- Writes the site into a folder, which has the folders en, zh and runs.
+--- Writes the site into a folder with the subfolders en, zh and runs.
 ---@param folder string
 ---@param say fun(line: string)?
 function site.write(folder, say)

@@ -1,4 +1,4 @@
---- Evidence: what scenarios read from the record of a sale.
+--- Evidence that scenarios read from the record of a sale.
 
 local tokens = require "zklock.seckill.token"
 
@@ -6,7 +6,7 @@ local tokens = require "zklock.seckill.token"
 local evidence = {}
 
 
--- Purchases that had the lock, in the order in which they had it.
+-- Granted purchases in order of their grants.
 local function granted(sale)
     local list = {}
     for _, purchase in ipairs(sale.purchases) do
@@ -17,7 +17,7 @@ local function granted(sale)
 end
 
 
---- Is the token of every grant of a lock greater than the one before it?
+--- True if each grant of a lock has a greater token than the one before.
 function evidence.tokens_grow(sale)
     local last = {}
     for _, purchase in ipairs(granted(sale)) do
@@ -31,7 +31,7 @@ function evidence.tokens_grow(sale)
 end
 
 
---- The next buyer that had the lock after that time.
+--- The first grant after that time.
 function evidence.next_after(sale, time)
     for _, purchase in ipairs(granted(sale)) do
         if purchase.granted > time then return purchase end
@@ -39,7 +39,7 @@ function evidence.next_after(sale, time)
 end
 
 
---- From the first fault, which killed a holder or its engine, to the next grant.
+--- Time from the first fault, which killed a holder or its engine, to the next grant.
 function evidence.waited_for_the_dead(sale)
     local killed = assert(sale.faults[1], "nobody was killed").at
     local heir = assert(evidence.next_after(sale, killed), "nobody had the lock after that")
@@ -55,7 +55,7 @@ function evidence.all_served(sale, count)
 end
 
 
---- Did two purchases hold locks at the same time, and is `fits` true of the two?
+--- True if two purchases that fit held locks at the same time.
 ---@param sale zklock.seckill.Sale
 ---@param fits fun(a: zklock.seckill.Purchase, b: zklock.seckill.Purchase): boolean
 ---@return boolean
@@ -75,8 +75,7 @@ function evidence.at_once(sale, fits)
 end
 
 
---- The notes of that pattern, in the order of time: captures, and the note's buyer, server and
---- token.
+--- Captures of all notes that match, in order of time, with buyer, server and token.
 ---@param sale zklock.seckill.Sale
 ---@param pattern string
 ---@return { [integer]: string, buyer: integer, server: integer, token: string? }[] list
@@ -99,8 +98,7 @@ end
 function evidence.holds(sale) return evidence.noted(sale, "^its hold is (%l+)$") end
 
 
---- Makes a sale wrong in which the store finds nothing false, for the store knows nothing of buyers
---- that waited in vain. Reports say so.
+--- Makes a sale wrong whose buyers waited in vain, which the store does not know. Reports show it.
 function evidence.convict(sale, finding)
     sale.verdict, sale.finding, sale.in_vain = "wrong", finding, true
 end
@@ -141,7 +139,7 @@ end
 
 local DONE = { stop = "is stopped", kill = "is killed", cut = "is cut off" }
 
---- The same, with what the record has of each purchase, and the faults.
+--- The log with events of each purchase, and the faults.
 function evidence.story(sale, name)
     local story = evidence.log(sale, name)
     local function add(at, who, line, token)
@@ -162,7 +160,7 @@ function evidence.story(sale, name)
 end
 
 
---- The end of a scenario with one sale, and the story of that.
+--- The outcome of a scenario with one sale and its story.
 function evidence.played(sale, right, finding)
     return {
         right = right, finding = finding, sales = { sale },
@@ -171,7 +169,7 @@ function evidence.played(sale, right, finding)
 end
 
 
---- The end of a scenario that proved nothing, and is to be played again.
+--- The outcome of a scenario that proved nothing, and must be played again.
 function evidence.unproved(sale, finding)
     local played = evidence.played(sale, false, finding)
     played.again = true

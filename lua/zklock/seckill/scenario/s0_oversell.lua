@@ -1,6 +1,6 @@
---- Seed article S0: a flash sale that sells too much. Without a lock, with a lock in one server,
---- with zklock (DEMO-01 to DEMO-06); the traps of ZooKeeper's native API (PIT-02, PIT-03); and how
---- many of 1000 schedules go wrong (SIM-01).
+--- Seed article S0, a flash sale that oversells, without a lock, with a lock in one server, and
+--- with zklock (DEMO-01 to DEMO-06); traps of ZooKeeper's native API (PIT-02, PIT-03); and the
+--- share of wrong schedules among 1000 (SIM-01).
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local seckill = require "zklock.seckill"
@@ -14,7 +14,7 @@ local s0 = {}
 
 -- ten buyers, a stock of 100: 90 must be left ----------------------------------------------------
 
--- A sale in which not all were served proves nothing.
+-- A sale with unserved buyers proves nothing.
 local function play_oversell(scenario, run)
     local sale = run:sale(scenario.sale)
     evidence.all_served(sale, sale.buyers)
@@ -29,7 +29,7 @@ local function play_oversell(scenario, run)
 end
 
 
---- A scenario of this kind.
+--- An oversell scenario.
 ---@class zklock.seckill.Oversell: zklock.seckill.Scenario
 ---@field sale table  options of the sale
 function s0.oversell(scenario)
@@ -41,15 +41,15 @@ end
 
 -- traps of the native API ------------------------------------------------------------------------
 
--- The wait that hears of the expiry ends with it, and the next one has a new session.
+-- The wait that hears of the expiry ends; the next one gets a new session.
 local function enter_again(buyer)
     local hold, _, code = buyer:enter()
     return hold or code == "expired" and buyer:enter()
 end
 
 
---- A buyer that asks again if its session has expired, and if it finds its lock lost after it stood
---- still. With the parameter `gives_up` it goes away if its server is not connected.
+--- A buyer that asks again if its session expired, or if its lock was lost in a pause. With the
+--- parameter `gives_up` it leaves if its server is not connected.
 function s0.trapped(buyer)
     local server = buyer.server
     if server.parameters.gives_up and server:session():state() ~= "connected" then
@@ -57,7 +57,7 @@ function s0.trapped(buyer)
         return buyer:tell "connection"
     end
     if not enter_again(buyer) then return end
-    local stock = buyer:stock() -- where the breakpoint is
+    local stock = buyer:stock() -- at the breakpoint
     if buyer.strategy:state(buyer.hold) == "lost" then
         buyer:leave()
         if not enter_again(buyer) then return end
@@ -68,7 +68,7 @@ function s0.trapped(buyer)
 end
 
 
--- In virtual time. Some buyers fail though there is stock, or each one buys.
+-- In virtual time. Without the remedy some buyers fail though there is stock; with it all buy.
 local function play_trap(scenario)
     local options = {
         simulated = true, quiet = true, strategy = "zookeeper", session = SESSION, timeout = 60,
@@ -85,14 +85,14 @@ local function play_trap(scenario)
 end
 
 
--- A program that stands still in a debugger for longer than its session lives.
+-- A program that pauses in a debugger beyond its session timeout.
 local DEBUGGER = {
     buyers = 1, servers = 1, faults = { { at = 0, stop = "holder", length = 5 * SESSION } },
 }
 
--- A program that asks while it is not connected.
+-- A program that asks while disconnected.
 local LOSS = {
-    buyers = 20, arrivals = 20, seed = 5, -- with which the client notices that at once
+    buyers = 20, arrivals = 20, seed = 5, -- a seed where the client notices the cut at once
     faults = { { at = 0.3, cut = "server 2", length = SESSION / 4 } },
 }
 
@@ -153,8 +153,8 @@ s0.scenarios = {
         explanation = "The same, and no buyer waits longer than 3 seconds for the lock.",
         sale = { servers = 2, strategy = "zookeeper", timeout = 3 },
     },
-    -- The seed's store knows no tokens. A store that is shown them makes the next buyer wait for
-    -- the commit, for the row is locked until then.
+    -- Unfenced, as the seed's store knows no tokens. With them the next buyer would wait for the
+    -- row's lock until the commit.
     s0.oversell {
         id = "DEMO-06a", title = "zklock, released before the commit",
         expect = "wrong", race = true,

@@ -1,5 +1,5 @@
---- Seed article S1, its shop: 99 buyers for 3 pieces (DEMO-07), customers that click twice (ONE,
---- PAY), and a stock that is in a database and in a cache (REQ-15).
+--- The shop of seed article S1, with 99 buyers for 3 pieces (DEMO-07), customers that click twice
+--- (ONE, PAY), and a stock in a database and a cache (REQ-15).
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local seed = require "zklock.seckill.seed"
@@ -13,8 +13,8 @@ local s1 = {}
 
 -- 99 buyers for 3 --------------------------------------------------------------------------------
 
--- The seed's program has two defects: it takes a stock of 0 for enough (BUG-08), and waits for the
--- lock for 200 ms only, so that buyers are sent away though there is stock (BUG-09).
+-- The seed's program has two defects. It accepts a stock of 0 (BUG-08), and waits only 200 ms for
+-- the lock, so that buyers leave though there is stock (BUG-09).
 
 local CROWD, PIECES = 99, 3
 
@@ -40,7 +40,7 @@ function s1.below_zero(buyer)
 end
 
 
---- A buyer that holds the lock until all others have given up waiting for it.
+--- A buyer that holds the lock until all others have given up.
 function s1.slow(buyer)
     if not buyer:enter() then return buyer:come "the end of waiting" end
     buyer:try_to_buy()
@@ -49,8 +49,8 @@ function s1.slow(buyer)
 end
 
 
--- The store's verdict, if the scenario wants no more of it. On a slow machine even the first may
--- wait in vain: that proves nothing, and the next attempt has more patience.
+-- Judges by the store's verdict, unless the scenario asks for more. On a slow machine even the
+-- first buyer may time out, which proves nothing; the next attempt waits longer.
 local function play_crowd(scenario, run, attempt)
     local options = {
         products = { ["lockId_111"] = PIECES }, buyers = CROWD, servers = 2,
@@ -69,9 +69,8 @@ end
 
 -- customers that click twice ---------------------------------------------------------------------
 
--- Stock, order and payment, when the two requests of a customer reach two servers: two orders where
--- one is allowed (ONE), a payment twice (PAY). A check before the lock is no check, and a payment
--- needs a lock, too.
+-- Two requests of a customer on two servers make two orders where one is allowed (ONE), or two
+-- payments (PAY). A check before the lock does not help, and a payment needs a lock, too.
 
 local CUSTOMERS, PRICE = 10, 3
 
@@ -102,8 +101,7 @@ function paying:orders()
 end
 
 
---- The store of a shop in which customers pay, in SQLite. An order is paid with all payments of its
---- buyer.
+--- A shop's SQLite store with payments. An order is paid with all payments of its buyer.
 s1.paying_store = {}
 
 function s1.paying_store.open(place)
@@ -165,9 +163,9 @@ local function pay(buyer, customer, is_early)
 end
 
 
---- A request of a customer: buyers 1 and 2 are the requests of customer 1, on two servers, buyers 3
---- and 4 those of customer 3. The order is the customer's, so the second request wants nothing
---- itself. The parameter `early` has the check before the lock.
+--- A customer's request. Buyers 1 and 2 are requests of customer 1 on two servers, buyers 3 and 4
+--- of customer 3. The order is the customer's, so the second request wants nothing itself. The
+--- parameter `early` moves the check before the lock.
 function s1.click_twice(buyer)
     local customer, parameters = buyer.number - (buyer.number + 1) % 2, buyer.server.parameters
     if buyer.number ~= customer then buyer:want{} end
@@ -196,8 +194,8 @@ end
 
 -- a cache and a database -------------------------------------------------------------------------
 
--- A writer changes the database, then the cache; a reader of both in between sees them differ,
--- unless a read-write lock keeps writers and readers apart. Readers share it.
+-- A writer changes the database and then the cache. Readers in between see a difference, unless a
+-- read-write lock excludes them. Readers share it.
 
 local WRITERS, READERS = 4, 12
 
@@ -212,8 +210,8 @@ local function set_cached(self, product, number)
 end
 
 
---- An SQLite database with the stock and the orders, and a cache of the stock, which nobody keeps
---- in step but the writer.
+--- An SQLite database with stock and orders, and a cache of the stock that only the writer keeps in
+--- step.
 s1.cached_store = {}
 
 function s1.cached_store.open(place)
@@ -242,7 +240,7 @@ local function write_both(buyer)
 end
 
 
--- Readers come one after the other, so that some come in between.
+-- Readers arrive one by one, so that some meet the writer.
 local function read_both(buyer, number)
     local pause = buyer.server.plan.pause
     buyer:want{}
@@ -255,7 +253,7 @@ local function read_both(buyer, number)
 end
 
 
---- The first buyers write; all others only read, and buy nothing.
+--- The first buyers write; later ones only read.
 function s1.double_write(buyer)
     local number = buyer.number - WRITERS
     if number <= 0 then write_both(buyer) else read_both(buyer, number) end

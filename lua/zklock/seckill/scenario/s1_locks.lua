@@ -1,5 +1,5 @@
---- Seed article S1, its locks: a read-write lock (DEMO-08), and a lock without an order against one
---- with (DEMO-14).
+--- The locks of seed article S1, a read-write lock (DEMO-08), and locks with and without an order
+--- (DEMO-14).
 
 local core = require "zklock.core"
 local evidence = require "zklock.seckill.scenario.evidence"
@@ -13,17 +13,15 @@ local s1 = {}
 -- the read-write lock ----------------------------------------------------------------------------
 
 -- 16 tasks, a pool of 8 workers, a stock of 3. A task looks at the stock under the read lock, then
--- buys under the write lock. The printed lines have one order, the seed's. It does not come from
--- times; it follows from two barriers and from the lock's order of arrival:
+-- buys under the write lock. Two barriers and the lock's order of arrival, not times, force the
+-- order of the seed's lines.
 --
---   reads  A reader holds the read lock until all eight do. So readers must
---          share it, and no purchase comes between two looks of a round.
---   line   The first writer waits until all eight stand in line. So their
---          purchases come before any look of the next round, which is asked
---          for later.
+--   reads  A reader holds the read lock until all eight do, so no purchase
+--          comes between two looks of a round.
+--   line   The first writer waits until all eight are queued, so their
+--          purchases come before any look of the next round.
 --
--- Every worker is a server with a session of its own, and has two of the tasks, which are buyers,
--- one after the other.
+-- Every worker is a server with its own session, and runs two tasks, which are buyers, in sequence.
 
 local WORKERS, TASKS, STOCK = 8, 16, 3
 local TIMEOUT = 2 -- the seed's (S1), seconds
@@ -46,8 +44,8 @@ local EXPECTED = {
 local FINDING = "16 reads, 3 sold, 13 refused, 0 left"
 
 
--- The read lock is held until all workers have read. False: there is nothing left to try (the
--- seed's rule: below 0), or the lock was not granted.
+-- Holds the read lock until all workers have read. False if there is nothing to buy (the seed's
+-- rule is a stock below 0), or without a grant.
 local function look(buyer, place, workers)
     if not buyer:enter{ side = "read" } then return false end
     local stock = buyer:stock()
@@ -81,20 +79,20 @@ local function buy(buyer, place, workers)
 end
 
 
---- A task: it looks at the stock under the read lock, then buys under the side of the lock that the
---- parameters name.
+--- A task, which looks at the stock under the read lock, and buys under the side given in the
+--- parameters.
 function s1.look_and_buy(buyer)
     buyer:wait_for_its_turn()
     local workers = buyer.server.plan.servers
     local round = math.ceil(buyer.number / workers)
     local reads, line = "reads" .. round, "line" .. round
     if look(buyer, reads, workers) then buy(buyer, line, workers) end
-    buyer:come(reads) -- nobody waits there for a buyer that gave up
+    buyer:come(reads) -- others need not wait for it
     buyer:come(line)
 end
 
 
--- The first line that is not the seed's, or nil.
+-- The first line that differs from the seed's, or nil.
 local function disorder(log)
     local n = 0
     for _, run in ipairs(EXPECTED) do
@@ -108,7 +106,7 @@ local function disorder(log)
 end
 
 
--- A line for each run of equal ones, if they are the seed's.
+-- Merges equal lines, once they are known to be the seed's.
 local function shortened(log)
     local lines, n = {}, 1
     for i, run in ipairs(EXPECTED) do
@@ -124,7 +122,6 @@ local function shortened(log)
 end
 
 
---- The verdict on a sale.
 function s1.judge_lines(sale)
     local log, reads = evidence.log(sale, "worker-%d"), #evidence.noted(sale, "^(current stock): ")
     local finding = ("%d reads, %d sold, %d refused, %d left"):format(reads, sale.sold,
@@ -139,9 +136,8 @@ function s1.judge_lines(sale)
 end
 
 
--- A machine may be too slow for the seed's timeout: a buyer that waits too long loses its place in
--- line, and the order with it. That is no fault of the lock and no proof of anything; the next
--- attempt waits longer.
+-- On a slow machine a buyer may exceed the seed's timeout and lose its place in the queue. That
+-- proves nothing; the next attempt waits longer.
 local function play_read_write(scenario, run, attempt)
     local sale = run:sale{
         products = { ["lockId_111"] = STOCK }, buyers = TASKS, servers = WORKERS,
@@ -159,10 +155,10 @@ local function play_read_write(scenario, run, attempt)
 end
 
 
---- A scenario of this kind.
+--- A read-write scenario.
 ---@class zklock.seckill.ReadWrite: zklock.seckill.Scenario
----@field side "write" | "read"  of the lock, that a purchase is made under
----@field timeout number?            seconds for acquire; default: the seed's
+---@field side "write" | "read"  the side to buy under
+---@field timeout number?            seconds to wait; the seed's by default
 function s1.read_write(scenario)
     scenario.play = play_read_write
     scenario.zookeeper = true
@@ -174,20 +170,20 @@ end
 -- the herd ---------------------------------------------------------------------------------------
 
 -- Eight processes wait for a ninth, which releases (ALG-05, PIT-01). Each counts its watch events,
--- and the creates that it sends because of them, until it holds the lock or waits again.
+-- and its creates because of them, until it holds the lock or waits again.
 --
---   none          a single node: all eight are woken, and all eight create
---   none, jitter  the same number, spread over the time of the pauses
---   fifo          a chain: one is woken, one is told that it is next, and nobody creates
+--   none          a single node; all eight are woken, and all eight create
+--   none, jitter  the same number, spread over time
+--   fifo          a chain; one is woken, one learns that it is next, none creates
 
 local WAITERS = 8
 local JITTER = 1 -- seconds
 
--- With jitter all eight creates come within this part of it once in 10^5 runs:
+-- With jitter all eight creates fall within this time once in 10^5 runs,
 -- 8 p^7 - 7 p^8 for p = 0.15.
 local SPREAD = 0.15 * JITTER
 
--- Seconds that a waiter waits for the effects of the release, and between two looks.
+-- Longest wait for the effects of the release, and time between looks, in seconds.
 local PATIENCE, POLL = 10, 0.005
 
 -- A waiter's note.
@@ -210,8 +206,8 @@ local function hold(buyer, all)
 end
 
 
--- Looks until the lock has another holder; if that is this buyer, until it knows that. A reply
--- that shows the holder comes after the event, if the server sent one.
+-- Waits until the lock has another holder, and the holder knows it. The reply that shows it comes
+-- after the watch event, if there is one.
 local function wait_for_successor(buyer, lock, token)
     wait_until(function()
         local first = assert(lock:queue())[1]
@@ -220,8 +216,8 @@ local function wait_for_successor(buyer, lock, token)
 end
 
 
--- Notes the effects of the release on this waiter. True: it holds the lock; another may hold it
--- after that, and does not wait for it any more.
+-- Notes the effects of the release on this waiter. True if it holds the lock; a later holder has no
+-- effect on it.
 local function count(buyer, lock, all)
     local session = buyer.server:session()
     local function is_quiet() return session:stats().in_flight == 0 end
@@ -244,7 +240,7 @@ local function count(buyer, lock, all)
 end
 
 
--- A process that was stopped is told that it waits before it asks for a node.
+-- The callback may come before the create, so wait for both.
 local function wait(buyer, all)
     local queued, session = false, buyer.server:session()
     buyer:wait_for("held", all)
@@ -256,22 +252,22 @@ local function wait(buyer, all)
             buyer:try_to_buy()
             buyer:leave()
         else
-            buyer:want{} -- and leaves the line
+            buyer:want{} -- buys nothing, and leaves the queue
         end
         session:close() -- ends the wait
     end)
 end
 
 
---- Nine buyers, each in a server of its own. The first holds the lock until all others wait for it;
---- then one of them gets it, and buys; the rest leave.
+--- Nine buyers in nine servers. The first holds the lock until all others wait; then one gets it
+--- and buys, and the rest leave.
 function s1.herd(buyer)
     local all = buyer.server.plan.servers
     if buyer.number == 1 then hold(buyer, all) else wait(buyer, all) end
 end
 
 
---- The verdict on the notes of the waiters.
+--- Judges the notes of the waiters.
 function s1.judge_herd(scenario, sale)
     local sum = { waiters = 0, woken = 0, created = 0, granted = 0 }
     for _, note in ipairs(evidence.noted(sale, SHAPE)) do
@@ -311,9 +307,9 @@ end
 ---@class zklock.seckill.Herd: zklock.seckill.Scenario
 ---@field strategy string
 ---@field jitter number?   seconds
----@field woken integer    how many waiters a release must wake
----@field created integer  how many creates that must make of them
----@field spread number?   seconds that must be between the first and the last
+---@field woken integer    waiters that a release must wake
+---@field created integer  creates that they must send
+---@field spread number?   seconds between the first create and the last
 
 s1.scenarios = {
     s1.read_write {

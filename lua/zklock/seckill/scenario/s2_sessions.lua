@@ -1,6 +1,6 @@
---- Seed article S2: two sessions and one lock (DEMO-09, DEMO-10), and the questions that the talk
---- leaves open. The holder dies (DEMO-15), the predecessor vanishes before it is watched (DEMO-16),
---- the holder stands still for longer than its session lives (DEMO-17).
+--- Seed article S2, two sessions and one lock (DEMO-09, DEMO-10), and the open questions of the
+--- talk. The holder dies (DEMO-15), the predecessor vanishes before the watch (DEMO-16), the holder
+--- pauses beyond its session timeout (DEMO-17).
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local seed = require "zklock.seckill.seed"
@@ -13,16 +13,15 @@ local s2 = {}
 
 -- one after the other ----------------------------------------------------------------------------
 
--- Two processes use one lock, for a while each (§5). In DEMO-10 each takes the lock twice, and
--- gives it up twice.
+-- Two processes use one lock in turn (§5). In DEMO-10 each acquires and releases it twice.
 
--- The notes of one of the two, in order.
+-- The notes of one buyer in order.
 local SCRIPTS = {
     once = { "got the lock", "released" },
     twice = { "got", "got again", "released", "released again" },
 }
 
--- Times in the record are cut to the microsecond.
+-- The record has times in microseconds.
 local RESOLUTION = 0.001
 
 
@@ -57,8 +56,8 @@ function s2.turn(buyer)
 end
 
 
--- Do the lines from `first` on come from one process, with one token, as the script has them?
--- The first fault, or nil.
+-- Checks that the lines from `first` on come from one process, with one token, as in the script;
+-- returns the first fault.
 local function one_turn(log, first, script)
     local holder = log[first]
     for i, line in ipairs(script) do
@@ -105,16 +104,16 @@ end
 
 -- the holder dies --------------------------------------------------------------------------------
 
--- Its node goes with its session; the next in line gets the lock within the session timeout and a
+-- The node goes with its session, so the next buyer gets the lock within the session timeout and a
 -- tick. The server looks for dead sessions once a tick, and a session timeout has at least two
 -- ticks (minSessionTimeout).
 local TICK = 0.5
 
--- For the notification and the next buyer's start.
+-- Time for the notification and the next buyer's start.
 local SLACK = 0.25
 
 
--- A machine that stood still proves nothing when it was late.
+-- A late grant on a machine that paused proves nothing.
 local function play_crash(_, run)
     local timeout = run:session_timeout()
     local sale = run:sale{
@@ -133,16 +132,15 @@ end
 
 -- the predecessor vanishes -----------------------------------------------------------------------
 
--- Between the list that shows a predecessor and the watch on it, the predecessor goes (Q-05,
--- PIT-08). A client that then waits for an event waits for ever (BUG-11). Here two sessions take a
--- lock and give it up at once, again and again, so that this happens often.
+-- A predecessor may vanish between the list that shows it and the watch on it (Q-05, PIT-08). A
+-- client that then waits for an event waits for ever (BUG-11). Two sessions acquire and release a
+-- lock at once, again and again, so that this happens often.
 
 local ROUNDS = 100
 
 
--- A watch that is set on a node is told of the node's end before any reply of the same connection
--- that shows it; so a wait without an event was a request that found no node. Counted are the
--- requests of this session, which has one contender at a time.
+-- A watch's event for a deleted node comes before any reply that shows the deletion, so a wait
+-- without an event means that the watch found no node. The session has one contender at a time.
 local function take_and_give_up(buyer, lock, sum)
     local session, timeout = buyer.server:session(), buyer.server.timeout
     local before = session:stats()
@@ -155,12 +153,12 @@ local function take_and_give_up(buyer, lock, sum)
             sum.vanished = sum.vanished + 1
         end
     end
-    -- When it is answered, the event of the own node's end has come, too.
+    -- This reply comes after the event of the own node's end.
     assert(lease:release{ wait = timeout })
 end
 
 
---- A buyer that takes the lock and gives it up, with nothing in between, before it buys.
+--- A buyer that acquires and releases the lock repeatedly before it buys.
 function s2.again_and_again(buyer)
     local lock = buyer.strategy:lock(buyer.lock)
     local sum = { rounds = 0, waits = 0, vanished = 0 }
@@ -192,15 +190,14 @@ end
 
 -- the holder stands still ------------------------------------------------------------------------
 
--- As by a long garbage collection (Q-01, Q-03). Another buyer takes over. Then the first goes on.
--- No lock service can prevent that; two things help: its lease says "lost" at once, by its own
--- clock, before any packet; and a holder that does not ask is refused by the store, which was shown
--- the token of the next one.
+-- The holder pauses, as in a long garbage collection (Q-01, Q-03); another buyer takes over; then
+-- the first goes on. No lock service can prevent that, but its lease is lost at once by its own
+-- clock, and the store refuses a late write after the next holder's token.
 --
--- The token has to be shown before the next holder reads. A store that sees it with the write alone
--- takes the first one's write in between, and the next one overwrites that (DEMO-17c).
+-- The store must see the token before the next holder reads. If it sees the token only at the
+-- write, it accepts the first buyer's write in between, and the next one overwrites it (DEMO-17c).
 
--- In session timeouts: by then the server has found the session dead, and the other has bought.
+-- In session timeouts, enough for the server to end the session, and for the second buyer to buy.
 local STOPPED = 1.75
 
 local FIRST_HOLDS = "the first has the lock"
@@ -216,10 +213,9 @@ local function stock_of(buyer)
 end
 
 
---- Two buyers of which the first is stopped between reading and writing, until the second holds the
---- lock and has read, too. Then the first writes, and the second after it. With the parameter
---- `shown` the store is shown a buyer's token before it reads; else it is checked at the write
---- alone.
+--- Two buyers. The first is stopped between reading and writing until the second holds the lock and
+--- has read, too. Then the first writes, and the second after it. With the parameter `shown` the
+--- store sees a buyer's token before the read, else only at the write.
 function s2.late_write(buyer)
     local is_first = buyer.number == 1
     if not is_first then buyer:wait_for(FIRST_HOLDS, 2) end
@@ -234,7 +230,7 @@ function s2.late_write(buyer)
 end
 
 
--- The first buyer to get the lock, and the other.
+-- The first holder, and the second.
 local function holders(sale)
     local first, second = sale.purchases[1], sale.purchases[2]
     if second.granted and first.granted and second.granted < first.granted then
@@ -244,7 +240,7 @@ local function holders(sale)
 end
 
 
--- How far the second has come before the first goes on, says `overtaken`.
+-- `overtaken` tells how far the second buyer must come before the first goes on.
 local function play_late_write(scenario, run)
     local timeout = run:session_timeout()
     local sale = run:sale{
@@ -269,7 +265,7 @@ local function play_late_write(scenario, run)
 end
 
 
--- Two buyers that were told "sold" must have taken two pieces.
+-- Two buyers told "sold" must have taken two pieces.
 local function judge_stock(sale)
     return evidence.played(sale, sale.verdict == "right",
         ("lease lost, stock %d, should be %d"):format(sale.left, seed.STOCK - sale.sold))

@@ -1,16 +1,16 @@
---- Seed article S3: 15 clients, each a process with a session of its own, want one of 10 orders
---- (DEMO-11). 10 get one, 5 are refused. The log shows the line of waiters as the seed's does.
+--- Seed article S3, where 15 clients with a session each want one of 10 orders (DEMO-11). 10 get
+--- one, 5 are refused. The log shows the queue as the seed does.
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local zklock = require "zklock"
 
 local CLIENTS, ORDERS = 15, 10
-local POLL = 0.002 -- seconds between a client's looks whether it has been queued
+local POLL = 0.002 -- seconds between looks at the own node
 
 local s3 = {}
 
 
--- Own node and its predecessor, from the lock's queue.
+-- The own node and its predecessor in the lock's queue.
 local function neighbours(lock)
     local ahead
     for _, entry in ipairs(lock:queue()) do
@@ -22,7 +22,7 @@ end
 
 local function name_of(identity) return (identity:gsub("^server ", "Thread-")) end
 
--- Notes the own node once, and the node that it watches.
+-- Notes once the own node and its predecessor.
 local function look(buyer, progress)
     local own, ahead = neighbours(buyer.strategy:lock(buyer.lock))
     if not own or progress.looked then return end
@@ -32,7 +32,7 @@ local function look(buyer, progress)
 end
 
 
--- Waits until this client stands in line, and looks.
+-- Waits until the client is queued, and looks.
 local function watch(buyer, progress)
     while not progress.queued do
         if progress.granted then return end
@@ -55,7 +55,7 @@ local function contend(buyer, progress)
 end
 
 
---- A purchase that tells the fate of its node.
+--- A purchase that notes events of its node.
 function s3.order(buyer)
     local progress = {}
     zklock.run(
@@ -64,8 +64,8 @@ function s3.order(buyer)
 end
 
 
--- A client notes its node when it has seen it in the line, where others may have seen it before.
--- So a node is put no later than any node with a higher number, which was made after it.
+-- A client notes its node when it sees it in the queue, perhaps after others saw it. So move each
+-- node before nodes with higher numbers.
 local function put_in_order(notes)
     local created = {}
     for i, note in ipairs(notes) do

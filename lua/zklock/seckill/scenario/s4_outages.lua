@@ -1,5 +1,5 @@
---- Seed article S4, servers that fail: a Redis master dies with a lock that its replica has not got
---- yet (DEMO-19), a wall clock jumps (DEMO-20), the locks' database is killed (PIT-18). Each beside
+--- Servers that fail, in seed article S4. A Redis master dies with a lock that its replica lacks
+--- (DEMO-19), a wall clock jumps (DEMO-20), the locks' database is killed (PIT-18). Each beside
 --- ZooKeeper.
 
 local clocks = require "zklock.throwaway.clock"
@@ -12,20 +12,20 @@ local zklock = require "zklock"
 
 local SELF = "zklock.seckill.scenario.s4_outages:"
 
-local AGAIN = 30    -- seconds for which a buyer asks again if somebody can answer
-local PAUSE = 0.25  -- seconds between two questions
-local LONG = 30     -- seconds within which the other buyer gets the lock
-local A_WHILE = 1   -- seconds in which it must not: several ticks of the server
-local SESSION = 60  -- of ZooKeeper: longer than it takes to find a new leader, on a busy machine
+local AGAIN = 30    -- seconds in which a buyer asks again
+local PAUSE = 0.25  -- seconds between two requests
+local LONG = 30     -- seconds until the other buyer gets the lock
+local A_WHILE = 1   -- seconds, several ticks, in which it must not
+local SESSION = 60  -- of ZooKeeper, longer than an election on a busy machine
 
 local s4 = {}
 
 
 -- two buyers and a fault -------------------------------------------------------------------------
 
--- The fault strikes while the first of them holds the lock. It goes on when the other one holds the
--- lock, too, and has read the stock; if it comes to that, both write the same. So a lock that the
--- fault takes away is seen to be lost, however slow the machine is.
+-- The fault strikes while the first buyer holds the lock. That buyer goes on once the second also
+-- holds the lock and has read the stock, so that both write the same. The loss of a lock is thus
+-- seen on any machine.
 
 local function enter(buyer)
     local due
@@ -39,12 +39,11 @@ local function enter(buyer)
 end
 
 
---- A purchase of a program that knows that servers fail: a buyer that is told "connection" asks
---- again, for `again` seconds of the sale's parameters. At the place "read" are the buyers that
---- hold the lock and have read the stock.
+--- A purchase that asks again after "connection", for `again` seconds of the sale's parameters.
+--- Buyers that hold the lock and have read the stock arrive at "read".
 function s4.ask_again(buyer)
     if not enter(buyer) then return end
-    local stock = buyer:stock() -- here the fault strikes
+    local stock = buyer:stock() -- the fault strikes here
     buyer:come "read"
     buyer:pause()
     buyer:buy_from(stock)
@@ -52,16 +51,16 @@ function s4.ask_again(buyer)
 end
 
 
---- The same, after which each buyer notes what time it is by the wall clock of its server.
+--- ask_again, with a note of the time by the server's wall clock.
 function s4.tell_the_time(buyer)
     s4.ask_again(buyer)
     buyer:note(("it is %d"):format(os.time()))
 end
 
 
---- Carries such a sale out.
+--- Carries out such a sale.
 ---@param run zklock.seckill.Run
----@param options table  of seckill.sale
+---@param options table  options of seckill.sale
 ---@param fault { what: string, where: string, strike: fun(), patience: number }  patience: seconds
 --- for which the first waits for the other
 ---@return zklock.seckill.Sale
@@ -81,7 +80,7 @@ function s4.meet(run, options, fault)
 end
 
 
---- The verdict on a sale that must be wrong because two held the lock. Another reason is an error.
+--- The outcome of a sale that must be wrong because of two holders. Any other reason is an error.
 function s4.of_two(sale)
     local first, second = sale.purchases[1], sale.purchases[2]
     local both = #sale.overlaps == 1 and sale.sold == 2 and first.left == second.left
@@ -94,15 +93,14 @@ function s4.of_two(sale)
 end
 
 
--- So many bought, one after the other.
+-- That many bought, one at a time.
 local function is_right(sale, count)
     return sale.verdict == "right" and sale.sold == count and not sale.overlaps[1]
         and evidence.tokens_grow(sale)
 end
 
 
---- The verdict on a sale that must be right: one after the other held the lock, though the fault
---- struck.
+--- The outcome of a sale that must be right in spite of the fault.
 function s4.of_one(sale)
     return evidence.played(sale, is_right(sale, 2),
         ("%d sold, %d left; one at a time"):format(sale.sold, sale.left))
@@ -111,11 +109,11 @@ end
 
 -- failover ---------------------------------------------------------------------------------------
 
--- The replica is promoted, and gives the lock again (PIT-16). Redis replicates after it has
--- answered; here the replica is cut off before, so that it is late for certain. A ZooKeeper answers
--- when most servers have the lock, so those that are left when the leader is killed have it, too.
+-- The promoted replica grants the lock again (PIT-16). Redis replicates after its answer; here the
+-- replica is cut off before, so that it certainly lacks the lock. ZooKeeper answers once most
+-- servers have the lock, so the survivors of a killed leader have it, too.
 
--- The lock is on the master, and nowhere else.
+-- Checks that the lock is on the master only.
 local function check_cause(pair)
     local here, there = #redis.keys(pair.master.address), #redis.keys(pair.replica.address)
     if here ~= 1 or there ~= 0 then
@@ -152,18 +150,18 @@ end
 
 -- a clock jumps ----------------------------------------------------------------------------------
 
--- A wall clock jumps while a lock is held (PIT-17). Redis ends its keys by the wall clock: of five
--- masters the holder has three, as two are not reached; one of the three jumps, the two are back,
--- and another buyer has three as well. redis-timestamp goes by the wall clocks of its clients.
--- Sessions of ZooKeeper and leases of zklock go by the monotonic clock.
+-- A wall clock jumps while a lock is held (PIT-17). Redis expires keys by the wall clock. Two of
+-- five masters are cut off, so the holder has the other three; one of these jumps, the two return,
+-- and another buyer has three as well. redis-timestamp depends on its clients' wall clocks.
+-- Sessions of ZooKeeper and leases of zklock depend on monotonic clocks.
 
 local HOUR = 3600
-local NEAR = 60   -- seconds that it may take to look at a clock
-local LEASE = 60  -- of redlock, and SESSION: less than the jump, and nobody is slow for so long
-local ANSWER = 10 -- so that a slow machine is not taken for a silent master
+local NEAR = 60   -- seconds that reading a clock may take
+local LEASE = 60  -- of redlock, like SESSION less than the jump and more than any delay
+local ANSWER = 10 -- longer than a slow master takes
 
 
--- Does it say that it is an hour later than it is?
+-- True if the clock is an hour ahead.
 local function has_jumped(time) return math.abs(time - os.time() - HOUR) < NEAR end
 
 
@@ -172,7 +170,7 @@ local function check_jump(time, whose)
 end
 
 
--- The lock's key, which the first three masters have, and no other one.
+-- The lock's key, which exactly the first three masters must have.
 local function key_of_three(masters)
     local key
     for i, master in ipairs(masters) do
@@ -186,7 +184,7 @@ local function key_of_three(masters)
 end
 
 
--- The third master forgets the first holder; the two others are reached again.
+-- The third master forgets the first holder, and the two others return.
 local function jump(masters)
     local third, key = masters[3], key_of_three(masters)
     local function owner() return redis.ask(third.server.address, "get", key) end

@@ -1,6 +1,6 @@
---- Seed article S4, many products: 1000 buyers of two (DEMO-12); one lock for all (PIT-12); a row
---- lock without an index, which is one lock for all, too (PIT-15); and the price of a fair lock
---- (PIT-24).
+--- Many products, in seed article S4. 1000 buyers of two products (DEMO-12); one lock for all
+--- (PIT-12); a row lock without an index, which also locks all (PIT-15); and the price of a fair
+--- lock (PIT-24).
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local purchases = require "zklock.seckill.purchases"
@@ -15,15 +15,14 @@ local s4 = {}
 
 -- 1000 buyers, two products of 10 000 ------------------------------------------------------------
 
--- Each stock must go down by 500; without a lock it is less: 499, 498 (NUM-03). The seed's stock is
--- in the memory of one process, where threads that begin one after the other seldom meet. So
--- without a lock buyers come one after the other, too, in virtual time. If all came at once, all
--- would read the same stock.
+-- Each stock must fall by 500; without a lock it falls by less, 499 or 498 (NUM-03). The seed's
+-- stock is in one process with threads that start in sequence and seldom meet. So without a lock
+-- buyers arrive in sequence, too, in virtual time; all at once would read the same stock.
 
 local BUYERS, STOCK = 1000, 10000
 
 
--- By how much the stocks went down.
+-- The decrease of both stocks.
 local function sold_of(sale)
     return STOCK - sale.products[FIRST].left, STOCK - sale.products[SECOND].left
 end
@@ -44,7 +43,7 @@ local function play_products(scenario, run)
 end
 
 
---- A purchase without a pause, as S4's: no other buyer of the server has its turn in between.
+--- A purchase without a pause, as in S4. No other buyer of the server runs in between.
 function s4.at_once(buyer)
     if not buyer:enter() then return end
     buyer:buy_from(buyer:stock())
@@ -52,9 +51,9 @@ function s4.at_once(buyer)
 end
 
 
--- As its seed has it, on Redis: SETNX with EXPIRE. With 30 s of patience each stock goes down by
--- 500. With the seed's 2 s (CFG-11), and all others polling between reading and writing, most give
--- up before; a stock goes down by the buyers that were served.
+-- The seed's lock on Redis, SETNX with EXPIRE. With 30 s of patience each stock falls by 500. With
+-- the seed's 2 s (CFG-11), while all others poll, most buyers give up, and a stock falls by the
+-- served ones.
 local function play_redis(scenario, run)
     local sale = run:sale{
         buyers = BUYERS, products = { [FIRST] = STOCK, [SECOND] = STOCK },
@@ -114,10 +113,10 @@ end
 
 -- an index ---------------------------------------------------------------------------------------
 
--- SELECT … FOR UPDATE finds its row by an index. Without one InnoDB reads, and locks, all rows of
--- the table: a buyer of another product waits, too.
+-- SELECT … FOR UPDATE finds its row by an index. Without an index InnoDB reads, and locks, all rows
+-- of the table, so a buyer of another product waits, too.
 
--- Seconds for which the second buyer waits, where it is in vain, and where it must not be.
+-- Seconds that the second buyer waits in vain, and longest wait otherwise.
 local IN_VAIN, ENOUGH = 1, 30
 
 
@@ -144,9 +143,8 @@ local function try_while_held(buyer)
 end
 
 
---- Two buyers of two products, each with its lock, in two servers. The first holds its lock until
---- the second holds its own, or has given up. Before, the second takes its lock once, so that there
---- is a row for it.
+--- Two buyers of two products, with a lock each, in two servers. The first holds its lock until the
+--- second holds its own, or gave up. Before, the second acquires its lock once to create its row.
 function s4.beside(buyer)
     local role = buyer.number == 1 and hold_until_tried or try_while_held
     role(buyer)
@@ -183,19 +181,18 @@ end
 
 -- the price of a fair lock -----------------------------------------------------------------------
 
--- It costs the keeping of a queue, and speed. Each engine's lock in order of arrival beside the one
--- without an order: grants in a second, and the most overtakes of one buyer. Both must sell right;
--- their costs and their fairness are shown and not judged. (On a slow machine buyers of two servers
--- may come to the lock in another order than they asked.)
+-- A fair lock costs a queue, and speed. Each engine's fair lock is compared with the unordered one
+-- by grants a second, and by the most overtakes of a buyer. Both must sell right; costs and
+-- fairness are only shown. (On a slow machine buyers of two servers may reach the lock in another
+-- order than they asked.)
 
 local QUEUE = 60
 
--- Seconds from one buyer's arrival to the next one's; seconds for which each holds the lock.
+-- Seconds between arrivals, and of holding the lock.
 local APART, PAUSE = 0.003, 0.002
 
 
---- Buyers that come one after the other, each before the one ahead of it is served: a line grows,
---- and it is known in which order they came.
+--- Buyers that arrive faster than they are served, in a known order, so that a queue grows.
 function s4.one_by_one(buyer)
     zklock.sleep((buyer.number - 1) * APART)
     purchases.load "plain"(buyer)

@@ -1,5 +1,5 @@
---- Seed article S4, locks of Redis: Redisson's snippet (DEMO-13), a late DEL (DEMO-18), and a death
---- between SETNX and EXPIRE (BUG-15). Each beside zklock.
+--- Locks of Redis, in seed article S4. Redisson's snippet (DEMO-13), a late DEL (DEMO-18), and a
+--- death between SETNX and EXPIRE (BUG-15). Each beside zklock.
 
 local barrier = require "zklock.seckill.barrier"
 local evidence = require "zklock.seckill.scenario.evidence"
@@ -25,7 +25,7 @@ local function await(buyer, place) buyer.server:wait_for(place, 1, zklock.sleep)
 
 local WORKERS = 3
 
--- Lease times, as parts of the work.
+-- Lease times as multiples of the work.
 local LONG, SHORT = 30, 0.2
 
 
@@ -51,8 +51,8 @@ local function try_once(buyer, lease)
 end
 
 
---- A buyer without the lock does not unlock it (BUG-14). The last buyer does not wait for it: it
---- tries once, while the first is at work, and the first is at work at least until then.
+--- A buyer without the lock does not unlock it (BUG-14). The last buyer tries once, while the first
+--- is at work.
 function s4.snippet(buyer)
     local plan = buyer.server.plan
     local role = buyer.number == plan.buyers and try_once or work
@@ -94,11 +94,11 @@ end
 
 local LEASE = 1 -- seconds that A has; all others have the engine's default
 
--- Seconds for which B looks whether C comes. Where that must happen, it is when C has come.
+-- Seconds in which B waits for C, if C must come, or must not.
 local COMES, STAYS_AWAY = 20, 0.5
 
 
--- Faults strike in buyer:stock(); this does not.
+-- Unlike buyer:stock(), this lets no fault strike.
 local function read(buyer) return buyer.store:stock(buyer.product) end
 
 
@@ -113,7 +113,7 @@ local function first(buyer)
 end
 
 
--- Writes when the third has read beside it, or has not for a while.
+-- Writes after the third buyer has read beside it, or after a while.
 local function second(buyer)
     await(buyer, "the first has it")
     if not buyer:enter() then return end
@@ -140,18 +140,18 @@ end
 
 local ROLES = { first, second, third }
 
---- Three buyers, each in a server of its own.
+--- Three buyers in three servers.
 function s4.late_release(buyer) ROLES[buyer.number](buyer) end
 
 
--- A has written before B reads, and B reads before A goes on.
+-- True if A wrote before B read, and B read before A went on.
 local function is_as_meant(fault, a, b)
     return fault.target == "server 1" and a.written < b.granted and b.granted < fault.ended
 end
 
 
 local function play_late_release(scenario, run)
-    -- Long enough for the lock to end, and for B to get it.
+    -- Long enough for the lock to expire, and for B to get it.
     local length = scenario.zookeeper and 1.75 * run:session_timeout() or 2 * LEASE
     local sale = run:sale{
         buyers = 3, servers = 3, strategy = scenario.strategy, timeout = 30 + length,
@@ -170,7 +170,7 @@ local function play_late_release(scenario, run)
     if beside and c.granted < a.released then
         error("the third did not come after the late release", 0)
     end
-    -- B's, when A had released, and when C had come or had not.
+    -- B's hold, after A's release and C's attempt.
     local hold = evidence.holds(sale)[1]
     return evidence.played(sale, sale.verdict == "right" and not beside and hold[1] == "held",
         ("stock %d, should be %d; %s"):format(sale.left, seed.STOCK - 3,
@@ -187,14 +187,14 @@ end
 local BUYERS = 3
 
 local GAP = 3      -- seconds between SETNX and EXPIRE
-local KILLED = 0.6 -- seconds after the start: within the gap, and when all others wait
+local KILLED = 0.6 -- seconds after the start, within the gap, when all wait
 local PATIENCE = 2 -- CFG-11
-local HEAD_START = 0.2 -- seconds, of the first buyer
+local HEAD_START = 0.2 -- seconds for the first buyer
 
-local NO_END = "^the key ends in %-1 s$" -- Redis's answer for such a key
+local NO_END = "^the key ends in %-1 s$" -- Redis's answer for a key without expiry
 
 
--- A buyer that waited in vain for a key of Redis notes how long it will last.
+-- Notes the remaining life of the Redis key that the buyer waited for in vain.
 local function note_end(buyer)
     local engine = buyer.strategy.engine
     if not engine then return end
@@ -203,7 +203,7 @@ local function note_end(buyer)
 end
 
 
---- The first buyer is on its way into the lock when all others come, and is killed.
+--- The first buyer is killed on its way into the lock, while later buyers wait.
 function s4.half_locked(buyer)
     if buyer.number == 1 then
         buyer:come "asks"

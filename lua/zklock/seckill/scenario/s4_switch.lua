@@ -1,11 +1,9 @@
---- Seed article S4, the switch of cerberus (§5, PIT-21): it is set in the middle of a sale, while a
---- buyer has read the stock and has not written (DEMO-21). The seed's switch loses the locks that
---- are held: by the new engine another buyer comes in, reads the same stock, and one of the two
---- sales is lost. A switch that keeps the locks waits for the holder, and then all go on with the
---- new engine.
+--- The switch of cerberus, in seed article S4 (§5, PIT-21), set while a buyer is between reading
+--- and writing the stock (DEMO-21). The seed's switch loses held locks, so another buyer enters by
+--- the new engine, reads the same stock, and one sale is lost. A switch that keeps the locks waits
+--- for the holder, and then all go on with the new engine.
 ---
---- Q-08: the same when the engine in use ends, and nobody sets the switch. With `failover` it sets
---- itself.
+--- In Q-08 the engine in use ends, and nobody sets the switch. With `failover` it sets itself.
 
 local barrier = require "zklock.seckill.barrier"
 local evidence = require "zklock.seckill.scenario.evidence"
@@ -15,13 +13,12 @@ local zklock = require "zklock"
 
 local BUYERS, EARLY = 20, 10
 
--- Seconds for which the holder looks whether another comes. Where that must happen, it is when
--- one has come.
+-- Seconds in which the holder waits for another buyer, if one must come, or must not.
 local COMES, STAYS_AWAY = 20, 0.5
 
 local FAILOVER = 0.5 -- seconds
 local APART = 0.02 -- seconds between two late buyers
-local MIDDLE = 3   -- so many have read the stock before anything happens
+local MIDDLE = 3   -- buyers that have read before the event
 
 local s4 = {}
 
@@ -61,10 +58,9 @@ local function read(buyer)
 end
 
 
---- Some buyers come at once, and all others, one after the other, when something has happened in
---- the middle of the sale. The buyer that holds the lock then has read the stock before, and writes
---- when another has read it, too, or has not for a while. Each buyer notes by which engines it
---- holds the lock, as far as that is known.
+--- Some buyers come at once, later ones one by one after an event in the middle of the sale. The
+--- holder at that moment has read the stock, and writes after another buyer has read it, too, or
+--- after a while. Each buyer notes the engines of its hold, if known.
 function s4.buy(buyer)
     come(buyer)
     if not buyer:enter() then return end
@@ -86,7 +82,7 @@ local function carry_out(run, options)
 end
 
 
--- The engines that granted locks, one after the other.
+-- The engines that granted locks, in order.
 local function engines_of(sale)
     local list = {}
     for _, names in ipairs(evidence.noted(sale, "^by (.*)$")) do
@@ -108,7 +104,7 @@ local function play_switch(scenario, run)
         faults = { { at = 0, switch = scenario.value, held = true } },
     })
     evidence.all_served(sale, BUYERS)
-    -- The note of the buyer that held the lock then, after it.
+    -- The note of the holder after the event.
     local hold = evidence.holds(sale)[1]
     if not hold then error("nobody had the lock when it happened", 0) end
     if hold[1] ~= "held" then error("the holder lost its lock: " .. hold[1], 0) end

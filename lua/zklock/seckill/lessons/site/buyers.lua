@@ -18,16 +18,16 @@ function buyers.granted(list)
 end
 
 
---- For how long it waited: until it had the lock, or was told that it does not get it.
+--- The wait of a buyer in seconds, until its grant or its refusal.
 ---@param row table
----@return number? seconds  nil: it did not ask, or was told nothing
+---@return number? seconds  nil if it never asked, or got no answer
 function buyers.waited(row)
     local till = row.granted or row.told
     return row.asked and till and till - row.asked or nil
 end
 
 
---- The fault of that kind that struck its server.
+--- The first fault of that kind on the buyer's server.
 ---@param row table
 ---@param sale table
 ---@param kind "stop" | "kill"

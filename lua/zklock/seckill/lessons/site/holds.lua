@@ -4,16 +4,16 @@ local buyers = require "zklock.seckill.lessons.site.buyers"
 
 local holds = {}
 
-local NEAR = 0.01 -- of the picture's width: what is shorter is not worth a part of its own
+local NEAR = 0.01 -- share of the picture's width; shorter parts are merged
 
 
--- Strategies whose lock, if there is one, keeps out the buyers of one server at most.
+-- Strategies whose lock excludes at most the buyers of one server.
 local APART = {
     none = function(row) return row.buyer end,
     ["local"] = function(row) return row.server end,
 }
 
--- Which of several locks of one name a row is about; nil: there is one.
+-- The lock of a row, if several locks have the same name.
 local function part_of(row, sale)
     local part = sale.lock_of or APART[sale.options.strategy]
     return part and part(row, sale)
@@ -29,7 +29,7 @@ local function is_next_holder(other, row, sale)
 end
 
 
--- Until when the lock is its own: until it ends by itself, as the lesson says, or is another's.
+-- The end of the buyer's right to the lock, by the lesson's rule or by the next grant.
 local function right_ends(row, sale)
     local ends = sale.ends and sale.ends(row, sale) or math.huge
     for _, other in ipairs(sale.rows) do
@@ -39,7 +39,7 @@ local function right_ends(row, sale)
 end
 
 
--- The times in which another one is at work, too, with a lock of its own or with none.
+-- Times in which another buyer is at work, with a different lock or without a lock.
 local function together(row, sale, finish)
     local list, near = {}, NEAR * sale.finish
     for _, each in ipairs(part_of(row, sale) and sale.overlaps or {}) do
@@ -55,10 +55,9 @@ local function together(row, sale, finish)
 end
 
 
---- The parts of a row's hold, in their order: "hold" by right, alone; "share" by right, with
---- others; "two", while others are at work, too, or while it only believes that it holds the lock;
---- "dead", while nobody who lives has it.
----@param row table  that had the lock
+--- The parts of a row's hold in order. "hold" is by right and alone, "share" by right with others,
+--- "two" beside others or by a mere belief, "dead" without a living holder.
+---@param row table  with a grant
 ---@param sale table
 ---@return { what: string, from: number, to: number }[]
 function holds.parts(row, sale)

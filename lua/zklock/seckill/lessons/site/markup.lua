@@ -1,5 +1,5 @@
---- The texts of a lesson as HTML: paragraphs, `code`, **strong**, [links](…), and {numbers} that
---- come from the runs.
+--- The texts of a lesson as HTML, with paragraphs, `code`, **strong**, [links](…), and {numbers} of
+--- the runs.
 
 local markup = {}
 
@@ -9,7 +9,7 @@ local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&qu
 function markup.escape(text) return (tostring(text):gsub('[&<>"]', ENTITIES)) end
 
 
---- Puts the numbers in: {first.left} is facts.first.left.
+--- Replaces {first.left} by facts.first.left.
 function markup.fill(text, facts)
     return (text:gsub("{(%a[%w_%.]*)}", function(path)
         local value = facts
@@ -35,8 +35,8 @@ function markup.line(text, facts)
 end
 
 
---- The lines of a paragraph as one. There is no space between two Chinese ones, nor after a full
---- stop or a comma of Chinese.
+--- Joins the lines of a paragraph, without spaces between Chinese characters or after a Chinese
+--- full stop or comma.
 function markup.joined(paragraph)
     return (paragraph:gsub("^%s+", ""):gsub("%s+$", "")
         :gsub("([\128-\255])%s*\n%s*([\128-\255])", "%1%2")
@@ -45,7 +45,7 @@ function markup.joined(paragraph)
 end
 
 
---- Paragraphs, which empty lines part.
+--- Paragraphs, separated by empty lines.
 function markup.paragraphs(text, facts)
     local parts = {}
     for paragraph in (text .. "\n\n"):gmatch "(.-)\n%s*\n" do

@@ -1,4 +1,4 @@
---- A lesson's page, and the index of all.
+--- The pages of lessons, and their index.
 
 local markup = require "zklock.seckill.lessons.site.markup"
 local picture = require "zklock.seckill.lessons.site.picture"
@@ -47,7 +47,8 @@ function page.read(path)
 end
 
 
---- A page of the site. It may have a style of its own, and a policy that allows more than styles.
+--- A page of the site, with its own style, and with a policy that permits more than styles, if
+--- given.
 ---@param parts { language: string, title: string, body: string, style?: string, policy?: string }
 ---@return string html
 function page.frame(parts)
@@ -60,7 +61,7 @@ end
 
 -- parts of a lesson ------------------------------------------------------------------------------
 
--- A part with its heading; `name` is its id in both languages.
+-- A section with a heading; its id `name` is the same in both languages.
 local function section(name, heading, ...)
     return ('<section id="%s">\n<h2>%s</h2>\n%s\n</section>'):format(name, heading,
         table.concat({ ... }, "\n"))
@@ -110,7 +111,7 @@ local function shown(lesson, facts, which, words, language)
 end
 
 
--- Modules that a run names, as the code that they are.
+-- The source code of the modules that a run names.
 local function modules(names, words)
     local parts = {}
     for i, name in ipairs(names or {}) do
@@ -175,8 +176,8 @@ local function neighbours(lessons, index, language, words)
 end
 
 
---- The page of a lesson in a language.
----@param lessons table[]  all, in their order
+--- A lesson's page in a language.
+---@param lessons table[]  all, in order
 ---@param index integer
 ---@param facts table      of its runs
 ---@param language "en" | "zh"
@@ -219,9 +220,9 @@ local function items(pages, language)
 end
 
 
---- The page that names all lessons, and the other pages, in both languages.
+--- The index of all lessons and other pages, in both languages.
 ---@param lessons table[]
----@param others table[]  each with its name, title and ask
+---@param others table[]  with name, title and ask
 ---@return string html
 function page.index(lessons, others)
     local parts = {}

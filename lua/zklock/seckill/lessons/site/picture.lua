@@ -1,7 +1,7 @@
---- A run as a picture: a lane for each server, a row for each buyer, and the stock below them. It
---- is HTML and SVG with places in per cent, so that it is as wide as the page, in its colours, and
---- needs no script; the table behind it has the numbers. (The report of the run, which shows
---- thousands of holds and zooms, is a file beside the page.)
+--- The picture of a run, with a lane for each server, a row for each buyer, and the stock below.
+--- Its HTML and SVG use per cent, so that it adapts to the page's width and needs no script. The
+--- table behind it has the numbers. (The report beside the page shows thousands of holds, and
+--- zooms.)
 
 local axis = require "docs.pictures.axis"
 local holds = require "zklock.seckill.lessons.site.holds"
@@ -12,12 +12,12 @@ local times = require "zklock.seckill.lessons.site.times"
 
 local picture = {}
 
-local NEAR = 4.4 -- per cent of the width: a sign, on a telephone
+local NEAR = 4.4 -- per cent of the width; a sign on a telephone
 
 
 -- rows -------------------------------------------------------------------------------------------
 
--- The rows of each server, those that had the lock first above.
+-- The rows of each server, in order of their grants.
 local function rows_of(sale)
     local lanes = {}
     for number = 1, sale.servers do lanes[number] = {} end
@@ -48,7 +48,7 @@ local function is_of(step, number)
 end
 
 
--- The signs of steps in groups; those that would lie upon one another stand side by side.
+-- Groups of signs; signs that would overlap stand side by side.
 local function groups_of(marked, scale, is_here)
     local groups, last = {}, nil
     for i, step in ipairs(marked) do
@@ -66,7 +66,7 @@ local function groups_of(marked, scale, is_here)
 end
 
 
--- Above the bars: the signs of steps, and a line down from each, at its moment.
+-- The signs of steps above the bars, with a line down from each at its time.
 local function marks_of(marked, scale, is_here)
     local groups = groups_of(marked, scale, is_here)
     for i, group in ipairs(groups) do
@@ -80,7 +80,7 @@ local function marks_of(marked, scale, is_here)
 end
 
 
--- A row: what it is of, its bars, the signs above these, and one at its end.
+-- A row with name, bars, signs above, and a sign at the end.
 local function row_html(name, bars, marks, told)
     return ('<div class="row%s"><span class="who">%s</span><span class="track">%s%s</span>'
         .. '<span class="told">%s</span></div>'):format(marks ~= "" and " marked" or "", name,
@@ -88,7 +88,7 @@ local function row_html(name, bars, marks, told)
 end
 
 
--- Did it commit after it had released the lock?
+-- True if the commit came after the release of the lock.
 local function commits_late(row, sale) return sale.commits and row.told > row.released end
 
 
@@ -188,20 +188,20 @@ local function key_of_outcomes(sale, words)
 end
 
 
--- In this order the key has what a picture may have, as the class of a bar or a line.
+-- The order of the key's entries, by class of a bar or line.
 local CLASSES = { "wait", "hold", "share", "two", "dead", "commit", "stop", "written", "rightly" }
 
 
 local function word_of(class, sale, words)
     if class == "two" then return words.key[holds.meaning(sale)] end
     local is_hold = class == "hold" or class == "share"
-    if is_hold and not sale.waits then return words.key.buy end -- nobody is kept out
+    if is_hold and not sale.waits then return words.key.buy end -- no buyer waits
     if class == "written" and sale.commits then return words.key.committed end
     return words.key[class]
 end
 
 
--- Is there anything of that class in it that the key explains?
+-- True if the picture has anything of that class to explain.
 local function is_shown(class, drawn, sale)
     if class == "rightly" then return sale.apart ~= 0 end
     if class == "stop" then return sale.faults[1] ~= nil end
@@ -223,7 +223,6 @@ local function key_of(drawn, sale, words)
 end
 
 
---- The picture, with its key.
 function picture.of(sale, words)
     local scale = 100 / sale.finish
     local drawn = lanes_of(sale, words, scale) .. "\n" .. stock.row(sale, words, scale)

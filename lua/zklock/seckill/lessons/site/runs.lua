@@ -1,4 +1,4 @@
---- Carries out the runs of a lesson, and sees that they come out as its page says.
+--- Carries out a lesson's runs, and checks their results against its page.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 local seckill = require "zklock.seckill"
@@ -8,7 +8,7 @@ local times = require "zklock.seckill.lessons.site.times"
 local runs = {}
 
 
--- In this order a call shows its options.
+-- The order of options in a call.
 local ORDER = {
     "buyers", "servers", "products", "product", "strategy", "store", "lock", "purchase",
     "parameters", "pause", "timeout", "session", "fenced", "faults", "simulated", "seed",
@@ -18,7 +18,7 @@ local ORDER = {
 local function is_name(key) return type(key) == "string" and key:find "^[%a_][%w_]*$" end
 
 
--- A value as Lua has it; tables with keys in the order of their names.
+-- A value in Lua's syntax, with sorted keys.
 local function literal(value)
     if type(value) ~= "table" then
         return type(value) == "string" and ("%q"):format(value) or ("%s"):format(value)
@@ -37,7 +37,7 @@ local function literal(value)
 end
 
 
---- The call that makes the run again.
+--- The call that repeats the run.
 ---@param options table
 ---@param file string  the report's name
 ---@return string
@@ -60,8 +60,7 @@ local function stock_of(sale)
 end
 
 
--- For how long each row waited, the shortest first. (A buyer that enters a lock again does not wait
--- for it.)
+-- Waiting times in ascending order. (A reentrant acquire does not wait.)
 local function waits_of(rows)
     local list = {}
     for _, row in ipairs(rows) do
@@ -105,7 +104,7 @@ local function view(sale, lesson, options)
 end
 
 
--- Whether it came out as the lesson says.
+-- Raises an error if the result differs from the lesson's.
 local function check(name, which, made, expected)
     for field, value in pairs(expected) do
         if made[field] ~= value then
@@ -116,10 +115,10 @@ local function check(name, which, made, expected)
 end
 
 
---- Both runs of a lesson, and its facts; it raises if something is not as the lesson says.
+--- Both runs of a lesson, and its facts; raises an error if they differ from the lesson's.
 ---@param lesson table
----@return table facts  first, second, and what the lesson adds
----@return table sales  first, second: what a report is of
+---@return table facts  first, second, and the lesson's additions
+---@return table sales  first, second, for reports
 function runs.play(lesson)
     local facts, sales = {}, {}
     for _, which in ipairs{ "first", "second" } do
@@ -129,7 +128,7 @@ function runs.play(lesson)
         sales[which], facts[which] = sale, view(sale, lesson, lesson.runs[which])
         check(lesson.name, which, facts[which], lesson.expect[which])
     end
-    local finish = math.max(facts.first.finish, facts.second.finish) -- one scale for both pictures
+    local finish = math.max(facts.first.finish, facts.second.finish) -- same scale in both pictures
     facts.first.finish, facts.second.finish = finish, finish
     for name, value in pairs(lesson.facts and lesson.facts(facts) or {}) do facts[name] = value end
     return facts, sales

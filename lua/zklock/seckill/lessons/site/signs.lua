@@ -1,4 +1,4 @@
---- The signs of a picture: of its steps, and of what buyers were told.
+--- The signs of a picture for its steps and for answers to buyers.
 
 local signs = {}
 

@@ -1,5 +1,6 @@
---- The steps that a page tells and its picture marks, in the order of time: of two buyers of whom
---- the second read before the first had written, so that its write undid the other; or of all.
+--- The steps of a run in order of time, for the page and its picture. They are those of two buyers,
+--- the second of which read before the first had written and so undid its write, or those of all
+--- buyers.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 
@@ -12,7 +13,7 @@ local function seen_at(sale, purchase)
 end
 
 
---- The first two of which one undid what the other wrote: the one that is seen first, the other.
+--- The first two buyers of whom the later undid the earlier one's write, the earlier first.
 function steps.pair(sale)
     local written = {}
     for _, each in ipairs(sale.purchases) do
@@ -30,7 +31,7 @@ function steps.pair(sale)
 end
 
 
--- The next one that had the lock after that moment.
+-- The first grant after that time.
 local function granted_after(sale, moment)
     for _, each in ipairs(buyers.granted(sale.purchases)) do
         if each.granted > moment then return each end
@@ -38,7 +39,7 @@ local function granted_after(sale, moment)
 end
 
 
--- A holder that came too late with its write, and the one that had the lock meanwhile.
+-- A holder with a late write, and the next holder.
 local function refused_pair(sale)
     for _, late in ipairs(sale.purchases) do
         if (late.outcome == "late" or late.outcome == "lost") and late.granted then
@@ -67,7 +68,7 @@ local function add_purchase(list, sale, purchase)
 end
 
 
--- A stop, or its end, of the server of one of these.
+-- Adds a stop, or its end, of these buyers' servers.
 local function add_faults(list, sale, purchases, what)
     for _, purchase in ipairs(purchases) do
         local fault = buyers.fault(purchase, sale, "stop")
@@ -79,7 +80,7 @@ local function add_faults(list, sale, purchases, what)
 end
 
 
---- Adds what these buyers saw when they looked at their leases.
+--- Adds these buyers' looks at their leases.
 function steps.add_looks(list, sale, purchases)
     for _, note in ipairs(sale.notes) do
         local state = note.line:match "^its hold is (%l+)$"
@@ -92,9 +93,9 @@ function steps.add_looks(list, sale, purchases)
 end
 
 
---- Sorts steps by their moments; of those of one moment the one that was added first comes first.
+--- Sorts steps by time, and those of the same time by their order in the list.
 ---@param list table[]
----@return table[]  the same
+---@return table[]  the same list
 function steps.sorted(list)
     for i, step in ipairs(list) do step.index = i end
     table.sort(list, function(a, b)
@@ -105,7 +106,7 @@ function steps.sorted(list)
 end
 
 
--- The steps of these purchases; what those that look saw of their leases is among them.
+-- The steps of these purchases, with the lookers' looks at their leases.
 local function steps_of(sale, purchases, lookers)
     local list = {}
     add_faults(list, sale, purchases, "wakes")
@@ -116,7 +117,7 @@ local function steps_of(sale, purchases, lookers)
 end
 
 
---- The steps that the page tells and marks; none if none overlapped.
+--- The steps to tell and to mark; none without an overlap.
 ---@param sale table
 ---@return table[]  { at =, what =, count =, purchase = }; a lesson's own may have text = { en =,
 ---                 zh = } instead of `what`, and server = a number, or nothing, for `purchase`

@@ -1,12 +1,12 @@
---- The stock below a picture's rows: as it was written, and as it should be.
+--- The stock below a picture's rows, as written and as it should be.
 
 local stock = {}
 
 local HEIGHT, GAP = 96, 14 -- pixels
-local LETTERS = 14         -- pixels: the height of a number
+local LETTERS = 14         -- pixels, the height of a number
 
 
--- When something was written, what is left of all products then, and what should be there.
+-- For each write its time, the remaining stock of all products, and the right stock.
 local function changes(sale)
     local list = {}
     for _, each in ipairs(sale.purchases) do
@@ -55,10 +55,10 @@ local function numbers(values, height_of)
 end
 
 
---- The row of the stock; "" if nothing was written.
+--- The row of the stock, or "" without any write.
 ---@param sale table
 ---@param words table
----@param scale number  per cent a second
+---@param scale number  per cent of the width for a second
 ---@return string html
 function stock.row(sale, words, scale)
     local list = changes(sale)

@@ -23,7 +23,7 @@ local function said(step, words)
 end
 
 
---- The steps that the picture marks, as a list; "" if there are none.
+--- The marked steps as a list, or "".
 function tables.steps(sale, words)
     local lines = {}
     for i, step in ipairs(sale.steps) do
@@ -42,7 +42,7 @@ local function waited(row)
 end
 
 
-local function has_lock(sale) return sale.waits end -- else nobody was kept out
+local function has_lock(sale) return sale.waits end -- otherwise nobody waits
 
 local COLUMNS = {
     { "buyer", function(row) return row.buyer end },
@@ -61,7 +61,7 @@ local COLUMNS = {
 }
 
 
-local AFTER = 3 -- a lesson's own column stands after buyer and server
+local AFTER = 3 -- a lesson's own column comes after buyer and server
 
 
 -- The columns of a sale: { title, of = fun(row) }.

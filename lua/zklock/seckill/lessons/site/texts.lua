@@ -1,5 +1,5 @@
---- The texts of a lesson, from NAME.md and NAME.zh-CN.md beside its program: a title, the sentence
---- of the index, and a section for each heading of words.lua.
+--- The texts of a lesson from NAME.md and NAME.zh-CN.md, with a title, the sentence of the index,
+--- and a section for each heading in words.lua.
 
 local markup = require "zklock.seckill.lessons.site.markup"
 local words_of = require "zklock.seckill.lessons.site.words"
@@ -39,7 +39,7 @@ local function sources(list)
 end
 
 
--- The texts of a file, by their names.
+-- The texts of a file by name.
 local function parts_of(path, words)
     local file = assert(io.open(path, "rb"))
     local head, rest = file:read "*a":match "^(.-)(\n## .*)$"
@@ -57,9 +57,9 @@ local function parts_of(path, words)
 end
 
 
---- Gives a lesson its texts, each by language: lesson.title.en, lesson.answers.zh …
+--- Sets a lesson's texts by language, as in lesson.title.en and lesson.answers.zh.
 ---@param lesson table
----@param name string  of its module
+---@param name string  of the lesson's module
 function texts.read(lesson, name)
     for language, ending in pairs(ENDINGS) do
         local parts = parts_of(FOLDER .. name .. ending, words_of[language])

@@ -1,11 +1,11 @@
---- Times as pages say them.
+--- Times as shown on pages.
 
 local times = {}
 
-local SPACE = "\194\160" -- between a number and its unit: no line ends there
+local SPACE = "\194\160" -- no line break between a number and its unit
 
 
---- Seconds, with as many figures as tell something.
+--- A duration with significant figures.
 function times.duration(seconds)
     if seconds == 0 then return "0" .. SPACE .. "s" end
     if seconds < 0.1 then return ("%.1f%sms"):format(seconds * 1000, SPACE) end
@@ -17,7 +17,7 @@ end
 function times.milliseconds(seconds) return ("%.0f%sms"):format(1000 * seconds, SPACE) end
 
 
---- A moment of a run; "–": it did not come.
+--- A time of a run; "–" if there is none.
 function times.moment(seconds) return seconds and ("%.3f%ss"):format(seconds, SPACE) or "–" end
 
 
