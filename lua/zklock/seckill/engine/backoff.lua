@@ -1,9 +1,9 @@
---- How long to wait before the next try: Curator's ExponentialBackoffRetry, CFG-06.
+--- The pause before the next try, as in Curator's ExponentialBackoffRetry (CFG-06).
 
 local backoff = {}
 
 
---- Seconds; at random, and twice as long at most after each try.
+--- A random pause in seconds. Its upper limit doubles with each try.
 ---@param base number     seconds
 ---@param retry integer   0 for the first
 ---@return number

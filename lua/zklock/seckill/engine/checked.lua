@@ -1,3 +1,2 @@
---- The name of the lock that engines ask for to see whether their server answers: nobody holds it
---- for long.
+--- The name of the lock that engines acquire to check their server. Nobody holds it for long.
 return "zklock-engine-check"

@@ -1,5 +1,5 @@
---- An engine: what makes locks that others see. All have this interface; what one of them does
---- not have is "unsupported".
+--- An engine makes locks for several clients. All engines have this interface, and return
+--- "unsupported" for missing features.
 
 local Lock = require "zklock.seckill.engine.lock"
 local checked = require "zklock.seckill.engine.checked"
@@ -10,19 +10,19 @@ local owners = require "zklock.waiting.owner"
 local strict_methods = require "zklock.value.strict_methods"
 
 
---- What an engine may have.
+--- Features of an engine.
 ---@class zklock.engine.Has
----@field fair boolean?        locks are had in the order in which they were asked for, if wished
----@field reentrant boolean?   its owner can have a lock twice
+---@field fair boolean?        fair locks are granted in order of requests
+---@field reentrant boolean?   an owner can acquire its lock again
 ---@field rwlock boolean?      read-write locks
----@field condition boolean?   a holder gives the lock up until it is told to go on
+---@field condition boolean?   a holder can wait for a condition
 ---@field multi boolean?       several locks as one
----@field lease boolean?       a lock has an end of its own
----@field watchdog boolean?    and is renewed before, while its holder lives
----@field wakes boolean?       a waiter is told of the release; without it, it polls
----@field owned boolean?       only the holder of a lock can release it
+---@field lease boolean?       locks expire
+---@field watchdog boolean?    locks are renewed while their holder lives
+---@field wakes boolean?       a release wakes waiters; else they poll
+---@field owned boolean?       only its holder can release a lock
 ---@field token boolean?       leases have a fencing token
----@field switch boolean?      it is several engines, of which one is chosen
+---@field switch boolean?      several engines with a switch
 
 ---@class zklock.engine.Engine
 ---@field name string
@@ -44,7 +44,6 @@ local function lacks(self, what)
 end
 
 
---- A lock.
 ---@param name string
 ---@param given { fair: boolean?, lease: number? }?
 ---@return zklock.engine.Lock? lock
@@ -59,7 +58,7 @@ function Engine:mutex(name, given)
 end
 
 
--- Two locks of one name.
+-- Two locks with one name.
 local RWLock = { __name = "zklock.engine.rwlock" }
 RWLock.__index = RWLock
 
@@ -69,7 +68,7 @@ function RWLock:write() return self.writer end
 strict_methods(RWLock, RWLock, "rwlock")
 
 
---- A read-write lock: its read() and write() are the locks.
+--- A read-write lock with the methods read() and write().
 ---@param name string
 ---@param given { lease: number? }?
 ---@return table? rwlock
@@ -97,7 +96,7 @@ local function check_parts(self, locks)
 end
 
 
---- Several locks as one: all of them or none.
+--- Several locks as one, all or none.
 ---@param locks zklock.engine.Lock[]
 ---@return zklock.engine.Lock? lock
 ---@return string? message
@@ -113,7 +112,7 @@ function Engine:multi(locks)
 end
 
 
---- Does the server answer? It is asked for a lock that nobody holds for long.
+--- Checks that the server answers, by a try for a lock that nobody holds for long.
 ---@return true? ok
 ---@return string? message
 ---@return string? code  "connection"
@@ -126,7 +125,7 @@ end
 
 
 --- Ends the owner's waits with "interrupted".
----@param owner any?  default: the running coroutine
+---@param owner any?  the running coroutine by default
 ---@return integer count
 function Engine:interrupt(owner)
     local key, count = owners.key(owner), 0
@@ -140,9 +139,9 @@ function Engine:interrupt(owner)
 end
 
 
---- Sets the switch: see zklock.seckill.engine.cerberus.
----@param value string      an engine's name; another one or "": the next in order
----@param timeout number?   seconds until all must act by it
+--- Sets the switch; see zklock.seckill.engine.cerberus.
+---@param value string      an engine's name; any other text means the next in the order
+---@param timeout number?   seconds until all processes must follow
 ---@return true? done
 ---@return string? message
 ---@return string? code  "timeout", "connection", "unsupported"
@@ -152,7 +151,7 @@ function Engine:switch(value, timeout)
 end
 
 
---- Closes its connections. A lock that is held stays so until it ends by itself, if it does.
+--- Closes its connections. Held locks stay until they expire.
 function Engine:close() self.way.close(self) end
 
 

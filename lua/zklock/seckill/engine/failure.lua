@@ -11,7 +11,7 @@ local failure = {}
 --- The results of a function of the library for its caller.
 ---@param code string
 ---@param subject string   what it is about
----@param detail string?   the server's reason, or ours
+---@param detail string?   the server's reason, or the engine's
 ---@return nil, string message, string code
 function failure.of(code, subject, detail)
     if code ~= "connection" then return of(code, subject, detail) end

@@ -1,4 +1,4 @@
---- Engines: locks of several servers behind one interface, to be compared with zklock's.
+--- Engines are locks of several servers behind one interface, for comparison with zklock's.
 ---
 ---     local engine = require("zklock.engine").open("redis-set", { redis = "127.0.0.1:6379" })
 ---     local lock = engine:mutex "stock"
@@ -6,8 +6,8 @@
 ---     …
 ---     lease:release()
 ---
---- Each is as its seed has it, with its faults: they are what there is to learn. docs/engines.md
---- is the reference.
+--- Each engine keeps the faults of its seed on purpose, because they are the lesson.
+--- docs/engines.md is the reference.
 
 local Engine = require "zklock.seckill.engine.engine"
 local dependency = require "zklock.system.dependency"
@@ -34,7 +34,7 @@ local modules = {
 local engine = { names = sorted_names(modules) }
 
 
--- The way of that name.
+-- The module that implements the engine.
 local function way_of(name)
     if not modules[name] then
         misuse.refuse("no engine %s: there are %s", misuse.show(name),
@@ -44,19 +44,18 @@ local function way_of(name)
 end
 
 
---- What the engine of that name has.
 ---@param name string
 ---@return zklock.engine.Has
 function engine.has(name) return way_of(name).has end
 
 
---- Its options, and what checks each.
+--- Its options with their checks.
 ---@param name string
 ---@return table<string, function>
 function engine.fields(name) return way_of(name).fields end
 
 
--- Its options, complete. Wrong ones raise.
+-- Its options with defaults; raises an error for wrong options.
 local function complete(name, given)
     local way = way_of(name)
     local all = options.complete(given, way.fields, way.defaults, "the options of " .. name)
@@ -65,28 +64,28 @@ local function complete(name, given)
 end
 
 
---- Raises if these are no options of the engine.
+--- Raises an error for wrong options.
 ---@param name string
 ---@param given table
 function engine.validate(name, given) complete(name, given) end
 
 
---- For how long a lock may outlive the process that had it.
+--- The time that a lock may outlive its holder's process.
 ---@param name string
 ---@param given table  its options
----@return number seconds  math.huge: for ever
+---@return number seconds  math.huge without a limit
 function engine.life(name, given)
     local all = complete(name, given)
     return engine.has(name).lease and all.lease or all.session or math.huge
 end
 
 
--- The Lua modules for the server that an option names.
+-- Lua modules for the server of an option.
 local needs = {
     mysql = { "luasql.mysql" }, redis = { "redis", "socket" }, sqlite = { "luasql.sqlite3" },
 }
 
--- The reason why a module cannot be loaded, or nil.
+-- An error message if a module cannot be loaded, or nil.
 local function missing(all)
     for option, names in pairs(needs) do
         for _, each in ipairs(all[option] and names or {}) do
@@ -97,12 +96,12 @@ local function missing(all)
 end
 
 
---- Opens the engine of that name. Wrong options raise.
+--- Opens an engine; raises an error for wrong options.
 ---@param name string
 ---@param given table
 ---@return zklock.engine.Engine? engine
 ---@return string? message
----@return string? code  "connection"; "unsupported": a Lua module is missing
+---@return string? code  "connection", or "unsupported" without a Lua module
 function engine.open(name, given)
     local all, way = complete(name, given), way_of(name)
     local problem = missing(all)

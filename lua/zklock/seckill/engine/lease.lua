@@ -1,4 +1,4 @@
---- A lease of an engine's lock: the right to be in the critical section, while it lasts.
+--- A lease of an engine's lock is the right to be in the critical section while it lasts.
 
 local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
@@ -15,8 +15,8 @@ local now = clock.now
 ---@field expires number?  by runtime.now; nil if it has no end of its own
 ---@field version string?  of a row: its digits
 ---@field parts table[]?  leases of several locks as one
----@field bound table?     a lease of zklock's without which it is lost
----@field renewed_with table?  a lease of zklock's: the watchdog renews while that is held
+---@field bound table?     a lease of zklock that it needs
+---@field renewed_with table?  a lease of zklock; while it is held, the watchdog renews
 ---@field over "lost"|"released"|nil
 ---@field closed boolean?  its scope has ended
 local Lease = { __name = "zklock.engine.lease" }
@@ -41,8 +41,8 @@ local function state_of(self)
 end
 
 
---- May its engines have the lock for its holder still? By this process's clock, and without a look
---- at the registration that the lease may be bound to. A suspect lease lives.
+--- True if its engines may still hold the lock for it, by this process's clock and without a look
+--- at the registration that it may be bound to. A suspect lease counts.
 ---@return boolean
 function Lease:lives()
     local state = state_of(self)
@@ -50,7 +50,7 @@ function Lease:lives()
 end
 
 
---- By this process's clock and by what it was told; asks nobody.
+--- The state by this process's clock and by earlier answers, without a request.
 ---@return "held"|"suspect"|"lost"|"released"
 function Lease:state()
     local state = state_of(self)
@@ -99,7 +99,7 @@ function Lease:check() return ask(self, "check", "it knows no owners") end
 function Lease:renew() return ask(self, "renew", "its leases are not renewed") end
 
 
---- Gives the lock up.
+--- Releases the lock.
 ---@return true? ok
 ---@return string? message
 ---@return string? code  "lost", "released", "connection"

@@ -32,7 +32,7 @@ local now = clock.now
 ---@field way table
 ---@field name string
 ---@field kind "mutex"|"fair"|"read"|"write"|"multi"
----@field lease number?  seconds for which it is had, unless the holder renews it
+---@field lease number?  seconds until it expires without renewal
 local Lock = { __name = "zklock.engine.lock" }
 Lock.__index = Lock
 
@@ -45,7 +45,7 @@ Lock.__index = Lock
 ---@field due number?           by runtime.now; nil for ever
 ---@field granted boolean?
 ---@field interrupted boolean?
----@field unreachable string?   why it cannot be had while servers do not answer
+---@field unreachable string?   error of servers that do not answer
 ---@field unsure boolean?       the last try did not learn whether it is taken
 local Request = {}
 Request.__index = Request
@@ -128,8 +128,8 @@ local function with(self, given, fn, ...)
 end
 
 
---- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) with the lock, and releases it
---- after, also when fn raises; the error passes unchanged.
+--- lock:with([timeout|options,] fn, ...) runs fn(lease, ...) with the lock, and releases it even
+--- after an error, which passes unchanged.
 ---@return true? ok  then what fn gives; nil, message, code if the lock was not had; nil, message,
 ---"lost" and what fn gave if it was lost
 function Lock:with(given, fn, ...)

@@ -1,4 +1,4 @@
---- Checks the options of engines and of their locks. Wrong ones raise, and say what is allowed.
+--- Checks options of engines and of their locks; raises an error that names the allowed values.
 
 local check = require "zklock.value.check"
 local misuse = require "zklock.value.misuse"
@@ -11,7 +11,7 @@ local MOST = 1000000 -- seconds
 local options = {}
 
 
---- A number of seconds, `least` or more.
+--- A number of seconds from `least` on.
 function options.seconds(least)
     return function(value, name)
         if type(value) ~= "number" or not (value >= least and value <= MOST) then
@@ -22,7 +22,7 @@ function options.seconds(least)
 end
 
 
---- A number of whole seconds, 1 or more.
+--- A whole number of seconds from 1 on.
 function options.whole_seconds(value, name)
     if type(value) ~= "number" or value % 1 ~= 0 or not (value >= 1 and value <= MOST) then
         refuse("%s must be a whole number of seconds from 1 to %d, not %s", name, MOST,
@@ -38,7 +38,7 @@ function options.count(value, name)
 end
 
 
---- Any number of seconds, also less than none.
+--- Any number of seconds, even negative.
 function options.difference(value, name)
     if type(value) ~= "number" or not (value >= -MOST and value <= MOST) then
         refuse("%s must be a number of seconds, not %s", name, show(value))
@@ -79,7 +79,7 @@ function options.addresses_of(value)
 end
 
 
---- Several servers, in a list or with commas.
+--- Several servers, as a list or with commas.
 function options.addresses(value, name)
     local wrong = "%s must be \"HOST:PORT,HOST:PORT\" or a list of \"HOST:PORT\", not %s"
     local list = options.addresses_of(value)

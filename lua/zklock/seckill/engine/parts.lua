@@ -1,4 +1,4 @@
---- Leases of several locks that are had as one.
+--- Leases of several locks that are held as one.
 
 local failure = require "zklock.seckill.engine.failure"
 local scope = require "zklock.waiting.scope"
@@ -7,9 +7,9 @@ local scope = require "zklock.waiting.scope"
 local parts = {}
 
 
---- Releases all of them, the last one first.
+--- Releases all leases in reverse order.
 ---@param leases table[]
----@return boolean had  false: one of them was lost before
+---@return boolean had  false if any lease was lost before
 function parts.release(leases)
     local had = true
     for i = #leases, 1, -1 do had = leases[i]:release() and had end
@@ -17,7 +17,7 @@ function parts.release(leases)
 end
 
 
--- Leases that are taken one after the other.
+-- Leases acquired in sequence.
 local Gathering = {}
 Gathering.__index = Gathering
 
@@ -35,8 +35,8 @@ local function gather(self, take, ...)
 end
 
 
---- Calls take(leases, ...), which adds to the list, and says whether all that is wanted is in it.
---- If not, or if it does not come to its end, those that are in it are released.
+--- Calls take(leases, ...), which appends leases and returns true once it has all. Otherwise, and
+--- after an error or an interrupt, the leases are released.
 ---@param take fun(leases: table[], ...): boolean
 ---@return table[]? leases
 function parts.gather(take, ...)
@@ -45,10 +45,10 @@ function parts.gather(take, ...)
 end
 
 
---- Calls that method of each, until one says that it is lost. What else fails is raised.
+--- Calls the method on each lease until a lease is lost; raises any other failure.
 ---@param leases table[]
 ---@param method "check"|"renew"
----@return boolean had  false: one of them is lost
+---@return boolean had  false if any lease is lost
 function parts.each(leases, method)
     for _, lease in ipairs(leases) do
         local ok, message, code = lease[method](lease)

@@ -1,5 +1,5 @@
---- A connection to a Redis server, by Debian's lua-redis. It blocks its process while a command is
---- under way, for `answer` seconds at the longest.
+--- A connection to a Redis server through Debian's lua-redis. A command blocks the process, for at
+--- most `answer` seconds.
 
 local dependency = require "zklock.system.dependency"
 local failure = require "zklock.seckill.engine.failure"
@@ -9,7 +9,7 @@ local is_interrupt = require "zklock.value.is_interrupt"
 ---@class zklock.engine.Redis
 ---@field address string  "HOST:PORT"
 ---@field answer number   seconds
----@field client table?   nil: not connected
+---@field client table?   nil if not connected
 local Redis = {}
 Redis.__index = Redis
 
@@ -33,7 +33,7 @@ local function connect(self)
 end
 
 
--- The place in lua-redis's source says nothing to a reader.
+-- Removes the position in lua-redis's source.
 local function text_of(problem) return (tostring(problem):gsub("^[^:]+:%d+: ", "")) end
 
 
@@ -57,12 +57,12 @@ function Redis:connected()
 end
 
 
---- Calls fn(client, ...); an answer that does not come ends the connection.
+--- Calls fn(client, ...); a missing answer ends the connection.
 function Redis:use(fn, ...)
     local ok, reply = pcall(fn, self.client, ...)
     if ok then return reply end
     if is_interrupt(reply) then
-        self:close() -- the answer is still to come
+        self:close() -- the answer may still come
         error(reply, 0)
     end
     local text = text_of(reply)
@@ -72,7 +72,7 @@ end
 
 
 --- Runs a command.
----@param command string  in small letters
+---@param command string  in lower case
 ---@return any reply
 function Redis:call(command, ...)
     return self:use(self:connected()[command], ...)
@@ -94,7 +94,7 @@ function Redis:close()
 end
 
 
---- Removes the key if it has this value.
+--- Deletes the key if it has this value.
 redis.COMPARE_AND_DELETE = [[
 if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end
 return 0]]

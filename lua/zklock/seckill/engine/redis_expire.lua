@@ -1,12 +1,12 @@
---- Engine "redis-expire": SETNX, then EXPIRE, and DEL (ALG-09), as in the seed's flash sale.
+--- Engine "redis-expire", with SETNX, then EXPIRE, and DEL (ALG-09), as in the seed's flash sale.
 ---
---- It keeps the seed's faults. SETNX and EXPIRE are two steps: a client that dies between them has
---- locked for ever (BUG-15); the option `gap` widens that moment. The value says nothing of the
---- owner, and DEL asks for none: a holder that releases late removes the lock of another (BUG-16,
---- PIT-07), and is told that all went well.
+--- It keeps the seed's faults. A client that dies between SETNX and EXPIRE leaves a lock for ever
+--- (BUG-15); the option `gap` widens that moment. The value does not name the owner, and DEL does
+--- not check it, so a late release removes the next holder's lock (BUG-16, PIT-07) and reports
+--- success.
 ---
---- Waiters poll every 3 ms and some nanoseconds (CFG-13), for 2 s if nothing else is said (CFG-11).
---- They do so with zklock.sleep; a command blocks the process until its answer.
+--- Waiters poll every 3 ms and some nanoseconds (CFG-13), for 2 s by default (CFG-11), with
+--- zklock.sleep. A command blocks the process.
 
 local core = require "zklock.core"
 local options = require "zklock.seckill.engine.options"
@@ -27,7 +27,7 @@ local way = {
 }
 
 
--- EXPIRE has whole seconds.
+-- EXPIRE takes whole seconds.
 local function lease_of(lock) return math.ceil(lock.lease or lock.engine.options.lease) end
 
 

@@ -1,11 +1,11 @@
---- Engine "redis-set": SET key value NX PX, and a script that compares and deletes (the form of
---- today of ALG-03 and ALG-09). It stands for Tair's expirelock (SYS-10), too.
+--- Engine "redis-set", with SET key value NX PX, and a script that compares and deletes (the modern
+--- form of ALG-03 and ALG-09). It also stands for Tair's expirelock (SYS-10).
 ---
 --- The value is random, so that only the owner's release removes the key (REQ-13, PIT-07). Faults
---- that it has: the lock ends with its lease time, whatever its holder does (Q-03), and it is lost
---- with a master that dies before the key is replicated (PIT-16). There is no order among waiters.
+--- remain. The lock expires whatever its holder does (Q-03), is lost with a master that dies before
+--- replication (PIT-16), and has no order of waiters.
 ---
---- Waiters poll, with zklock.sleep; a command blocks the process until its answer.
+--- Waiters poll with zklock.sleep. A command blocks the process.
 
 local clock = require "zklock.waiting.runtime"
 local options = require "zklock.seckill.engine.options"

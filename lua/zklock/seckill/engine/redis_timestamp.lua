@@ -1,14 +1,13 @@
---- Engine "redis-timestamp": SETNX with the time at which the lock ends, taken over with GETSET
---- (ALG-03). The key never expires by itself; its value is "MILLISECONDS OWNER", where the owner is
---- the client identity that the seed wants for the release.
+--- Engine "redis-timestamp", with SETNX of the lock's end, taken over with GETSET (ALG-03). The key
+--- never expires. Its value is "MILLISECONDS OWNER", where the owner is the client identity that
+--- the seed checks in the release.
 ---
---- It keeps the seed's faults. Each client writes and compares its own wall clock: one that is
---- fast takes locks that are held; the option `skew` is added to it. GETSET writes also when it
---- loses: the winner's end is then the loser's, and the winner does not know its own lock any
---- more, so that its release is "lost" and leaves the lock to its end. The release is a GET and a
---- DEL, between which the lock may become another's (PIT-07).
+--- It keeps the seed's faults. Clients compare the end with their wall clocks, so a fast clock
+--- takes held locks; the option `skew` is added to the clock. GETSET writes even when it loses, so
+--- the winner no longer recognizes its lock; its release is "lost", and the lock stays until its
+--- end. Between the release's GET and DEL the lock may change hands (PIT-07).
 ---
---- Waiters poll, with zklock.sleep; a command blocks the process until its answer.
+--- Waiters poll with zklock.sleep. A command blocks the process.
 
 local core = require "zklock.core"
 local dependency = require "zklock.system.dependency"
@@ -39,7 +38,7 @@ local function is_past(engine, value)
 end
 
 
--- Steps 2 to 4 of ALG-03: takes over a lock whose time is past.
+-- Steps 2 to 4 of ALG-03, which take over an expired lock.
 local function take_over(engine, name, value)
     local old = engine.redis:call("get", name)
     if not old or not is_past(engine, old) then return false end

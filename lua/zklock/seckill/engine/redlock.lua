@@ -1,14 +1,13 @@
---- Engine "redlock": one key on N independent Redis masters (ALG-08). Each is asked in turn, for
---- `fast_fail` seconds at most (CFG-10). The lock is had if N/2+1 gave it, and in less than its
---- lease time; otherwise it is given back on all, also on those that refused.
+--- Engine "redlock", with a key on each of N independent Redis masters (ALG-08). Each is asked in
+--- turn, for at most `fast_fail` seconds (CFG-10). The lock is granted if N/2+1 masters agree
+--- within its lease time; otherwise it is released on all masters.
 ---
---- It keeps the seed's faults. It depends on the masters' clocks: where one jumps, the key ends
---- early (PIT-17); a master that restarts without its keys gives the lock again. A holder that is
---- stopped for longer than the lease time has lost the lock and is not told (Q-03). There is no
---- allowance for drift.
+--- It keeps the seed's faults. On a master whose clock jumps the key expires early (PIT-17), and a
+--- master that restarts without its keys grants the lock again. A holder that pauses beyond the
+--- lease time loses the lock without notice (Q-03). There is no allowance for clock drift.
 ---
---- Waiters poll at random times, with zklock.sleep; the process is blocked while the masters are
---- asked, so for N times `fast_fail` when none of them answers.
+--- Waiters poll at random times with zklock.sleep. Requests block the process, up to N times
+--- `fast_fail` when no master answers.
 
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"
@@ -45,7 +44,7 @@ function way.open(engine)
 end
 
 
--- Asks all masters; how many say yes, and how many do not answer.
+-- Asks all masters; returns the numbers of agreeing and of silent masters, and the last error.
 local function ask_all(engine, question, ...)
     local yes, silent, why = 0, 0, nil
     for _, master in ipairs(engine.masters) do
@@ -70,8 +69,8 @@ end
 local function has(master, name, value) return master:call("get", name) == value end
 
 
--- If too few answer for a quorum, a request that waits in vain fails with "connection". No master
--- may have refused: the answers came too late.
+-- With too few answers for a quorum, a request that times out fails with "connection". If no master
+-- refused, the answers came too late.
 local function note_answers(engine, request, yes, silent, why)
     request.unsure = yes + silent == #engine.masters
     request.unreachable = #engine.masters - silent < engine.quorum
@@ -92,7 +91,7 @@ function way.try(lock, _, request)
 end
 
 
--- Does a majority say yes? Raises if too few answer to tell.
+-- True if a majority agrees; raises an error if too few answer to tell.
 local function majority(lease, question)
     local engine = lease.lock.engine
     local yes, silent, why = ask_all(engine, question, lease.name, lease.value)

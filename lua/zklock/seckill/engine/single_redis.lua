@@ -1,4 +1,4 @@
---- What engines have in common that lock in one Redis.
+--- Common parts of engines that lock in one Redis.
 
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
@@ -10,7 +10,7 @@ local ANSWER = 2 -- seconds; Jedis's default
 local single = {}
 
 
---- An engine's options: those of its own, and of all.
+--- An engine's options with the common ones.
 function single.fields(own)
     own.redis, own.answer = options.address, options.seconds(0.001)
     return own
@@ -28,7 +28,7 @@ function single.validate(given)
 end
 
 
---- Connects at once, so that a wrong address is known.
+--- Connects at once, to detect a wrong address.
 function single.open(engine)
     engine.redis = redis.new(engine.options.redis, engine.options.answer)
     engine.redis:connected()
@@ -39,7 +39,7 @@ end
 function single.close(engine) engine.redis:close() end
 
 
---- Seconds until the next try: not in step with the others (PIT-14).
+--- Random seconds until the next try, so that waiters do not poll in step (PIT-14).
 function single.pause(engine) return engine.options.poll * (0.5 + math.random()) end
 
 

@@ -1,5 +1,5 @@
---- A connection of an engine to its database: an SQLite file or MariaDB. A statement blocks the
---- process; none waits for another transaction, but says that the row is taken.
+--- An engine's connection to SQLite or MariaDB. A statement blocks the process, but reports a
+--- locked row instead of waiting for it.
 
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
@@ -11,10 +11,10 @@ local zklock = require "zklock"
 local unpack = table.unpack or unpack -- luacheck: std max
 
 
-local LIMIT = 10 -- seconds for which a statement that must be carried out is tried
+local LIMIT = 10 -- seconds to repeat a statement that must succeed
 
 
--- What databases say when another one is at the row, or has it.
+-- Errors of databases for a locked row.
 local TAKEN = {
     "database is locked", "database table is locked", "UNIQUE constraint failed",
     "Lock wait timeout exceeded", "Duplicate entry", "Deadlock found",
@@ -30,14 +30,14 @@ Sql.__index = Sql
 local sql = {}
 
 
---- An engine's options: those of its own, and of all.
+--- An engine's options with the common ones.
 function sql.fields(own)
     own.mysql, own.sqlite = options.text, options.text
     return own
 end
 
 
---- Raises unless the options name one database, by one of the two.
+--- Raises an error unless exactly one database is given.
 function sql.validate(given)
     if (given.mysql == nil) == (given.sqlite == nil) then
         misuse.refuse("the engine needs mysql = \"mysql://USER:PASSWORD@HOST:PORT/NAME\" or "
@@ -66,9 +66,9 @@ function sql.open(given)
 end
 
 
---- Carries a statement out.
+--- Executes a statement once.
 ---@param statement string
----@return any result  a cursor, or the number of rows changed; nil: it is taken
+---@return any result  a cursor, or the number of changed rows; nil if the row is locked
 function Sql:try(statement)
     local result, message = self.database.connection:execute(statement)
     if result or is_taken(message) then return result end
@@ -76,7 +76,7 @@ function Sql:try(statement)
 end
 
 
---- Carries a statement out that nobody holds up for long.
+--- Executes a statement, repeatedly if the row is locked for a moment.
 ---@param statement string
 ---@return integer changed  rows
 function Sql:insist(statement)

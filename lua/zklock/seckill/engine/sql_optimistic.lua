@@ -1,13 +1,11 @@
---- Engine "sql-optimistic": a version column (ALG-02). It is no lock: nobody waits, any number
---- are in the critical section, and a write is refused if the row has another version by then than
---- its writer has read.
+--- Engine "sql-optimistic", with a version column (ALG-02). It excludes nobody; a write is refused
+--- if the version has changed since its writer read it.
 ---
---- acquire() reads the version and never waits. release() is the write: it adds 1 to the version
---- if that is still what was read, and else the lease is "lost". with() runs its function again
---- then, up to `retries` times with Curator's backoff from `base` on (CFG-06); what the function
---- did before stays done. So what it protects must be written by the same statement: in the
---- laboratory that is the strategy of the same name, whose version column is in the product's
---- row.
+--- acquire() reads the version and never waits. release() is the write, which increments the
+--- version if it is unchanged; otherwise the lease is "lost". with() then runs its function again,
+--- up to `retries` times with Curator's backoff from `base` on (CFG-06), without undoing earlier
+--- effects. So the protected data must be written by the same statement. In the laboratory the
+--- strategy of the same name does that, with a version column in the product's row.
 ---
 --- A statement blocks the process. On SQLite or MariaDB.
 
@@ -48,7 +46,7 @@ end
 function way.close(engine) engine.sql:close() end
 
 
--- Its digits.
+-- The version as digits.
 local function version_of(connection, name)
     local version = connection:value(connection:statement(SELECT, name))
     return version and ("%d"):format(tonumber(version))

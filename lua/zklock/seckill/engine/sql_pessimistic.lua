@@ -1,13 +1,13 @@
---- Engine "sql-pessimistic": SELECT … FOR UPDATE in a transaction that lasts as long as the lock;
---- its COMMIT is the release (ALG-01). It needs MariaDB: SQLite has no such statement.
+--- Engine "sql-pessimistic", with SELECT … FOR UPDATE in a transaction that lasts as long as the
+--- lock; its COMMIT is the release (ALG-01). It needs MariaDB, because SQLite lacks that statement.
 ---
---- Each lock that is held has a connection and an open transaction. When the holder dies, the
---- server rolls back, and so releases it. Without COMMIT it is held for ever (PIT-15); there is
---- no lease time, no order among waiters, and its owner cannot have it twice. The row is found by
---- an index: without one (`index = false`) InnoDB locks the whole table (PIT-15).
+--- Each held lock has a connection with an open transaction. When the holder dies, the server rolls
+--- back and so releases it. Without COMMIT it is held for ever (PIT-15). It has no lease time, no
+--- order of waiters, and no reentry. An index finds the row; without it (`index = false`) InnoDB
+--- locks the whole table (PIT-15).
 ---
---- The seed's statement would block the process of the waiter, so here waiters poll: FOR UPDATE
---- NOWAIT with zklock.sleep. A statement blocks the process for its round trip.
+--- The seed's statement would block the waiter's process, so waiters poll with FOR UPDATE NOWAIT
+--- and zklock.sleep. A statement blocks the process for its round trip.
 
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
@@ -37,7 +37,7 @@ function way.validate(given)
 end
 
 
--- The statements, for the table with the index or for the one without.
+-- The statements for the table with or without the index.
 local function statements_of(indexed)
     local name = indexed and "contentMethodLock_row" or "contentMethodLock_row_unindexed"
     return {
@@ -71,7 +71,7 @@ local function take_connection(engine)
 end
 
 
--- A connection that failed is of no more use.
+-- Keeps the connection for later, or closes it after a failure.
 local function give_back(engine, connection, works)
     engine.in_use[connection] = nil
     if works then
@@ -82,7 +82,7 @@ local function give_back(engine, connection, works)
 end
 
 
--- The row must be there before it can be locked.
+-- The row must exist before it can be locked.
 local function make_row(engine, connection, name)
     if engine.known[name] then return true end
     local statements = engine.statements
@@ -116,7 +116,7 @@ function way.try(lock)
 end
 
 
--- The lock lives as long as the connection.
+-- The lock lives as long as its connection.
 function way.check(lease) return (pcall(lease.value.value, lease.value, "SELECT 1")) end
 
 

@@ -1,11 +1,11 @@
---- Engine "sql-table": a row of a table is the lock (ALG-01): SELECT, then INSERT; DELETE by name
---- and owner. On SQLite or MariaDB.
+--- Engine "sql-table", where a row is the lock (ALG-01), with SELECT, then INSERT, and DELETE by
+--- name and owner. On SQLite or MariaDB.
 ---
---- It keeps the seed's faults. Nothing removes the row of a holder that died: it has locked for
---- ever. Its owner cannot have it twice, and waiters have no order. The database is a single
---- point (PIT-18), and a busy one: each try is a statement.
+--- It keeps the seed's faults. A dead holder's row stays for ever. There is no reentry, and no
+--- order of waiters. The database is a single point of failure (PIT-18) and busy with the statement
+--- of each try.
 ---
---- Waiters poll, with zklock.sleep; a statement blocks the process.
+--- Waiters poll with zklock.sleep. A statement blocks the process.
 
 local options = require "zklock.seckill.engine.options"
 local unique = require("zklock.seckill.engine.redis").unique

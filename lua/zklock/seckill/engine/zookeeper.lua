@@ -1,5 +1,5 @@
---- Engine "zookeeper": zklock's own locks behind the interface of the others, so that they can be
---- compared. A lock is zklock's mutex, a lease is zklock's lease: docs/reference has them.
+--- Engine "zookeeper", zklock's own locks behind the interface of engines, for comparison. A lock
+--- is zklock's mutex, and a lease is zklock's (docs/reference).
 
 local checked = require "zklock.seckill.engine.checked"
 local failure = require "zklock.seckill.engine.failure"
@@ -43,7 +43,7 @@ function way.open(engine)
 end
 
 
--- A name is one part of a path.
+-- Escapes a name for a node of the path.
 local function path_of(self, name)
     options.text(name, "the name of a lock")
     return self.options.root .. "/" .. name:gsub("[^%w%-_]", function(c)
@@ -61,7 +61,7 @@ local function lacks_lease_time(self)
 end
 
 
---- A lock in order of arrival; with `fair = false` in none.
+--- A lock in order of arrival, or without order if `fair = false`.
 function ZooKeeper:mutex(name, given)
     given = options.complete(given, MUTEX, {}, "the options of mutex")
     if given.lease then return lacks_lease_time(self) end
@@ -77,7 +77,7 @@ function ZooKeeper:rwlock(name, given)
 end
 
 
---- Does ZooKeeper answer?
+--- Checks that ZooKeeper answers.
 function ZooKeeper:check()
     local lease, message, code = self:mutex(checked):acquire(0)
     if lease then lease:release() end

@@ -1,6 +1,5 @@
---- The environment of the engines: servers are processes of the demo, the store is an SQLite file
---- or MariaDB, and the locks are those of engines (docs/engines.md), for which Redis and MariaDB
---- are started.
+--- The environment of the engines, with servers as processes, a store in SQLite or MariaDB, and the
+--- locks of engines (docs/engines.md) on throwaway servers of Redis and MariaDB.
 
 local clocks = require "zklock.throwaway.clock"
 local runs = require "zklock.seckill.run"
@@ -29,7 +28,7 @@ local environment = {
 processes.add_options(environment, HOLD)
 
 
---- What else keeps the scenarios from running; nil: nothing.
+--- The reason why scenarios cannot run here, besides missing modules, or nil.
 function environment.missing()
     return shell.lacks "redis-server" or shell.lacks "mariadbd" or clocks.missing()
 end
@@ -47,7 +46,7 @@ Redisson's snippet holds the lock %g s (--hold; --seed-times: 3 s, as in the ori
 end
 
 
---- What is said below all results.
+--- The text below all results.
 function environment.summary()
     return ("\nWhat engines have; what was measured is in docs/performance/engines.md\n%s\n")
         :format(matrix.table())

@@ -1,4 +1,4 @@
---- What engines have, as a table: `engine.has` of each.
+--- The table of `engine.has` for all engines.
 
 local engine = require "zklock.seckill.engine"
 
@@ -28,7 +28,7 @@ local function row(name, cell)
 end
 
 
---- A line an engine.
+--- A line for each engine.
 function matrix.table()
     local lines = { row("engine.has", function(column) return column[2] end) }
     for _, name in ipairs(engine.names) do

@@ -1,4 +1,4 @@
---- A purchase that asks its lease, right before it writes, whether it still holds the lock.
+--- A purchase that checks its lease right before the write.
 
 return function(buyer)
     if not buyer:enter() then return end

@@ -1,4 +1,4 @@
---- Lesson: a lock ends at a time, and the clock of one machine jumps.
+--- Lesson: a lock ends at a time, and the clock of a machine jumps.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 local steps = require "zklock.seckill.lessons.site.steps"
@@ -28,7 +28,7 @@ local function spans()
 end
 
 
--- The jump, and the grant by the clock that has jumped, among the steps that overlapped.
+-- The jump, and the grant by the wrong clock, among the overlapping steps.
 local function steps_of(sale)
     local list, first = {
         { at = JUMP.at, server = JUMP.server, count = JUMP.by,

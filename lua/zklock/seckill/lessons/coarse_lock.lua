@@ -42,7 +42,7 @@ local function strangers_before(sale, waiter)
 end
 
 
--- For whom the one that waited longest waited without need.
+-- The holders for which the longest waiter waited without need.
 local function steps_of(sale)
     local waiter = longest_waiter(sale)
     local strangers = strangers_before(sale, waiter)

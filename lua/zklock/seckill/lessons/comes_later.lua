@@ -1,4 +1,4 @@
---- A purchase of buyers who come one after the other, in the order of their numbers.
+--- A purchase of buyers that arrive one by one, in the order of their numbers.
 
 local zklock = require "zklock"
 

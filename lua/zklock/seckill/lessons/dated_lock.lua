@@ -1,11 +1,11 @@
---- A lock that says until when it is held, as a row with the column `locked_until` does. A server
---- takes it if that time is over by its own wall clock, and the clock of one server jumps. With
---- `counted` the server that keeps the lock counts the seconds itself, by a clock that nobody sets.
+--- A lock with its end, like a row with the column `locked_until`. A server takes it once that time
+--- is over by its own wall clock, and the clock of one server jumps. With `counted` the lock's
+--- server counts the seconds by a monotonic clock.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
-local locks = {} -- by name: the hold that has it
+local locks = {} -- the present hold, by name
 
 
 local DatedLock = { simulated = true }
@@ -24,7 +24,7 @@ function DatedLock.open(server)
 end
 
 
--- What the clock says by which this server goes.
+-- The time of the clock that this server uses.
 function DatedLock:clock()
     local jump = self.jump
     return now() + (jump and now() >= jump.at and jump.by or 0)

@@ -28,7 +28,7 @@ local function run(majority)
 end
 
 
--- How many of so many schedules are wrong, if the master dies at a moment that the seed chooses.
+-- The number of wrong schedules, if the master dies at a random moment.
 local function wrong(majority)
     local explored = options(majority)
     explored.faults = {}
@@ -36,7 +36,7 @@ local function wrong(majority)
 end
 
 
--- When the master died.
+-- The time of the master's death.
 local function death(sale)
     return buyers.granted(sale.purchases)[1].granted + DIES
 end

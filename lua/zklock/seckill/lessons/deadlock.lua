@@ -17,7 +17,7 @@ local function run(parameters, seed)
 end
 
 
--- Notes of a buyer, in the order of time.
+-- A buyer's notes in order of time.
 local function notes_of(sale, buyer)
     local list = {}
     for _, note in ipairs(sale.notes) do
@@ -89,7 +89,7 @@ local function steps_of(sale)
 end
 
 
--- How much of its time limit the buyer had left who got its second lock after all.
+-- The remaining time limit of the buyer that got its second lock.
 local function time_left(sale)
     local least = TIMEOUT
     for _, row in ipairs(sale.rows) do
@@ -99,7 +99,7 @@ local function time_left(sale)
 end
 
 
--- With how many of the seeds nobody buys, if both buyers come at the same moment.
+-- The number of seeds for which nobody buys, if both buyers come at the same moment.
 local function count_of_none()
     local count = 0
     for seed = 1, SEEDS do

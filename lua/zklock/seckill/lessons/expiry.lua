@@ -16,10 +16,10 @@ local function run(purchase)
 end
 
 
--- When its lock ends, if the purchase does not renew it.
+-- The end of its lock, unless the purchase renews it.
 local function ends(row, sale) return sale.options.purchase and math.huge or row.granted + TTL end
 
--- When the last one got the lock, and for how long after its write a lock that is renewed is held.
+-- The last grant, and the time that a renewed lock is held after its write.
 local function facts_of(facts)
     local holders, renewed = buyers.granted(facts.first.purchases), facts.second.purchases[1]
     return {

@@ -1,11 +1,11 @@
---- Lesson: a lock without a queue, where those that have waited long ask seldom.
+--- Lesson: a lock without a queue, where long waiters ask seldom.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 local seckill = require "zklock.seckill"
 local steps = require "zklock.seckill.lessons.site.steps"
 local times = require "zklock.seckill.lessons.site.times"
 
-local GAP, WORK = 0.09, 0.16 -- seconds: from one buyer to the next, and of a purchase
+local GAP, WORK = 0.09, 0.16 -- seconds between buyers, and of a purchase
 local SEEDS = 40
 
 local function run(strategy)
@@ -27,7 +27,7 @@ local function overtakers(purchases, buyer)
 end
 
 
--- The one that was overtaken most often.
+-- The buyer that was overtaken most often.
 local function most_overtaken(sale)
     local found, by = nil, {}
     for _, each in ipairs(sale.rows) do
@@ -45,7 +45,7 @@ local function refused(sale)
 end
 
 
--- The sleeps of a buyer, as it has noted them.
+-- The sleeps in a buyer's notes.
 local function sleeps_of(sale, buyer)
     local list = {}
     for _, note in ipairs(sale.notes) do
@@ -58,7 +58,7 @@ local function sleeps_of(sale, buyer)
 end
 
 
--- The sleeps of the one that was overtaken most often; a text where there is room.
+-- The sleeps of the most overtaken buyer, with a text where there is room.
 local function spans(sale)
     local waiter, list = most_overtaken(sale), {}
     for i, each in ipairs(waiter and sleeps_of(sale, waiter.buyer) or {}) do
@@ -93,7 +93,7 @@ local function steps_of(sale)
 end
 
 
--- In how many runs of other seeds the same buyer gets no bun.
+-- The number of seeds for which the same buyer gets no bun.
 local function same_with_other_seeds(buyer)
     local same, options = 0, run "zklock.seckill.lessons.polled_lock"
     for seed = 1, SEEDS do
@@ -104,7 +104,7 @@ local function same_with_other_seeds(buyer)
 end
 
 
--- For how long nobody had the lock until all were done, and the longest time between two holds.
+-- The total time without a holder, and the longest pause between two holds.
 local function pauses_of(sale)
     local holders, idle, longest = buyers.granted(sale.purchases), 0, 0
     for i = 2, #holders do

@@ -1,5 +1,5 @@
---- A purchase in two functions, each of which acquires the lock of the product: `sell` has other
---- callers, too, which do not have it.
+--- A purchase in two functions that both acquire the product's lock, because `sell` also has
+--- callers without it.
 
 local function sell(buyer)
     buyer:note "asks again"

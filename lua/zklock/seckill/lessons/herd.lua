@@ -1,9 +1,9 @@
---- Lesson: a release wakes all that wait.
+--- Lesson: a release wakes all waiters.
 
 local seckill = require "zklock.seckill"
 local steps = require "zklock.seckill.lessons.site.steps"
 
-local GAP = 0.002 -- seconds: from one buyer to the next; all have come before the first release
+local GAP = 0.002 -- seconds between buyers, so that all arrive before the first release
 local MANY = 20   -- servers, to see how the numbers grow
 
 
@@ -61,7 +61,7 @@ local function many(strategy)
 end
 
 
--- How often each server has been woken so far, above its row, until it releases the lock.
+-- The count of wakes of each server above its row, until its release.
 local function spans(sale)
     local list, lists = {}, wakes_by_server(sale)
     for _, purchase in ipairs(sale.purchases) do
@@ -79,7 +79,7 @@ local function spans(sale)
 end
 
 
--- The servers that ZooKeeper woke between two moments, by their numbers.
+-- The numbers of the servers that were woken between two times.
 local function woken_between(sale, from, to)
     local servers = {}
     for _, wake in ipairs(wakes_of(sale)) do
@@ -97,7 +97,7 @@ local function in_english(servers)
 end
 
 
--- Each release, and whom ZooKeeper wakes because of it.
+-- Each release, and the servers that it wakes.
 local function steps_of(sale)
     local list = {}
     for _, purchase in ipairs(sale.rows) do

@@ -15,7 +15,7 @@ local function run(parameters)
 end
 
 
--- When its lock ends, if nobody releases it.
+-- The end of its lock without a release.
 local function ends(row, sale)
     local parameters = sale.options.parameters
     return parameters and row.granted + parameters.ttl or math.huge

@@ -1,4 +1,4 @@
---- Lesson: a holder that has lost the lock releases it, and deletes that of another.
+--- Lesson: a holder that lost its lock releases it, and deletes the next holder's lock.
 
 local steps = require "zklock.seckill.lessons.site.steps"
 local times = require "zklock.seckill.lessons.site.times"
@@ -26,7 +26,7 @@ local function victim_of(sale, purchase)
 end
 
 
--- The one that was stopped, whose lock it deleted, and who got the lock then.
+-- The stopped buyer, the holder whose lock it deleted, and the next holder.
 local function chain(sale)
     for _, late in ipairs(sale.purchases) do
         if late.outcome == "lost" then
@@ -37,7 +37,7 @@ local function chain(sale)
 end
 
 
--- The steps of all three.
+-- The steps of these three buyers.
 local function steps_of(sale)
     if sale.verdict == "right" then return steps.of(sale) end
     local late, victim, other = chain(sale)

@@ -1,4 +1,4 @@
---- Lesson: two servers, each of which has a lock of its own.
+--- Lesson: two servers with a lock each.
 
 local function run(strategy)
     return {

@@ -15,7 +15,7 @@ local function run(pays_after)
 end
 
 
--- For how long a buyer holds the lock, on average.
+-- The average time of a hold.
 local function mean_hold(sale)
     local sum, holders = 0, buyers.granted(sale.purchases)
     for _, each in ipairs(holders) do sum = sum + each.released - each.granted end
@@ -23,14 +23,14 @@ local function mean_hold(sale)
 end
 
 
--- The buyer that had the lock after all others.
+-- The last holder.
 local function last_holder(sale)
     local holders = buyers.granted(sale.purchases)
     return holders[#holders]
 end
 
 
--- The last one that had the lock, and those that gave up.
+-- The last holder, and the buyers that gave up.
 local function steps_of(sale)
     local list, last = {}, last_holder(sale)
     for _, each in ipairs(sale.purchases) do

@@ -1,5 +1,5 @@
---- A database with the stock in one row, as a store of simulated sales. A statement is TRIP seconds
---- under way, there and back; one that writes has the row alone, for WRITE seconds.
+--- A database with the stock in one row, as a store of simulated sales. A statement takes TRIP
+--- seconds each way; a write locks the row for WRITE seconds.
 
 local memory = require "zklock.seckill.store.memory"
 local zklock = require "zklock"
@@ -36,7 +36,7 @@ local function lock_row(self)
 end
 
 
--- Writes, if there is an order, and lets others have the row.
+-- Writes the order, if there is one, and unlocks the row.
 local function commit(self, order)
     if order then
         zklock.sleep(WRITE)

@@ -1,4 +1,4 @@
---- Lesson: the holder is stopped for longer than its session lasts, and writes when it goes on.
+--- Lesson: a holder pauses beyond its session timeout, and then writes.
 
 local steps = require "zklock.seckill.lessons.site.steps"
 

@@ -1,5 +1,5 @@
---- A purchase whose buyer pays for what it has got, which takes `parameters.payment` seconds: while
---- it has the lock, or after it has given it up.
+--- A purchase with a payment that takes `parameters.payment` seconds, with the lock or after its
+--- release.
 
 local zklock = require "zklock"
 
@@ -12,5 +12,5 @@ return function(buyer)
     if parameters.pays_after then buyer:leave() end
     if got then zklock.sleep(parameters.payment) end
     buyer:tell(got and "sold" or "refused")
-    buyer:leave() -- nothing, if it has left
+    buyer:leave() -- no effect if it has left
 end

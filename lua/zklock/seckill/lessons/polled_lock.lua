@@ -1,13 +1,13 @@
---- A lock that is asked again and again, as many a client of Redis or of a table asks: a buyer who
---- does not get it sleeps, each time twice as long as before, and asks again. A table that all
---- servers of a simulated sale share is the server.
+--- A polled lock, as of many clients of Redis or of a table. A buyer in vain sleeps twice as long
+--- as before, and asks again. The lock's server is a table that all servers of a simulated sale
+--- share.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
-local FIRST, LONGEST = 0.05, 1 -- seconds: of a sleep
+local FIRST, LONGEST = 0.05, 1 -- seconds of a sleep
 
-local holds = {} -- by the name of a lock
+local holds = {} -- by the lock's name
 
 
 local PolledLock = { simulated = true }

@@ -1,4 +1,4 @@
---- Lesson: a function acquires the lock that its caller has.
+--- Lesson: a function acquires the lock that its caller holds.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 local steps = require "zklock.seckill.lessons.site.steps"
@@ -23,7 +23,7 @@ local function notes_of(sale, buyer)
 end
 
 
--- When a buyer noted that; nil: it did not.
+-- The time of that note, or nil.
 local function moment(notes, line) return notes[line] and notes[line].at end
 
 
@@ -42,7 +42,7 @@ local function row_of_sell(purchase, notes)
 end
 
 
--- A row for each acquire of each buyer. (What is sold, `sell` sells.)
+-- A row for each acquire of each buyer. (`sell` makes the sale.)
 local function rows(sale)
     local list = {}
     for _, purchase in ipairs(sale.purchases) do
@@ -77,7 +77,7 @@ local function steps_of(sale)
             add(row.told, "gives_up", row)
         end
     end
-    add(first.released, "releases", first) -- after what `sell` did at that moment
+    add(first.released, "releases", first) -- after those of `sell` at that moment
     return steps.sorted(list)
 end
 

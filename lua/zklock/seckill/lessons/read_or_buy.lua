@@ -1,6 +1,5 @@
---- A purchase under a read-write lock, of buyers who come one after the other. Of each four the
---- first two only look at the stock, for which they have the read side. The others buy, with the
---- side that `parameters.side` names.
+--- A purchase under a read-write lock, with buyers that arrive one by one. Of each four buyers, two
+--- only look at the stock under the read side, and two buy under the side `parameters.side`.
 
 local zklock = require "zklock"
 

@@ -3,7 +3,7 @@
 local seckill = require "zklock.seckill"
 
 
--- `fenced`: does the store compare tokens?
+-- `fenced` stores compare tokens.
 local function run(side, fenced)
     return {
         buyers = 8, servers = 2, products = { bun = 2 }, strategy = "zookeeper-rw",
@@ -13,7 +13,7 @@ local function run(side, fenced)
 end
 
 
--- How many buyers were told that.
+-- The number of buyers with that outcome.
 local function count_of(sale, outcome)
     local count = 0
     for _, each in ipairs(sale.purchases) do
@@ -23,7 +23,7 @@ local function count_of(sale, outcome)
 end
 
 
--- The first run, with a store that compares tokens.
+-- The first run with a store that compares tokens.
 local function fenced_run()
     local sale = assert(seckill.sale(run("read", true)))
     assert(sale.verdict == "right", sale.finding)

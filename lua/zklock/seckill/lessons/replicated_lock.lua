@@ -1,7 +1,7 @@
---- A lock in three servers, a master and two followers, as in Redis with its replicas: the master
---- answers at once, and the followers have its writes `lags` seconds later. It dies, and `failover`
---- seconds later the follower that has the most writes takes over. With `majority` an answer waits
---- until two of the three have the write, as in ZooKeeper.
+--- A lock in three servers, a master and two followers, as in Redis. The master answers at once,
+--- and followers get its writes `lags` seconds later. `failover` seconds after its death the
+--- follower with the most writes takes over. With `majority` an answer waits until two of three
+--- servers have the write, as in ZooKeeper.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
@@ -25,19 +25,19 @@ function ReplicatedLock.open(server)
     if given.dies_after and not granted then dies = math.huge end
     return setmetatable({
         ttl = given.ttl, majority = given.majority, timeout = server.timeout,
-        dies_after = given.dies_after, -- so many seconds after the first grant
+        dies_after = given.dies_after, -- seconds after the first grant
     }, ReplicatedLock)
 end
 
 
--- What was on its way when the master died never arrives.
+-- Writes on their way when the master died never arrive.
 local function has(server, write)
     local at = write.at[server]
     return at <= now() and (write.master > 1 or server == 1 or at < dies)
 end
 
 
--- The follower that has the most writes.
+-- The follower with the most writes.
 local function elected()
     local best, most = nil, -1
     for follower = 2, 1 + #lags do
@@ -49,14 +49,14 @@ local function elected()
 end
 
 
--- Server 1, then nobody, then a follower.
+-- Server 1, then none, then a follower.
 local function master()
     if now() < dies then return 1 end
     return now() >= dies + failover and elected() or nil
 end
 
 
--- Who has the lock, as far as the master knows.
+-- The holder, as far as the master knows.
 local function holder_of(name)
     local holder
     for _, write in ipairs(writes) do
@@ -68,7 +68,7 @@ local function holder_of(name)
 end
 
 
--- Two of three: the master, and one follower more.
+-- Waits for the master and one follower.
 local function wait_for_majority(write)
     local nearest = math.huge
     for follower = 2, 1 + #lags do
@@ -79,7 +79,7 @@ local function wait_for_majority(write)
 end
 
 
--- Writes who has the lock; false: the master died before it answered.
+-- Writes the holder; false if the master died before its answer.
 function ReplicatedLock:set(name, hold)
     local write = { name = name, hold = hold, ends = now() + self.ttl, master = master() }
     write.at = { write.master == 1 and now() or math.huge }

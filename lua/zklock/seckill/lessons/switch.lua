@@ -1,9 +1,9 @@
---- Lesson: half of the servers lock in one engine, and half already in another.
+--- Lesson: half of the servers lock in one engine, and half already in the next one.
 
 local steps = require "zklock.seckill.lessons.site.steps"
 local times = require "zklock.seckill.lessons.site.times"
 
-local FIRST, LAST = 0.25, 0.7 -- seconds: when server 1 hears of the switch, and server 2
+local FIRST, LAST = 0.25, 0.7 -- seconds when server 1 hears of the switch, and server 2
 local WORK = 0.2
 local HEARS = { FIRST, LAST }
 
@@ -24,7 +24,7 @@ local function name_of(engines, language)
 end
 
 
--- The engines that gave each buyer the lock.
+-- The engines that granted the lock to each buyer.
 local function engines_of(sale)
     local by_buyer = {}
     for _, note in ipairs(sale.notes) do
@@ -34,7 +34,8 @@ local function engines_of(sale)
 end
 
 
--- From when on B is enough: all have heard, and the last lock of A alone was released; by whom.
+-- The time from which B is enough, because all have heard and the last lock of A alone was
+-- released; and its holder.
 local function settled(sale)
     local at, by, engines = LAST, nil, engines_of(sale)
     for _, purchase in ipairs(sale.purchases) do
@@ -46,7 +47,7 @@ local function settled(sale)
 end
 
 
--- The engines by which each server goes, one after the other.
+-- The engines of each server in order of time.
 local function spans(sale)
     local list = {}
     local function add(server, at, ended, engines)
@@ -69,7 +70,7 @@ local HEARD = {
     right = { en = "hears of the switch: A and B", zh = "得知切换：A 和 B 都要" },
 }
 
--- The two lost updates: what both of a pair have read, and what both write.
+-- The two lost updates, with the reads and writes of both buyers of each pair.
 local function lost_updates(sale)
     local list, by_left = {}, {}
     for _, purchase in ipairs(sale.purchases) do
@@ -88,7 +89,7 @@ local function lost_updates(sale)
 end
 
 
--- When each server heard, among the steps that overlapped.
+-- The times when servers heard, among the overlapping steps.
 local function steps_of(sale)
     local list = lost_updates(sale)
     for server, hears in ipairs(HEARS) do

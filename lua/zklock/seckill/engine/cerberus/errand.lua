@@ -1,8 +1,7 @@
---- An errand: work that one coroutine does for all coroutines of its process. The others leave it
---- to that coroutine, but for LONGEST seconds only. No code tells for certain that the coroutine
---- has gone: one that is closed, or that nobody resumes any more, runs nothing, on LuaJIT and in
---- nginx not even what a scope closes. So two may be on an errand at once, and what they do has to
---- be right then, too.
+--- An errand is work that a coroutine does for all of its process, which leave it alone for
+--- LONGEST seconds. A closed or abandoned coroutine may end without notice, because LuaJIT and
+--- nginx do not even run its scopes. So two coroutines may run an errand at once, and its work must
+--- allow that.
 
 local clock = require "zklock.waiting.runtime"
 local scope = require "zklock.waiting.scope"
@@ -12,12 +11,12 @@ local LONGEST = 1 -- seconds
 
 
 ---@class zklock.engine.Errand
----@field latest zklock.engine.Run?  nil: it has ended
+---@field latest zklock.engine.Run?  nil if it has ended
 local Errand = {}
 Errand.__index = Errand
 
 
--- One coroutine on the errand.
+-- A run of the errand by a coroutine.
 ---@class zklock.engine.Run
 ---@field errand zklock.engine.Errand
 ---@field due number  on the clock of runtime.now; from then on it counts no more
@@ -38,7 +37,7 @@ function Errand:is_under_way()
 end
 
 
---- Does it: calls fn(...), and gives what that gives.
+--- Runs the errand, fn(...), and returns its results.
 function Errand:go(fn, ...)
     self.latest = setmetatable({ errand = self, due = clock.now() + LONGEST }, Run)
     return scope(self.latest, fn, ...)

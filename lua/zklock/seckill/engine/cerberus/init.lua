@@ -1,18 +1,18 @@
---- Engine "cerberus": several engines in an order, of which one is in use (S4, REQ-17, REQ-18).
---- Which one says a switch: a node of ZooKeeper, changed by hand, also in the middle of a sale. Its
---- value is an engine's name; any other one, or none, means the next in the order (CFG-17).
+--- Engine "cerberus", several engines in an order, one of which is in use (S4, REQ-17, REQ-18). A
+--- switch selects it, a node of ZooKeeper that may be changed by hand at any time. Its value is an
+--- engine's name; any other text, or none, means the next in the order (CFG-17).
 ---
---- Without `safe` it is as its seed has it: each process goes by the switch as soon as it hears of
---- it, and a switch loses the locks that are held: one has a lock by the old engine, the next by
---- the new one (PIT-21, DEMO-21).
+--- Without `safe` it works as the seed's. Each process follows the switch as soon as it hears of
+--- it, and held locks are lost, because the old and the new engine each grant the lock (PIT-21,
+--- DEMO-21).
 ---
---- With `safe = true` a switch keeps them. Processes register for an epoch, and on the way from A
---- to B there is one in which a lock needs both: rules.lua, member.lua, docs/design/cerberus.md. A
---- lock is had only if, after the engines gave it, the epoch is read from ZooKeeper and is still
---- the same; so nobody is granted a lock while ZooKeeper cannot be reached.
+--- With `safe = true` a switch keeps held locks. Processes register for an epoch, and between A and
+--- B comes an epoch in which a lock needs both (rules.lua, member.lua, docs/design/cerberus.md). A
+--- grant counts only if the epoch, read from ZooKeeper after it, is unchanged; so nobody is granted
+--- a lock while ZooKeeper does not answer.
 ---
---- What waits and what blocks is the engines' own. Outside of zklock.run a process looks after the
---- switch when it asks for a lock and when it releases one, and is no member in between.
+--- Waiting and blocking depend on the engines. Outside of zklock.run a process handles the switch
+--- only when it acquires and releases locks, and is no member in between.
 
 local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
@@ -27,10 +27,10 @@ local tasks = require "zklock.waiting.tasks"
 local zklock = require "zklock"
 
 
-local AGAIN = 0.01 -- seconds, after a try that met a switch
-local TEND = 0.02  -- between looks at a switch
+local AGAIN = 0.01 -- seconds after a try that met a switch
+local TEND = 0.02  -- seconds between looks at a switch
 
--- What an engine says of a lock that is not to be had now.
+-- Codes of an engine for a lock that is not available now.
 local IN_VAIN = { timeout = true, busy = true }
 
 
@@ -59,7 +59,7 @@ end
 
 -- the seed's ------------------------------------------------------------------------------------
 
--- Once for each change: what is no engine's name means the next one.
+-- Follows each change once; unknown names mean the next engine.
 local function hear(engine, text, version)
     if version == engine.heard then return end
     engine.heard = version
@@ -73,7 +73,7 @@ local function ask(engine, due)
 end
 
 
--- Acquires by the engine that the switch says, as far as this process has heard.
+-- Acquires from the engine that the switch selects, as far as this process has heard.
 local function try_chosen(lock, owner, request)
     local engine = lock.engine
     local lease, message, code = engine.order:acquire(lock, engine.chosen, owner, request,
@@ -87,14 +87,14 @@ end
 
 -- safe --------------------------------------------------------------------------------------------
 
--- Requests that wait by the epoch before are to begin anew.
+-- Requests under the previous epoch must begin anew.
 local function wake_all(engine)
     for request in pairs(engine.requests) do way.wake(request) end
 end
 
 
--- Has this engine failed its check for so long that the next one is to be taken? The engine that is
--- ZooKeeper is never left by itself.
+-- True if this engine has failed its check for so long that the next one must be used. Failover
+-- never leaves ZooKeeper.
 local function note_failure(engine, name, failed)
     if not failed then
         engine.failing[name] = nil
@@ -107,7 +107,7 @@ local function note_failure(engine, name, failed)
 end
 
 
--- Sets the switch to the engine behind the one that fails, unless it has been set meanwhile.
+-- Sets the switch to the engine after the failing one, unless it was set meanwhile.
 local function fail_over(engine, name, due)
     local epoch = engine.member.epoch
     if epoch.engines[2] or epoch.engines[1] ~= name then return end
@@ -121,8 +121,8 @@ local function fail_over(engine, name, due)
 end
 
 
--- One engine's lock, if it is still wanted when the engine is open; nil: not had, and not to be
--- had now.
+-- An engine's lock, unless it is no longer wanted once the engine is open; nil if it is not
+-- available now.
 local function take_one(lock, name, owner, request, is_wanted)
     local engine = lock.engine
     local lease, message, code = failure.catch(lock.name, engine.order.acquire, engine.order, lock,
@@ -138,7 +138,7 @@ local function take_one(lock, name, owner, request, is_wanted)
 end
 
 
--- While one engine's lock was waited for, the lock of the engine before it may have ended.
+-- A lock may have expired during the wait for the next engine's.
 local function all_held(leases)
     for _, lease in ipairs(leases) do
         if not lease:held() then return false end
@@ -147,7 +147,7 @@ local function all_held(leases)
 end
 
 
--- Takes the locks of all engines of the epoch, in their order; false: not all are to be had, or
+-- Acquires the locks of all engines of the epoch in order; false if some are not available, or if
 -- they do not count.
 local function take(leases, lock, registration, owner, request)
     local epoch, member = registration.epoch, lock.engine.member
@@ -162,7 +162,7 @@ local function take(leases, lock, registration, owner, request)
 end
 
 
--- The grant that counts, or nil.
+-- The grant if it counts, or nil.
 local function try_in(lock, registration, owner, request)
     local leases = parts.gather(take, lock, registration, owner, request)
     if not leases then return nil end
@@ -180,13 +180,13 @@ local function try_safely(lock, owner, request)
 end
 
 
--- Does a coroutine look after the switch? It goes with its run, or with the host of that.
+-- True if a coroutine looks after the switch. It ends with its run or with the host's task.
 local function is_looked_after(engine)
     return engine.looked and not engine.is_over() and clock.now() < engine.looked + 3 * TEND
 end
 
 
--- Looks after the switch while the run lasts.
+-- Looks after the switch until the end of the run.
 local function look_after(engine)
     local is_over = tasks.end_of_run()
     if not is_over or is_looked_after(engine) then return end
@@ -201,7 +201,7 @@ local function look_after(engine)
 end
 
 
--- After a lock, or a request in vain. A request that still waits will come here after its end.
+-- Called after a lock or a failed request. A request that still waits calls it at its end.
 local function settle(engine)
     if not tasks.active() and not next(engine.requests) then engine.member:rest() end
     engine.member:tend()
@@ -274,11 +274,11 @@ function way.epoch(lease)
 end
 
 
---- Tokens of one epoch compare; those of a later epoch are later.
+--- Tokens compare within an epoch; a later epoch has later tokens.
 function way.token(lease) return lease.parts[1]:token_string() end
 
 
--- Waits until the switch is through, or until then.
+-- Waits until the switch is through, or until `due`.
 local function await(engine, due)
     repeat
         local ok, message = engine.member:tend(true, due)
@@ -290,8 +290,8 @@ local function await(engine, due)
 end
 
 
---- Sets the switch. With `safe` it waits until the new engine alone is in use; without success it
---- goes on all the same.
+--- Sets the switch. With `safe` it waits until only the new engine is in use. The switch continues
+--- after a timeout.
 function way.switch(engine, value, timeout)
     if type(value) ~= "string" or value:find "%c" then
         misuse.refuse("switch takes the name of an engine, or \"\" for the next in the order, "

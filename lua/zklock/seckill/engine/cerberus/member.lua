@@ -1,6 +1,6 @@
---- A process as a member of the service: by which epoch it acts, and what it does about the switch.
---- Nobody is in charge of a switch: each member looks now and then whether there is a next step,
---- and takes it if it is the first.
+--- A process as a member of the service, with the epoch it acts by and its part in switches.
+--- Switches have no coordinator. Each member looks now and then for a next step, and the first to
+--- find it takes it.
 
 local clock = require "zklock.waiting.runtime"
 local errand = require "zklock.seckill.engine.cerberus.errand"
@@ -12,21 +12,21 @@ local rules = require "zklock.seckill.engine.cerberus.rules"
 local zklock = require "zklock"
 
 
-local PAUSE = 0.005 -- seconds, between looks whether another coroutine has registered
+local PAUSE = 0.005 -- seconds between looks for another coroutine's registration
 
 
 ---@class zklock.engine.Membership
 ---@field place zklock.engine.Place
 ---@field order zklock.engine.Order
----@field epoch zklock.engine.Epoch?  as far as it is known
----@field wish zklock.engine.Wish?    the same
----@field present zklock.engine.Registration?  of that epoch
----@field entered zklock.engine.Registration[]  those not left yet: the present one, and past ones
----@field gone table<string, number>  since when members are known to have died
----@field awaits string?  why the next step is not taken
----@field joining zklock.engine.Errand   to register
----@field stepping zklock.engine.Errand  to look for the next step of the switch, and take it
----@field on_change fun()?  called when the epoch has changed
+---@field epoch zklock.engine.Epoch?  as far as known
+---@field wish zklock.engine.Wish?    as far as known
+---@field present zklock.engine.Registration?  for that epoch
+---@field entered zklock.engine.Registration[]  the present one, and past ones still to leave
+---@field gone table<string, number>  times when members were found dead
+---@field awaits string?  reason why the next step waits
+---@field joining zklock.engine.Errand   registers
+---@field stepping zklock.engine.Errand  looks for the next step of the switch, and takes it
+---@field on_change fun()?  called after a change of epoch
 local Member = {}
 Member.__index = Member
 
@@ -34,7 +34,7 @@ Member.__index = Member
 local member = {}
 
 
--- Seconds for which locks of the epoch's engines may outlive their process, and their leases.
+-- Seconds that locks of the epoch's engines may outlive their process, and their leases.
 local function lives_of(self, epoch)
     local life, remains = 0, 0
     for _, name in ipairs(epoch.engines) do
@@ -53,22 +53,22 @@ function Member:know(epoch)
 end
 
 
--- The registration of the present epoch, if there is one that stands.
+-- The registration for the present epoch, if it stands.
 local function standing(self)
     if self.present and not self.present:stands() then self.present = nil end
     return self.present
 end
 
 
--- The same, and it counts.
+-- The standing registration, if it counts.
 local function counting(self)
     local present = standing(self)
     return present and present.counts and present or nil
 end
 
 
--- A registration of the epoch that is known to be the present one. From its first moment it is
--- among those to be left.
+-- Registers for the epoch known as the present one. The registration is at once among those to
+-- leave.
 local function enter(self, due)
     local epoch = self.epoch
     local new = registrations.new(self.place, epoch, lives_of(self, epoch), due)
@@ -77,7 +77,7 @@ local function enter(self, due)
 end
 
 
--- One that another coroutine began is gone on with.
+-- Continues a registration that another coroutine began.
 local function register(self, due)
     self:know(self.place:epoch(due))
     if not standing(self) then enter(self, due) end
@@ -88,9 +88,9 @@ local function register(self, due)
 end
 
 
---- Registers for the present epoch, unless it has done so.
+--- Registers for the present epoch, if necessary.
 ---@param due number?
----@return zklock.engine.Registration?  nil: the epoch has just changed, or the time is over
+---@return zklock.engine.Registration?  nil if the epoch just changed, or after `due`
 function Member:join(due)
     while self.joining:is_under_way() and not (due and clock.now() > due) do zklock.sleep(PAUSE) end
     if not counting(self) and not self.joining:is_under_way() then
@@ -108,8 +108,9 @@ local function leave(self, each, due)
 end
 
 
--- Leaves the epochs in which this process has no lease any more: first what holds a switch up, as
--- that waits for no answer. The line stays until all locks have ended, as of a process that died.
+-- Leaves the epochs in which this process has no lease. First it releases what delays a switch,
+-- without waiting for answers. The line in the list stays until all locks have ended, as for a dead
+-- process.
 local function leave_the_past(self, due)
     local past = {}
     for _, each in ipairs(self.entered) do
@@ -126,7 +127,7 @@ local function leave_the_past(self, due)
 end
 
 
--- Is the member alive, and at work in its epoch?
+-- True if the member is alive and works in its epoch.
 local function is_alive(self, each, due)
     local line, message = self.place:lock(each.number, each.id):queue(left(due))
     if not line then failure.raise("connection", message) end
@@ -137,7 +138,7 @@ local function is_alive(self, each, due)
 end
 
 
--- Why the member still counts; nil: it died, and its locks have ended.
+-- The reason why the member still counts; nil if it died and its locks have ended.
 local function reason_to_wait(self, each, due)
     if is_alive(self, each, due) then
         self.gone[each.id] = nil
@@ -155,7 +156,7 @@ local function strike_off(self, id, due)
 end
 
 
--- Why the next epoch must wait; nil: nobody has a lease of an epoch before this one.
+-- The reason why the next epoch must wait; nil if nobody has a lease of an earlier epoch.
 local function before(self, epoch, due)
     local reason
     for _, each in ipairs(members.parse((self.place:read("members", due)))) do
@@ -177,7 +178,7 @@ local function step(self, due)
     local following, must_wait = rules.following(epoch, self.order.names, wish)
     self.awaits = following and must_wait and before(self, epoch, due) or nil
     if not following or self.awaits then return end
-    -- Another member may be quicker, or the switch may have been set.
+    -- Fails if another member was quicker, or if the switch was set.
     self.place:change(due, function(write)
         write("epoch", rules.text(following), epoch.version, wish)
     end)
@@ -201,9 +202,9 @@ local function tend(self, at_any_rate, due)
 end
 
 
---- Does what there is to do, unless another coroutine is at it: leaves epochs that are past, and
---- takes the next step of a switch. What ZooKeeper does not answer is done the next time.
----@param at_any_rate boolean?  also if no switch is known to be on its way, or another is at it
+--- Leaves past epochs and takes the next step of a switch, unless another coroutine does. Steps
+--- that ZooKeeper does not answer are repeated the next time.
+---@param at_any_rate boolean?  even without a known switch, or beside another coroutine
 ---@param due number?
 ---@return nil|boolean ok
 ---@return string? message
@@ -213,14 +214,14 @@ function Member:tend(at_any_rate, due)
 end
 
 
---- This process does not look after the switch until it asks for its next lock: if it has none
---- now, it must not hold the switch up.
+--- Leaves the switch alone until its next request for a lock. Without a lease it must not delay the
+--- switch.
 function Member:rest()
     if self.present and not self.present:is_used() then self.present = nil end
 end
 
 
---- Ends the membership. A process that has a lock stays on the list: the lock's life must pass.
+--- Ends the membership. A process with a lock stays on the list until the lock's life has passed.
 function Member:close()
     self.present = nil
     failure.catch(self.place.root, leave_the_past, self)

@@ -1,16 +1,15 @@
---- The list of members: one line for each process and epoch that it acts by, in one node.
+--- The list of members in one node, with a line for each process and epoch.
 ---
----     ID NUMBER LIFE        as in "3f2a… 7 10", or "never" where a lock has no end of its own
+---     ID NUMBER LIFE        as in "3f2a… 7 10", or "never" if its locks do not expire
 ---
---- A process writes its line before it has a lock in that epoch, and takes it away when it has none
---- any more. So the line of a process that died stays, and tells for how long its locks may live
---- on.
+--- A process writes its line before its first lock in that epoch, and removes it after its last.
+--- The line of a dead process stays, and tells how long its locks may live on.
 
 
 ---@class zklock.engine.Member
 ---@field id string
 ---@field number integer  of the epoch
----@field life number     seconds for which its locks may outlive it; math.huge: for ever
+---@field life number     seconds that its locks may outlive it; math.huge for ever
 
 local members = {}
 

@@ -1,5 +1,5 @@
---- The engines of cerberus' order: what they are, what all of them have, and for how long their
---- locks may outlive a process. Each is opened when it is first needed.
+--- The engines of cerberus' order, with their common features, and the time that their locks may
+--- outlive a process. Each is opened on first use.
 
 local clock = require "zklock.waiting.runtime"
 local engines = require "zklock.seckill.engine"
@@ -40,7 +40,7 @@ function order.table_of_options(value, name)
 end
 
 
--- The engine's own name, and its options.
+-- The kind of an engine, and its options.
 local function part_options(given, name)
     local own = {}
     for option, value in pairs((given.engines or {})[name] or {}) do own[option] = value end
@@ -59,7 +59,7 @@ local function validate_part(given, name)
 end
 
 
---- Raises if no engines can be opened with these options.
+--- Raises an error if these options open no engines.
 ---@param given { order: string[], engines: table<string, table>? }
 function order.validate(given)
     local known = {}
@@ -124,8 +124,8 @@ local function lock_of(self, lock, name)
 end
 
 
---- Waits for that engine's lock, if it is still wanted when the engine is open. Meanwhile
---- request.waits_in is the engine.
+--- Waits for that engine's lock, unless it is no longer wanted once the engine is open.
+--- request.waits_in is the engine meanwhile.
 ---@param lock zklock.engine.Lock
 ---@param name string
 ---@param owner string
@@ -133,7 +133,7 @@ end
 ---@param is_wanted fun(): boolean
 ---@return zklock.engine.Lease? lease
 ---@return string? message
----@return string? code  "timeout" also if it is not wanted
+---@return string? code  also "timeout" if it is not wanted
 function Order:acquire(lock, name, owner, request, is_wanted)
     local part = lock_of(self, lock, name)
     if not is_wanted() then return nil, "not wanted", "timeout" end
@@ -154,7 +154,7 @@ function Order:has()
             has[what] = has[what] and engines.has(self:kind(name))[what]
         end
     end
-    -- Not for cerberus: a lease time is an option of each engine, and no multi-lock is switched.
+    -- A lease time is an option of each engine, and multi-locks do not switch.
     has.lease, has.multi = nil, nil
     return has
 end

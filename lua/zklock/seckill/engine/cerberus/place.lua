@@ -1,13 +1,12 @@
---- Where the switch is kept: nodes of ZooKeeper below one path, which all processes of a service
---- share.
+--- The place of the switch has nodes of ZooKeeper below one path, for all processes of a service.
 ---
----     cerberus_engine   what the switch says; anybody may set it, also by hand (CFG-17)
----     epoch             by which engines locks are had now: see rules.lua
----     members           which process acts by which epoch, a line each: see members.lua
----     desk              a mutex: a process that changes one of these has it
----     epoch-NUMBER      a read-write lock: a process that acts by that epoch has it to read
+---     cerberus_engine   the switch; anybody may set it, also by hand (CFG-17)
+---     epoch             the engines that grant locks now; see rules.lua
+---     members           processes with their epochs, a line each; see members.lua
+---     desk              a mutex for changing these nodes
+---     epoch-NUMBER      a read-write lock, read-locked by processes in that epoch
 ---
---- What ZooKeeper does not answer in time is raised, as failure.catch knows it.
+--- A missing answer of ZooKeeper raises a failure for failure.catch.
 
 local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
@@ -18,7 +17,7 @@ local zklock = require "zklock"
 
 local NODES = { "cerberus_engine", "epoch", "members" }
 
-local ANSWER = 1 -- seconds; so long an answer is waited for, also when the time is over
+local ANSWER = 1 -- shortest wait for an answer in seconds, even after the deadline
 
 
 ---@class zklock.engine.Place
@@ -46,7 +45,7 @@ function place.left(due) return due and math.max(due - clock.now(), ANSWER) or A
 local function path_of(self, node) return self.root .. "/" .. node end
 
 
--- What writes with that lease of the desk.
+-- Returns a function that writes under a lease of the desk.
 local function writer(self, lease, due)
     return function(node, text, version, wish)
         local written, problem, code = lease:guard{
@@ -60,8 +59,8 @@ local function writer(self, lease, due)
 end
 
 
--- Calls fn(lease, ...) with the desk. A coroutine that nobody resumes any more has it no longer
--- than a process that died.
+-- Calls fn(lease, ...) with the desk. An abandoned coroutine keeps the desk no longer than a dead
+-- process.
 local function at_desk(self, due, fn, ...)
     local lease, message = self.desk:acquire{
         timeout = place.left(due), owner = {}, max_hold = self.session_timeout,
@@ -71,10 +70,9 @@ local function at_desk(self, due, fn, ...)
 end
 
 
---- Changes nodes, while nobody else does: fn(write) calls write(node, text, version, wish), each
---- time one transaction that the server carries out only if this process has the desk still. It
---- gives false if the node has another version, or if the switch has: anybody may set that, also
---- without the desk.
+--- Changes nodes under the desk. fn(write) calls write(node, text, version, wish), each time in a
+--- transaction that needs the lease of the desk. It returns false if the version of the node, or of
+--- the switch, has changed; the switch may be set without the desk.
 ---@param due number?
 ---@param fn fun(write: fun(node: string, text: string, version: integer?, wish: table?): boolean)
 function Place:change(due, fn)
@@ -82,7 +80,7 @@ function Place:change(due, fn)
 end
 
 
---- Changes a node's text to fn(text).
+--- Replaces a node's text by fn(text).
 ---@param node string
 ---@param fn fun(text: string): string
 ---@param due number?
@@ -96,7 +94,7 @@ function Place:edit(node, fn, due)
 end
 
 
--- If the nodes are there, there is no need to wait for the desk.
+-- Avoids the desk if the nodes exist.
 local function are_made(self, due)
     local text, message, code = self.session:get(path_of(self, "epoch"), place.left(due))
     if not text and code ~= "no_node" then raise(message) end
@@ -145,9 +143,9 @@ function Place:wish(due)
 end
 
 
---- The read lock of the epoch of that number: each process that acts by that epoch has it.
+--- The read lock of an epoch, held by each process that acts by it.
 ---@param number integer
----@param id string  of the registration, kept in the lock's node
+---@param id string  of the registration, stored in the lock's node
 ---@return zklock.Lock
 function Place:lock(number, id)
     return self.session:rwlock(path_of(self, "epoch-" .. number), { data = id }):read()
@@ -167,7 +165,7 @@ function Place:close() self.session:close() end
 
 --- Connects to the place of the switch.
 ---@param options { zookeeper: string, root: string, session: number }
----@param first string  the engine of the first epoch, if there was none
+---@param first string  the engine of the first epoch, if there is none yet
 ---@return zklock.engine.Place
 function place.open(options, first)
     local session, message = zklock.connect(options.zookeeper, { timeout = options.session })
@@ -185,7 +183,7 @@ function place.open(options, first)
 end
 
 
---- Removes the nodes; what held locks goes by itself. Nobody may use them any more.
+--- Removes the nodes, which must be out of use. Nodes of locks vanish by themselves.
 ---@param zookeeper string  addresses
 ---@param root string
 function place.remove(zookeeper, root)

@@ -1,6 +1,6 @@
---- A registration: this process acts by an epoch. It is an ephemeral node, the read lock of that
---- epoch, and a line in the list of members. All leases that the process has in that epoch stand
---- or fall with it.
+--- A registration of this process for an epoch. It consists of the epoch's read lock, an ephemeral
+--- node, and of a line in the list of members. All leases of the process in that epoch depend on
+--- it.
 
 local clock = require "zklock.waiting.runtime"
 local errand = require "zklock.seckill.engine.cerberus.errand"
@@ -17,19 +17,19 @@ local unique = require("zklock.seckill.engine.redis").unique
 ---@field lives { of_process: number, of_lease: number }  seconds for which locks of its engines may
 --- outlive the process, or their leases
 ---@field lease zklock.Lease    the read lock
----@field counts boolean        it was the present epoch's after its line was written
+---@field counts boolean        its epoch was still the present one after its line was written
 ---@field leaving zklock.engine.Errand
----@field grants zklock.engine.Granted[]  the locks that the process has in this epoch
+---@field grants zklock.engine.Granted[]  the process's locks in this epoch
 local Registration = {}
 Registration.__index = Registration
 
 
--- A lock that the process has. It does not keep the lease: one that nobody has any more, of a
--- coroutine that was dropped, say, is as one of a process that died: its locks may live on for a
--- while, but for zklock's, which are released.
+-- A lock of the process, with a weak reference to its lease. After a dropped lease, for example of
+-- an abandoned coroutine, the lock may live on as after a death, except for zklock's, which is
+-- released.
 ---@class zklock.engine.Granted
 ---@field lease zklock.engine.Lease?  weak
----@field ends number?                nobody has the lease; its locks end then at the latest
+---@field ends number?                without a lease, the latest end of its locks
 
 
 local registration = {}
@@ -65,7 +65,7 @@ local function may_be_had(self, granted)
 end
 
 
--- Locks that may still be had, of leases that somebody has or not.
+-- The locks that may still be held, with or without a lease.
 local function look(self)
     for i = #self.grants, 1, -1 do
         if not may_be_had(self, self.grants[i]) then table.remove(self.grants, i) end
@@ -122,7 +122,7 @@ function Registration:enlist(due)
 end
 
 
---- Takes the read lock of the epoch.
+--- Acquires the read lock of the epoch.
 ---@param place zklock.engine.Place
 ---@param epoch zklock.engine.Epoch
 ---@param lives { of_process: number, of_lease: number }

@@ -1,25 +1,25 @@
---- The rules of the switch: which engines an epoch has, and which epoch follows it. Pure: no
---- server is asked here.
+--- The rules of the switch, for the engines of an epoch and its next epoch. They are pure, and ask
+--- no server.
 ---
---- An epoch has a number and one engine, or two while the switch is on its way from one to the
---- other. A lock is had if all of its epoch's engines give it, in their order. So
+--- An epoch has a number and one engine, or two on the way from one to the other. A lock needs a
+--- grant of all its epoch's engines, in order. So
 ---
----     { A }  →  { A, B }   at any time: a holder of A alone keeps the others out of A
+---     { A }  →  { A, B }   at any time, because a holder of A excludes all clients of A
 ---     { A, B }  →  { A }   at any time, for the same reason
----     { A, B }  →  { B }   when nobody has a lease of an epoch before { A, B }
+---     { A, B }  →  { B }   once nobody has a lease of an epoch before { A, B }
 ---
---- and no epoch but these follows. docs/design/cerberus.md says why that keeps the locks.
+--- are the only steps. docs/design/cerberus.md tells why they keep the locks.
 
 
 ---@class zklock.engine.Epoch
 ---@field number integer
 ---@field engines string[]  one, or two
----@field wish integer      version of the switch that was looked at last
----@field version integer?  of the node that keeps it
+---@field wish integer      last version of the switch that was considered
+---@field version integer?  of its node
 
 ---@class zklock.engine.Wish
----@field text string       an engine's name, or anything else: the next in the order
----@field version integer   of the node that keeps it
+---@field text string       an engine's name; any other text means the next in the order
+---@field version integer   of its node
 
 
 local rules = {}
@@ -32,7 +32,7 @@ end
 
 
 ---@param text string
----@return zklock.engine.Epoch?  nil: it is not an epoch
+---@return zklock.engine.Epoch?  nil for another text
 function rules.parse(text)
     local number, wish, names = text:match "^(%d+) (%-?%d+) ([^ ].*)$"
     if not number then return nil end
@@ -49,13 +49,13 @@ local function place_of(order, name)
 end
 
 
--- The engine behind it in the order; the first is behind the last.
+-- The next engine in the order; the first follows the last.
 local function behind(order, name)
     return order[(place_of(order, name) or 0) % #order + 1]
 end
 
 
---- The engine that a switch means (CFG-17).
+--- The engine selected by a switch (CFG-17).
 ---@param order string[]
 ---@param present string  the engine in use
 ---@param text string     of the switch
@@ -65,7 +65,7 @@ function rules.meant(order, present, text)
 end
 
 
--- A value that is no engine's name is looked at once: else it would go on for ever.
+-- An unknown name is considered once; otherwise it would switch for ever.
 local function target_of(epoch, order, wish)
     if not place_of(order, wish.text) and wish.version == epoch.wish then
         return epoch.engines[#epoch.engines]
@@ -79,7 +79,7 @@ local function follow(epoch, engines, wish)
 end
 
 
---- What follows the epoch; nil: it stays.
+--- The next epoch; nil if there is none.
 ---@param epoch zklock.engine.Epoch
 ---@param order string[]
 ---@param wish zklock.engine.Wish

@@ -1,20 +1,18 @@
---- Engine "redisson": a hash with a count for each owner, changed by scripts (ALG-04). Its owner
---- can have a lock several times; there are fair locks (`mutex(name, { fair = true })`),
---- read-write locks and several locks as one. It stands for Squirrel (SYS-09), too.
+--- Engine "redisson", with a hash that counts acquires of each owner, changed by scripts (ALG-04).
+--- It is reentrant, and has fair locks (`mutex(name, { fair = true })`), read-write locks and
+--- multi-locks. It also stands for Squirrel (SYS-09).
 ---
---- A lock without a lease time of its own has `lease` seconds (CFG-09: 30 s), and the watchdog
---- renews it every third of that, in zklock.run. One with `mutex(name, { lease = 10 })` is not
---- renewed. A waiter is woken by pub/sub, and looks by itself when the lease would end.
+--- A lock without a lease time of its own lasts `lease` seconds (CFG-09: 30 s), and the watchdog
+--- renews it every third of that, in zklock.run. A lock with `mutex(name, { lease = 10 })` is not
+--- renewed. Pub/sub wakes waiters, which also look when the lease would end.
 ---
---- It keeps the seed's faults. A release of a lock that is not had is a success (Redisson of
---- today raises). A renewal that finds the lock gone tells nobody: the holder must ask. A lock is
---- lost with a master that dies before it is replicated (PIT-16). An owner that only reads can
---- never come to writing; readers are not held up by a writer that waits, and a reader that died
---- is one as long as others read. Of a fair lock, a waiter that died holds up those behind it for
---- `fair_wait` (5 minutes), by the clocks of the clients.
+--- It keeps the seed's faults. The release of a lost lock succeeds (Redisson now raises). A renewal
+--- that finds the lock gone tells nobody, so the holder must check. A lock is lost with a master
+--- that dies before replication (PIT-16). A reader can never become a writer; a waiting writer does
+--- not hold up readers, and a dead reader counts while others read. In a fair queue a dead waiter
+--- delays those behind it for `fair_wait` (5 minutes), by the clients' clocks.
 ---
---- A command blocks the process until its answer; a wait does not: the socket of the messages is
---- looked at every 2 ms.
+--- A command blocks the process. A wait does not, and looks at the socket of messages every 2 ms.
 
 local Watchdog = require "zklock.seckill.engine.redisson.watchdog"
 local Wakeup = require "zklock.seckill.engine.redisson.wakeup"
@@ -27,7 +25,7 @@ local script = require "zklock.seckill.engine.redisson.script"
 local single = require "zklock.seckill.engine.single_redis"
 
 
-local LONGEST = 0.5     -- seconds between looks where the lock has no end
+local LONGEST = 0.5     -- seconds between looks at a lock without an end
 local AT_ONCE = 0.000001
 
 
@@ -58,7 +56,7 @@ function way.close(engine)
 end
 
 
--- The owner's field in the hash: "GUID:thread", and of a write lock "GUID:thread:write".
+-- The owner's field in the hash, "GUID:thread", or for a write lock "GUID:thread:write".
 local function field_of(lock, owner)
     local field = lock.engine.client .. ":" .. owner
     return lock.kind == "write" and field .. ":write" or field
@@ -75,7 +73,7 @@ end
 local function lease_of(lock) return lock.lease or lock.engine.options.lease end
 
 
--- Runs the lock's script of that name.
+-- Runs a script of the lock.
 local function run(lock, what, field)
     local engine, name = lock.engine, lock.name
     local keys = { name, channel_of(lock) }
@@ -89,7 +87,7 @@ local function run(lock, what, field)
 end
 
 
--- From now on the request is woken. No message published before is missed: it tries again at once.
+-- Subscribes the request. It misses no message, because it tries again at once.
 local function listen(lock, request, field)
     local channel = channel_of(lock)
     if lock.kind == "fair" then channel = channel .. ":" .. field end

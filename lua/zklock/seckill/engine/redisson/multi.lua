@@ -1,12 +1,12 @@
---- Several locks as one: they are asked for in the order of the list. If one is not had in time,
---- all are released, and it begins anew.
+--- Several locks as one, acquired in the order of the list. If a lock times out, all are released,
+--- and it begins anew.
 
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"
 local parts = require "zklock.seckill.engine.parts"
 
 
-local PART = 1.5  -- seconds for each part of the list, until all are released (Redisson's)
+local PART = 1.5  -- seconds for each lock until all are released (Redisson's)
 local PAUSE = 0.01
 
 

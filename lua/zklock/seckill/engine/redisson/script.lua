@@ -1,16 +1,16 @@
---- Redisson's scripts: for each kind of lock one that acquires, one that releases and one that
---- renews (ALG-04). A lock is a hash, as the seed shows it:
+--- Redisson's scripts to acquire, release and renew each kind of lock (ALG-04). A lock is a hash,
+--- as in the seed.
 ---
 ---     myLock:  { "GUID:thread" = 1 }
 ---     anyLock: { mode = "read", "GUID:thread" = 2, "GUID:thread" = 1 }
 ---     anyLock: { mode = "write", "GUID:thread:write" = 2 }
 ---
---- KEYS: the lock, its channel; of a fair lock also its queue and the queue's times.
---- ARGV: the lease time in milliseconds, the owner, and, of a fair lock, the present and how long
---- a waiter may be the first in the queue, both in milliseconds.
+--- KEYS are the lock and its channel; for a fair lock also its queue and the queue's times. ARGV
+--- are the lease time in milliseconds and the owner; for a fair lock also the present time, and the
+--- longest time at the head of the queue, in milliseconds.
 ---
---- To acquire gives nil, or for how many milliseconds others have the lock still. To release gives
---- nil if it was not had, 0 if its owner has it still, 1 if it is free.
+--- acquire returns nil, or the remaining milliseconds of other holders. release returns nil without
+--- a hold, 0 if the owner still holds it, 1 if it is free.
 
 local script = {}
 
@@ -41,7 +41,7 @@ return 1]],
 }
 
 
--- Waiters that were the first for longer than they may be are taken to have gone away.
+-- Removes waiters that were at the head for too long, as if they had gone.
 local LEAVE_OUT = [[
 while true do
     local first = redis.call('lindex', KEYS[3], 0)
@@ -52,7 +52,7 @@ while true do
 end
 ]]
 
--- The channel of a fair lock is each waiter's own.
+-- Each waiter of a fair lock has its own channel.
 local CALL_FIRST = [[
 local first = redis.call('lindex', KEYS[3], 0)
 if first then redis.call('publish', KEYS[2] .. ':' .. first, 'free') end
@@ -96,7 +96,7 @@ if redis.call('exists', KEYS[1]) == 1 then
 end
 ]] .. CALL_FIRST .. "return 1",
     renew = RENEW,
-    -- A waiter that gives up goes out of the queue; the waiters behind it move up.
+    -- A waiter that gives up leaves the queue, and those behind it move up.
     give_up = [[
 local found = false
 for _, waiter in ipairs(redis.call('lrange', KEYS[3], 0, -1)) do
@@ -112,7 +112,7 @@ return 1]],
 }
 
 
--- An owner that writes may read, too.
+-- A writer may read, too.
 script.read = {
     acquire = [[
 local mode = redis.call('hget', KEYS[1], 'mode')
@@ -137,8 +137,8 @@ return redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV
 }
 
 
--- An owner that has both locks still reads after the release of this one. An owner that only reads
--- cannot come to writing.
+-- A writer that also reads keeps the reading after this release. A mere reader cannot become a
+-- writer.
 script.write = {
     acquire = [[
 local mode = redis.call('hget', KEYS[1], 'mode')

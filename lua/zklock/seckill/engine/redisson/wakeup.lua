@@ -1,5 +1,5 @@
---- A waiter is woken by a message on a channel (pub/sub). The channels have a connection of their
---- own, which is looked at without blocking, between short sleeps.
+--- Wakes waiters by messages on channels (pub/sub). The channels share a connection, which is
+--- polled between short sleeps.
 
 local core = require "zklock.core"
 local dependency = require "zklock.system.dependency"
@@ -14,13 +14,13 @@ local WEAK = { __mode = "k" }
 
 ---@class zklock.engine.Wakeup
 ---@field redis zklock.engine.Redis
----@field channels table<string, zklock.engine.Channel>  those that are listened to
+---@field channels table<string, zklock.engine.Channel>  the subscribed ones
 local Wakeup = {}
 Wakeup.__index = Wakeup
 
 
--- A message for one waiter stays here until a waiter takes it: so it is not lost with a waiter
--- whose coroutine was dropped.
+-- A message for one waiter stays here until a waiter takes it, so that it is not lost with an
+-- abandoned coroutine.
 ---@class zklock.engine.Channel
 ---@field waiters table<zklock.engine.Waiter, true>  weak: a waiter goes with its coroutine
 ---@field free integer  messages for one waiter
@@ -38,7 +38,7 @@ function wakeup.new(address, answer)
 end
 
 
--- One message, as the server sends it: { kind, channel, payload }.
+-- A message as { kind, channel, payload }.
 local function read(self)
     self.next = self.next or dependency.load("redis").command("", { request = function() end })
     return self.redis:use(self.next)
@@ -62,7 +62,7 @@ local function take(self, message)
 end
 
 
--- Was it woken, or can it take a message?
+-- True if the waiter was woken, or takes a message now.
 local function is_woken(self, waiter)
     local channel = self.channels[waiter.channel]
     if not waiter.woken and channel.free > 0 then
@@ -78,7 +78,7 @@ local function send(self, command, channel)
 end
 
 
--- Returns when the server has confirmed it: what is published from then on comes.
+-- Returns after the server's confirmation, so that no later message is missed.
 local function subscribe(self, channel)
     send(self, "SUBSCRIBE", channel)
     repeat
@@ -88,7 +88,7 @@ local function subscribe(self, channel)
 end
 
 
--- After the connection broke, each waiter looks by itself: what was published meanwhile is lost.
+-- After a broken connection each waiter looks by itself, because messages may be lost.
 local function connect(self)
     if self.redis.client then return end
     self.redis:connected()
@@ -122,7 +122,7 @@ function Wakeup:leave(waiter)
 end
 
 
--- Takes what has come.
+-- Takes all messages that have arrived.
 local function look(self)
     connect(self)
     while self.redis:readable() do take(self, read(self)) end

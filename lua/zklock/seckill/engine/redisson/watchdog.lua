@@ -1,7 +1,6 @@
---- The watchdog: renews leases before they end, every third of their lease time (CFG-09: 30 s,
---- with 20 s left). It is a coroutine, so it works where others do: in zklock.run, as long as the
---- run in which the lock was acquired lasts. In plain Lua outside of it nothing runs beside the
---- caller: the caller renews, with lease:renew().
+--- The watchdog renews leases every third of their lease time (CFG-09: 30 s, with 20 s left). It is
+--- a coroutine of the zklock.run in which the lock was acquired, and ends with it. In plain Lua
+--- outside of a run the caller must call lease:renew().
 
 local core = require "zklock.core"
 local tasks = require "zklock.waiting.tasks"
@@ -14,10 +13,10 @@ local LOOKS = 4  -- in each of them
 
 ---@class zklock.engine.Watchdog
 ---@field lease number  seconds
----@field due table<zklock.engine.Lease, number>  weak: a lease that nobody has is not renewed
----@field round number?  when the coroutine looks again
+---@field due table<zklock.engine.Lease, number>  weak keys, so that a dropped lease is not renewed
+---@field round number?  true after the end of its run
 ---@field is_over fun(): boolean  has its run ended?
----@field number integer  of the coroutine that is in charge
+---@field number integer  of the coroutine in charge
 local Watchdog = {}
 Watchdog.__index = Watchdog
 
@@ -34,11 +33,11 @@ function watchdog.new(lease)
 end
 
 
--- May it be renewed now?
+-- True if it may be renewed now.
 local function is_wanted(lease) return not lease.renewed_with or lease.renewed_with:held() end
 
 
--- As in Redisson nobody is told of a lease that is lost: the holder must ask.
+-- As in Redisson, nobody is told of a lost lease; the holder must check.
 local function renew_those_due(self)
     local now = core.now()
     for lease, due in pairs(self.due) do
@@ -63,7 +62,7 @@ local function go_round(self, number)
 end
 
 
--- A coroutine ends with its run. Also if the next round is late, there is no coroutine any more.
+-- The coroutine ends with its run. A late round also means that it has gone.
 local function is_there(self)
     return self.round and not self.is_over()
         and core.now() < self.round + self.lease / PARTS / LOOKS
