@@ -50,7 +50,6 @@ local function counts(buyers, seed)
 end
 
 
---- The arrival of each buyer in seconds; nil if all come at once.
 ---@param given number|number[]|nil  the option
 ---@param buyers integer
 ---@param seed integer

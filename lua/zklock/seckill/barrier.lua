@@ -12,7 +12,6 @@ local POLL = 0.002
 local barrier = {}
 
 
---- Arrives without waiting.
 function barrier.come(path)
     local file = assert(open(path, "a"))
     file:write "x"

@@ -48,7 +48,6 @@ function Buyer:note(line)
 end
 
 
---- Notes the state of its hold.
 function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.hold)) end
 
 
@@ -98,7 +97,6 @@ local function call_strategy(self, method, seconds, ...)
 end
 
 
--- The digits of the token, if there is one.
 local function token_of(self, hold)
     local strategy = self.strategy
     local token = strategy.token and strategy:token(hold)
@@ -155,7 +153,6 @@ end
 ---@field lease number?                       seconds for which an engine's lock lasts
 ---@field products string[]?                   the locks of all these, all or none
 
---- Asks for the lock.
 ---@param wish zklock.seckill.Wish?
 ---@return any? hold       nil if the buyer was refused, and told so
 ---@return string? message
@@ -194,7 +191,6 @@ function Buyer:retry()
 end
 
 
---- Releases the lock, if it is held.
 function Buyer:leave()
     local hold = self.hold
     if not hold then return end
@@ -232,7 +228,6 @@ function Buyer:pause() zklock.sleep(self.server.plan.pause) end
 function Buyer:may_buy(stock) return stock > 0 and self.quantity <= stock end
 
 
---- The order to write.
 ---@param left integer
 ---@param product string?    its own by default
 ---@param quantity integer?  its own by default
@@ -255,7 +250,6 @@ local function record_write(self, left, product, quantity)
 end
 
 
---- Writes the remaining stock and the order.
 ---@param left integer
 ---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
 ---@return boolean written  false if the store refused it

@@ -51,7 +51,6 @@ local function is_in_time(purchase, plan)
 end
 
 
---- Returns a function that tells whether a failed purchase has a cause.
 function cause.of(plan, outcome)
     return function(purchase)
         if stuck.is_hung(purchase) then return true end

@@ -70,7 +70,6 @@ local function orders_of(name, store, products)
 end
 
 
---- The stock and the orders after the sale.
 ---@param plan zklock.seckill.Plan
 ---@param store table
 ---@return table<string, integer> left  by product

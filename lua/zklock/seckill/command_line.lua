@@ -51,7 +51,6 @@ local function servers(text) -- likewise
 end
 
 
---- Declares the options of the command line.
 ---@param parser table  argparse's
 ---@param environment table
 function command_line.describe(parser, environment)
@@ -113,7 +112,6 @@ local function is_meant(scenario, word)
 end
 
 
--- The scenarios named by `only`, in the catalogue's order.
 local function choose(only, catalogue)
     if not only then return catalogue end
     local meant = {}
@@ -138,7 +136,6 @@ local function choose(only, catalogue)
 end
 
 
---- Reads the command line.
 ---@param arguments string[]
 ---@param catalogue zklock.seckill.Scenario[]
 ---@param environment table?  zklock.seckill.environment by default

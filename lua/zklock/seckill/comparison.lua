@@ -34,7 +34,6 @@ local function milliseconds(distribution, part)
 end
 
 
---- A table with a line for each sale.
 function Comparison:__tostring()
     local lines = { HEAD:format("(times in ms)", "", "sold", "refused", "failed", "grants/s",
         "wait p50", "wait p99", "answer p50", "answer p99") }
@@ -48,7 +47,6 @@ function Comparison:__tostring()
 end
 
 
--- The results of that method for all sales.
 local function contents(self, method)
     if getmetatable(self) ~= Comparison then
         misuse.refuse("a report is a comparison's, as in sales:report(file), and not that of %s",
@@ -62,7 +60,6 @@ local function contents(self, method)
 end
 
 
---- Writes one HTML report of all sales.
 ---@param file string
 ---@return true?
 ---@return string? message

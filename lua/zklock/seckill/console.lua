@@ -60,7 +60,6 @@ local function log_line(entry, since)
 end
 
 
--- The whole journal, or an excerpt.
 function Console:journal(log, glimpse)
     local shown = self.options.verbose and log or glimpse
     for _, entry in ipairs(shown) do

@@ -115,13 +115,11 @@ function database.class()
 end
 
 
---- True for a server's URL, false for a file.
 function database.is_url(where)
     return where:find "^%w+://" ~= nil
 end
 
 
---- Opens an existing database, or an SQLite file.
 function database.open(where)
     local dialect = database.is_url(where) and mysql or sqlite
     local environment, connection, problem = dialect.connect(where)
@@ -144,14 +142,12 @@ local function open_server(url)
 end
 
 
--- Runs a statement about the database, and closes the connection.
 local function administer(server, url, statement)
     server:execute(statement .. " " .. database.parts(url).name)
     server:close()
 end
 
 
---- Creates a database on a server.
 ---@param url string  with the database's name
 function database.create(url) administer(open_server(url), url, "CREATE DATABASE") end
 
@@ -202,7 +198,6 @@ function Database:execute_all(statements)
 end
 
 
---- All rows of a query, as lists of columns.
 function Database:rows(query)
     local cursor = self:execute(query)
     local rows = {}
@@ -216,7 +211,6 @@ function Database:rows(query)
 end
 
 
---- The value of a query with one row and one column.
 function Database:value(query)
     local row = self:rows(query)[1]
     return row and row[1]
@@ -229,7 +223,6 @@ function Database:number(query)
 end
 
 
---- `text` as an SQL literal.
 function Database:text(text)
     return "'" .. self.connection:escape(text) .. "'"
 end

@@ -29,7 +29,6 @@ function Distribution:add(sample)
 end
 
 
---- A new distribution with the samples of both.
 ---@param other zklock.seckill.Distribution
 ---@return zklock.seckill.Distribution
 function Distribution:merge(other)
@@ -70,7 +69,6 @@ end
 
 local PARTS = { 0, 0.5, 0.9, 0.99, 1 }
 
---- Its figures as a table, with some quantiles.
 ---@return { count: integer, mean: number?, max: number?, quantile: table<string, number> }
 function Distribution:fields()
     local quantile = {}

@@ -45,7 +45,6 @@ local function check_times(name, times, pause)
 end
 
 
--- The number of buyers that the stock can serve.
 local function most_sold(plan)
     local wishes, most = {}, 0
     for _, wish in ipairs(plan.wishes) do

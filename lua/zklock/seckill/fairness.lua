@@ -20,7 +20,6 @@ local function made_before(a, b)
 end
 
 
--- The granted purchases of each lock in the order of arrival.
 local function granted_by_lock(purchases, came_before)
     local locks = {}
     for _, purchase in ipairs(purchases) do

@@ -21,7 +21,6 @@ local POLL = 0.002
 local fault = {}
 
 
--- File names of the n-th fault.
 local function armed(folder, n) return ("%s/fault-%d"):format(folder, n) end
 local function taken(folder, n, server) return ("%s/fault-%d.%d"):format(folder, n, server) end
 
@@ -115,7 +114,6 @@ end
 ---@field ended number?   when the server went on, or the function returned
 
 
--- The number of the server that took the n-th fault.
 local function taker(play, n)
     for number = 1, #play.servers do
         if exists(taken(play.folder, n, number)) then return number end
@@ -151,7 +149,6 @@ local function strike(play, n, number, done)
 end
 
 
--- Calls the fault's function with the number of the server that it strikes, if any.
 local function run(play, n, number, done)
     local plan = play.plan.faults[n]
     local struck = {

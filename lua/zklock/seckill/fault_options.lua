@@ -40,7 +40,6 @@ local function kind_of(given)
 end
 
 
--- A message about a wrong switch, or nil.
 local function wrong_switch(given, strategy)
     if not strategy.switch then return "the sale's strategy has no switch" end
     if type(given.switch) ~= "string" or given.switch:find "%c" then
@@ -49,7 +48,6 @@ local function wrong_switch(given, strategy)
 end
 
 
--- A message about a wrong function, or nil.
 local function wrong_run(given)
     if type(given.run) ~= "function" then return "run must be a function" end
     if type(given.what) ~= "string" or type(given.where) ~= "string" then
@@ -102,7 +100,6 @@ local function strike_zookeeper(kind, length)
 end
 
 
--- Cuts a server's connection to ZooKeeper.
 local function cut_off(length)
     return function(play, number)
         local relay = play.relays[number]

@@ -13,7 +13,6 @@ function figures.is_failed(purchase)
 end
 
 
---- The numbers of sold, refused and failed buyers.
 ---@param purchases zklock.seckill.Purchase[]
 ---@return { sold: integer, refused: integer, failed: integer } counts
 ---@return table<string, integer> failures  by outcome
@@ -44,7 +43,6 @@ function figures.listed(failures)
 end
 
 
---- Times of waiting for the lock, of holding it, and of waiting for the answer.
 ---@param purchases zklock.seckill.Purchase[]
 ---@return table<string, zklock.seckill.Distribution> times  wait, hold, answer
 function figures.times(purchases)

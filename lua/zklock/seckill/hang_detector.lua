@@ -35,7 +35,6 @@ local hang_detector = {}
 local OVER = setmetatable({}, { __tostring = function() return "the others hang" end })
 
 
--- The file of a server's beats.
 local function beats(folder, number) return ("%s/beats-%d"):format(folder, number) end
 
 
@@ -57,7 +56,6 @@ function HangDetector:begins(buyer, what, seconds)
 end
 
 
---- The call returned.
 ---@param buyer zklock.seckill.Buyer
 ---@return any ...  the arguments, unchanged
 function HangDetector:ends(buyer, ...)
@@ -66,7 +64,6 @@ function HangDetector:ends(buyer, ...)
 end
 
 
---- The buyer has been served.
 function HangDetector:done(buyer)
     self.calls[buyer] = nil
     if self.given_up[buyer] then self.hung = self.hung - 1 end

@@ -31,7 +31,6 @@ local function list(scenarios, out)
 end
 
 
--- The id of the first scenario that needs a ZooKeeper.
 local function needs_zookeeper(scenarios)
     for _, scenario in ipairs(scenarios) do
         if scenario.zookeeper then return scenario.id end
@@ -65,7 +64,6 @@ end
 
 local FILES = { "report", "json", "csv", "junit" }
 
--- Names of the wanted files by kind.
 local function files_of(chosen)
     local files = {}
     for _, kind in ipairs(FILES) do files[kind] = chosen[kind] end
@@ -99,7 +97,6 @@ local function save(results, file_name)
 end
 
 
--- The scenarios and all their sales.
 local function records_of(results)
     local records, scenarios = {}, {}
     for i, result in ipairs(results) do
@@ -168,7 +165,6 @@ local function run(chosen, out, err)
 end
 
 
---- Runs a command line; returns the exit status.
 ---@param arguments string[]
 ---@param out file*
 ---@param err file*

@@ -34,7 +34,6 @@ local function weight(sentence)
 end
 
 
---- The sentence pairs by descending weight.
 ---@return { [1]: string, [2]: string }[]
 function language.sentences()
     if language.list then return language.list end

@@ -9,7 +9,6 @@ local refuse, show = misuse.refuse, misuse.show
 local option = { MOST_SECONDS = 3600 }
 
 
---- True for a whole number in that range.
 function option.is_whole(value, least, most)
     return type(value) == "number" and value % 1 == 0 and value >= least and value <= most
 end

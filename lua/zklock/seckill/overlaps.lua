@@ -60,7 +60,6 @@ end
 ---@field to number
 ---@field holders integer  the most at once
 
---- All overlaps in order of time.
 function overlaps.of(purchases)
     local found = {}
     for lock, changes in pairs(changes_by_lock(purchases)) do find(lock, changes, found) end

@@ -28,7 +28,6 @@ local switch = require "zklock.seckill.engine.cerberus.place"
 local place = {}
 
 
--- The URL of that database on the server.
 local function url_of(server, name)
     return (server:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
 end
@@ -68,13 +67,11 @@ function place.of(play, name)
 end
 
 
--- True if the locks have a database of their own on a server.
 local function has_own_database(about)
     return about.database and about.database ~= about.url and database.is_url(about.database)
 end
 
 
---- Creates the database of the strategy's locks, if they have their own.
 function place.create_database(about)
     if has_own_database(about) then database.create(about.database) end
 end
@@ -101,7 +98,6 @@ function place.guard(about, store, reaper)
 end
 
 
---- Removes the store's data.
 function place.remove(about, store)
     local module = stores.load(store)
     if module.remove then module.remove(about) end

@@ -52,7 +52,6 @@ Play.__index = Play
 local play = {}
 
 
---- Seconds since the sale began.
 function Play:now() return core.now() - self.start end
 
 
@@ -100,7 +99,6 @@ local function look_who_waits(self)
 end
 
 
--- The first server that is not ready.
 local function late_one(self)
     for number = 1, #self.servers do
         if self:arrived("ready-" .. number) == 0 then return "server " .. number end
@@ -203,7 +201,6 @@ local function run(self, progress)
 end
 
 
--- The purchases of all buyers in order, and the notes.
 local function read_records(self)
     local purchases, notes = record.purchases(self.plan), {}
     local last = 0

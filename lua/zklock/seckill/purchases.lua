@@ -7,7 +7,6 @@ local zklock = require "zklock"
 local built_in = {}
 
 
---- S0's purchase inside the lock.
 function built_in.plain(buyer)
     if not buyer:enter() then return end
     buyer:try_to_buy()
@@ -48,7 +47,6 @@ function built_in.release_then_commit(buyer)
 end
 
 
---- The transaction inside the lock.
 function built_in.commit_then_release(buyer)
     if not buyer:enter() then return end
     finish(buyer, begin(buyer))

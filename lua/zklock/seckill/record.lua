@@ -165,7 +165,6 @@ local function note_of(at, buyer, server, about)
 end
 
 
--- Applies a line of the record.
 local function take(purchases, notes, server, at, buyer, word, about)
     if word == "note" then
         notes[#notes + 1] = note_of(at, buyer, server, about)
@@ -196,7 +195,6 @@ function record.in_memory(purchases, notes, server, start)
 end
 
 
---- The purchases before the sale.
 function record.purchases(plan)
     local purchases = {}
     for i, wish in ipairs(plan.wishes) do

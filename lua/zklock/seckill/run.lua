@@ -36,7 +36,6 @@ function Run:sale(options)
 end
 
 
---- The session timeout granted by the server.
 function Run:session_timeout()
     local options = self.options
     local session = assert(zklock.connect(options.zookeeper, { timeout = options.session }))

@@ -27,7 +27,6 @@ local TRIES = 3
 local runner = {}
 
 
--- One attempt, in its own run.
 local function play(scenario, attempt, options, reaper)
     local run = options.environment.open_run(scenario.id .. "-" .. attempt, options, reaper)
     local ok, outcome = pcall(scenario.play, scenario, run, attempt)
@@ -39,7 +38,6 @@ local function play(scenario, attempt, options, reaper)
 end
 
 
--- Names a scenario's sales for reports.
 local function label(scenario, sales)
     for _, sale in ipairs(sales) do
         local own = sales[2] and ": " .. sale.name or ""
@@ -70,7 +68,6 @@ function runner.run_one(scenario, options, reaper)
 end
 
 
---- Runs all of `options.scenarios`.
 ---@param options zklock.seckill.Options
 ---@param reaper zklock.system.Reaper
 ---@param console { started: fun(self, scenario), finished: fun(self, result) }
@@ -86,7 +83,6 @@ function runner.run(options, reaper, console)
 end
 
 
---- True if every result is as expected.
 function runner.all_as_expected(results)
     for _, result in ipairs(results) do
         if not result.as_expected then return false end

@@ -55,7 +55,6 @@ local function count_products(plan, outcome)
 end
 
 
---- Judges the remaining stock, the orders and the answers to buyers.
 ---@param plan zklock.seckill.Plan
 ---@param outcome zklock.seckill.Outcome
 ---@return "right"|"wrong"|"stuck" verdict
@@ -189,7 +188,6 @@ local function contents(self)
 end
 
 
---- Writes a report as one HTML file.
 ---@param file string
 ---@return true?
 ---@return string? message
@@ -207,7 +205,6 @@ function Sale:json(file)
 end
 
 
---- Writes a line for each purchase.
 ---@param file string
 ---@return true?
 ---@return string? message

@@ -78,7 +78,6 @@ local function fault(text) -- an argparse converter
 end
 
 
--- Options of a sale in the order of the help.
 local OPTIONS = {
     { "strategy", "NAMES", "Who may sell when: none, local, shared, zookeeper, zookeeper-turns, "
         .. "zookeeper-none, zookeeper-rw, an engine's (sql-table, redis-set, redisson, redlock, "
@@ -112,7 +111,6 @@ local OPTIONS = {
 }
 
 
---- Adds its options to the command line.
 ---@param parser table  argparse's
 function sale_command.describe(parser)
     for _, each in ipairs(OPTIONS) do
@@ -131,7 +129,6 @@ local function words_of(text)
 end
 
 
--- Raises an error if the sale's options are wrong.
 local function check(asked)
     if not asked.seeds then return plans.read(asked.options) end
     explorations.plan(asked.options, { seeds = asked.seeds })
@@ -145,7 +142,6 @@ local function in_words(message)
 end
 
 
--- A message about wrong options, or nil.
 local function complaint(asked)
     for _, strategy in ipairs(asked.strategies) do
         asked.options.strategy = strategy
@@ -167,7 +163,6 @@ local function strikes_zookeeper(faults)
 end
 
 
---- The requested sale, if there is one.
 ---@param given table  argparse's result
 ---@return table? sale
 ---@return string? message  the mistake, and the allowed values
@@ -240,7 +235,6 @@ local function explore(asked, files, out)
 end
 
 
---- Runs the sale.
 ---@param asked table  from `read`
 ---@param files { report: string?, json: string?, csv: string?, junit: string? }
 ---@param out file*

@@ -61,7 +61,6 @@ function Server:session()
 end
 
 
---- Opens another session.
 ---@return zklock.Session
 function Server:connect()
     local session = assert(zklock.connect(self.plan.zookeeper, {
@@ -72,7 +71,6 @@ function Server:connect()
 end
 
 
--- Escapes a name for a path.
 local function escaped(name)
     return (name:gsub("[^%w%-_/]", function(c) return ("%%%02X"):format(c:byte()) end))
 end
@@ -94,7 +92,6 @@ function Server:new_store()
 end
 
 
---- Arrives at a barrier of all servers.
 ---@param place string
 function Server:come(place) self.places:come(place) end
 
@@ -124,7 +121,6 @@ local function serve(self, purchase, wish)
 end
 
 
--- Returns a task for each of its buyers.
 local function tasks_of(self, purchase)
     local tasks = {}
     for _, wish in ipairs(self.plan.wishes) do
@@ -139,14 +135,12 @@ local function tasks_of(self, purchase)
 end
 
 
---- Opens the store and the strategy.
 function Server:open()
     self.store = self:new_store()
     self.strategy = strategies.open(self.plan.strategy, self)
 end
 
 
---- Serves its buyers as they arrive.
 function Server:serve()
     local tasks = tasks_of(self, assert(purchases.load(self.plan.purchase)))
     local groups = {}
@@ -160,7 +154,6 @@ function Server:serve()
 end
 
 
---- Closes the strategy, the store and the sessions.
 function Server:close()
     if self.strategy.close then self.strategy:close() end
     self.store:close()

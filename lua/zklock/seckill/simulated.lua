@@ -172,7 +172,6 @@ local function last_moment(play)
 end
 
 
--- Reads the stock and the orders after the sale.
 local function look(play)
     play.left, play.orders = checked_store.look(play.plan, play.store)
 end
@@ -251,7 +250,6 @@ function simulated.program(plan)
 end
 
 
---- Options of its worlds.
 function simulated.options(plan)
     return {
         faults = plan.chances,

@@ -51,7 +51,6 @@ function strategies.load(name)
 end
 
 
---- Opens the strategy in a server.
 function strategies.open(name, server)
     local strategy = assert(strategies.load(name)).open(server)
     if type(strategy) ~= "table" or not strategy.enter or not strategy.leave then

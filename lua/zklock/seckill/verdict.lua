@@ -387,7 +387,6 @@ local function failures_of(purchases)
 end
 
 
---- The verdict, and a sentence with its reasons and the failures.
 ---@param plan zklock.seckill.Plan
 ---@param outcome zklock.seckill.Outcome
 ---@param products table<string, { stock: integer, left: integer, ordered: integer }>

@@ -58,7 +58,6 @@ function Engine:mutex(name, given)
 end
 
 
--- Two locks with one name.
 local RWLock = { __name = "zklock.engine.rwlock" }
 RWLock.__index = RWLock
 

@@ -34,7 +34,6 @@ local modules = {
 local engine = { names = sorted_names(modules) }
 
 
--- The module that implements the engine.
 local function way_of(name)
     if not modules[name] then
         misuse.refuse("no engine %s: there are %s", misuse.show(name),
@@ -49,7 +48,6 @@ end
 function engine.has(name) return way_of(name).has end
 
 
---- Its options with their checks.
 ---@param name string
 ---@return table<string, function>
 function engine.fields(name) return way_of(name).fields end
@@ -64,7 +62,6 @@ local function complete(name, given)
 end
 
 
---- Raises an error for wrong options.
 ---@param name string
 ---@param given table
 function engine.validate(name, given) complete(name, given) end

@@ -99,7 +99,6 @@ function Lease:check() return ask(self, "check", "it knows no owners") end
 function Lease:renew() return ask(self, "renew", "its leases are not renewed") end
 
 
---- Releases the lock.
 ---@return true? ok
 ---@return string? message
 ---@return string? code  "lost", "released", "connection"
@@ -110,7 +109,6 @@ function Lease:release()
 end
 
 
---- The fencing token, if the engine has one.
 ---@return string? digits
 ---@return string? message
 ---@return string? code  "unsupported"

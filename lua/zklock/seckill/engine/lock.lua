@@ -112,7 +112,6 @@ local function acquire(self, given)
 end
 
 
---- Waits for the lock.
 ---@param arg? number|table  seconds (nil: for ever, 0: one try), or { timeout =, owner = }
 ---@return zklock.engine.Lease? lease
 ---@return string? message

@@ -17,7 +17,6 @@ function parts.release(leases)
 end
 
 
--- Leases acquired in sequence.
 local Gathering = {}
 Gathering.__index = Gathering
 

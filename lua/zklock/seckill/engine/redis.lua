@@ -71,7 +71,6 @@ function Redis:use(fn, ...)
 end
 
 
---- Runs a command.
 ---@param command string  in lower case
 ---@return any reply
 function Redis:call(command, ...)

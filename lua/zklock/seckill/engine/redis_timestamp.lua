@@ -27,7 +27,6 @@ local way = {
 }
 
 
--- Seconds since 1970, by this client's clock.
 local function wall_clock(engine)
     return dependency.load("socket").gettime() + engine.options.skew
 end

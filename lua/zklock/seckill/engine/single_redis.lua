@@ -10,7 +10,6 @@ local ANSWER = 2 -- seconds; Jedis's default
 local single = {}
 
 
---- An engine's options with the common ones.
 function single.fields(own)
     own.redis, own.answer = options.address, options.seconds(0.001)
     return own

@@ -30,7 +30,6 @@ Sql.__index = Sql
 local sql = {}
 
 
---- An engine's options with the common ones.
 function sql.fields(own)
     own.mysql, own.sqlite = options.text, options.text
     return own

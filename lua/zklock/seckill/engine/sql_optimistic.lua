@@ -46,7 +46,6 @@ end
 function way.close(engine) engine.sql:close() end
 
 
--- The version as digits.
 local function version_of(connection, name)
     local version = connection:value(connection:statement(SELECT, name))
     return version and ("%d"):format(tonumber(version))

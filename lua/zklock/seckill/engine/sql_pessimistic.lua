@@ -37,7 +37,6 @@ function way.validate(given)
 end
 
 
--- The statements for the table with or without the index.
 local function statements_of(indexed)
     local name = indexed and "contentMethodLock_row" or "contentMethodLock_row_unindexed"
     return {

@@ -43,7 +43,6 @@ function way.open(engine)
 end
 
 
--- Escapes a name for a node of the path.
 local function path_of(self, name)
     options.text(name, "the name of a lock")
     return self.options.root .. "/" .. name:gsub("[^%w%-_]", function(c)
@@ -77,7 +76,6 @@ function ZooKeeper:rwlock(name, given)
 end
 
 
---- Checks that ZooKeeper answers.
 function ZooKeeper:check()
     local lease, message, code = self:mutex(checked):acquire(0)
     if lease then lease:release() end

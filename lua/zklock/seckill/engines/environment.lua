@@ -46,7 +46,6 @@ Redisson's snippet holds the lock %g s (--hold; --seed-times: 3 s, as in the ori
 end
 
 
---- The text below all results.
 function environment.summary()
     return ("\nWhat engines have; what was measured is in docs/performance/engines.md\n%s\n")
         :format(matrix.table())

@@ -28,7 +28,6 @@ local function row(name, cell)
 end
 
 
---- A line for each engine.
 function matrix.table()
     local lines = { row("engine.has", function(column) return column[2] end) }
     for _, name in ipairs(engine.names) do

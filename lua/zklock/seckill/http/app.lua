@@ -30,7 +30,6 @@ local OF_A_BUYER = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
 
 local app = {}
 
--- The server's options as strings; see zklock.seckill.http.run.
 local given
 
 -- The module of the laboratory's strategy.
@@ -265,7 +264,6 @@ function server.session()
 end
 
 
--- A path below the sale's own.
 function server.path(_, name) return given.root .. "/" .. name end
 
 

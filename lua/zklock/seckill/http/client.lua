@@ -52,7 +52,6 @@ local function parse(text)
 end
 
 
---- Sends one request, in a coroutine of `client.run`.
 ---@param port integer
 ---@param method string
 ---@param path string
@@ -126,7 +125,6 @@ function client.run(functions)
 end
 
 
---- Sends a single request.
 function client.once(port, method, path)
     local status, body, head
     client.run { function() status, body, head = client.request(port, method, path) end }

@@ -48,7 +48,6 @@ local function buy_all(self, lease, buyers)
 end
 
 
--- The submit function of a product's lock.
 function Combined:submit_of(name)
     local submit = self.submits[name]
     if not submit then

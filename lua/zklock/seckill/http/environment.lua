@@ -41,7 +41,6 @@ local function store(text) -- an argparse converter
 end
 
 
---- Adds its options to the command line.
 ---@param parser table  argparse's
 function environment.describe(parser)
     parser:option("--ports", "Ports of the two servers, on 127.0.0.1 (default 8080,8081).")
@@ -53,7 +52,6 @@ function environment.describe(parser)
 end
 
 
---- The parsed options of the environment.
 ---@param given table  argparse's result
 ---@return table
 function environment.read(given)
@@ -89,7 +87,6 @@ function environment.missing(options)
 end
 
 
---- Starts the throwaway MariaDB if it is chosen.
 function environment.prepare(options, reaper)
     if options.store == "mysql" then options.store = mariadb.start(reaper) end
 end

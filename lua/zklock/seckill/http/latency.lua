@@ -11,7 +11,6 @@
 local latency = {}
 
 
---- The figures of a distribution; nil if nobody was answered.
 ---@param answers zklock.seckill.Distribution
 ---@param seconds number  duration of the sale
 ---@return zklock.seckill.Latency?
@@ -28,7 +27,6 @@ local HEAD = "%-37s %9s %9s %9s %9s %9s\n"
 local ROW = "%-37s %9d %9.0f %9.1f %9.1f %9.1f  %s\n"
 
 
---- A table of the results with a latency.
 function latency.table(results)
     local lines = {}
     for _, result in ipairs(results) do

@@ -62,7 +62,6 @@ end
 ---@field faults zklock.seckill.Fault[]
 ---@field seconds number  until the last known event
 
---- The record so far.
 function record.of(run)
     local purchases, notes, faults, seconds = new_purchases(), {}, {}, 0
     for number, server in ipairs(run.servers) do

@@ -101,13 +101,11 @@ function Run:serve(count, sale)
 end
 
 
---- Seconds since the sale began.
 function Run:now() return core.now() - self.begun end
 
 
 local PURCHASE = "/mall/commodity/purchase?commodityId=%s&number=%d"
 
---- The path and parameters of a purchase of the seed's product.
 function run.path()
     return PURCHASE:format(seed.PRODUCT, 1)
 end

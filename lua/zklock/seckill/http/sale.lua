@@ -35,7 +35,6 @@ end
 
 local KINDS = { [200] = "sold", [409] = "sold_out", [504] = "lost" }
 
--- Makes one purchase, and counts its outcome.
 local function buy(run, i, told)
     local status, body = run:buy(i)
     local kind = status and (KINDS[status] or "other") or body
@@ -76,7 +75,6 @@ function sale.judge(store, stock, told, combined)
 end
 
 
--- The run as a sale, for reports.
 local function account(scenario, run)
     local known = record.of(run)
     known.left = { [seed.PRODUCT] = run.store:stock(seed.PRODUCT) }
@@ -124,7 +122,6 @@ local function ten(scenario, run)
 end
 
 
--- A crowd of 200 connections.
 local function crowd(scenario, run)
     run:serve(scenario.servers, scenario)
     local ports = {}
@@ -181,7 +178,6 @@ end
 
 -- the scenarios --------------------------------------------------------------------------------
 
---- A scenario over HTTP.
 ---@class zklock.seckill.http.Scenario: zklock.seckill.Scenario
 ---@field servers integer
 ---@field strategy string   "shared", a lock of each nginx; "combined", zklock's with batches;

@@ -39,7 +39,6 @@ local function first_complaint(folder)
 end
 
 
---- Starts a server without waiting for it.
 ---@param folder string  to be created for it
 ---@param port integer
 ---@param words table<string, any>  for the app: name, store, strategy, pause, root, …
@@ -71,7 +70,6 @@ function Server:state()
 end
 
 
--- Asks for the state until it is as wanted.
 function Server:await(what, is_wanted)
     local due = core.now() + READY
     repeat

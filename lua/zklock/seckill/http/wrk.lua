@@ -15,7 +15,6 @@ local MONOTONIC = 1
 local point = ffi.new "time_point"
 
 
--- Time in microseconds.
 local function now()
     ffi.C.clock_gettime(MONOTONIC, point)
     return tonumber(point.s) * 1000000 + math.floor(tonumber(point.ns) / 1000)

@@ -12,7 +12,6 @@ local function run(lock)
 end
 
 
--- A row for each buyer, with its product in the bar.
 local function rows(sale)
     local list = {}
     for i, purchase in ipairs(sale.purchases) do

@@ -36,7 +36,6 @@ local function wrong(majority)
 end
 
 
--- The time of the master's death.
 local function death(sale)
     return buyers.granted(sale.purchases)[1].granted + DIES
 end

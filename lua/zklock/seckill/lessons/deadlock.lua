@@ -17,7 +17,6 @@ local function run(parameters, seed)
 end
 
 
--- A buyer's notes in order of time.
 local function notes_of(sale, buyer)
     local list = {}
     for _, note in ipairs(sale.notes) do
@@ -49,7 +48,6 @@ local function new_row(purchase, lock, asked)
 end
 
 
--- A row for each lock of each buyer.
 local function rows(sale)
     local list = {}
     for _, purchase in ipairs(sale.purchases) do
@@ -89,7 +87,6 @@ local function steps_of(sale)
 end
 
 
--- The remaining time limit of the buyer that got its second lock.
 local function time_left(sale)
     local least = TIMEOUT
     for _, row in ipairs(sale.rows) do

@@ -27,7 +27,6 @@ local function overtakers(purchases, buyer)
 end
 
 
--- The buyer that was overtaken most often.
 local function most_overtaken(sale)
     local found, by = nil, {}
     for _, each in ipairs(sale.rows) do
@@ -45,7 +44,6 @@ local function refused(sale)
 end
 
 
--- The sleeps in a buyer's notes.
 local function sleeps_of(sale, buyer)
     local list = {}
     for _, note in ipairs(sale.notes) do

@@ -79,7 +79,6 @@ local function spans(sale)
 end
 
 
--- The numbers of the servers that were woken between two times.
 local function woken_between(sale, from, to)
     local servers = {}
     for _, wake in ipairs(wakes_of(sale)) do

@@ -15,7 +15,6 @@ local function run(pays_after)
 end
 
 
--- The average time of a hold.
 local function mean_hold(sale)
     local sum, holders = 0, buyers.granted(sale.purchases)
     for _, each in ipairs(holders) do sum = sum + each.released - each.granted end
@@ -23,7 +22,6 @@ local function mean_hold(sale)
 end
 
 
--- The last holder.
 local function last_holder(sale)
     local holders = buyers.granted(sale.purchases)
     return holders[#holders]

@@ -37,7 +37,6 @@ local function counts_of(note)
 end
 
 
--- All requests of a sale, by kind.
 local function requests(sale)
     local sums = {}
     for _, notes in ipairs(notes_by_server(sale)) do

@@ -13,7 +13,6 @@ local function run(side, fenced)
 end
 
 
--- The number of buyers with that outcome.
 local function count_of(sale, outcome)
     local count = 0
     for _, each in ipairs(sale.purchases) do

@@ -37,7 +37,6 @@ local function has(server, write)
 end
 
 
--- The follower with the most writes.
 local function elected()
     local best, most = nil, -1
     for follower = 2, 1 + #lags do

@@ -24,7 +24,6 @@ local function name_of(engines, language)
 end
 
 
--- The engines that granted the lock to each buyer.
 local function engines_of(sale)
     local by_buyer = {}
     for _, note in ipairs(sale.notes) do

@@ -31,7 +31,6 @@ local function names()
 end
 
 
--- A column with of(entry) for each entry.
 local function column(list, of)
     local values = {}
     for i, entry in ipairs(list) do values[i] = of(entry) end
@@ -136,7 +135,6 @@ local function notes(record)
 end
 
 
--- Messages of a simulated sale, or nil.
 local function messages(list, lock_index)
     if not list then return nil end
     local texts, text_index = names()

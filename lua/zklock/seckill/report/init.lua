@@ -30,7 +30,6 @@ local function check(file_name)
 end
 
 
---- Writes the page.
 function report.write(file_name, records)
     check(file_name)
     return output_file.write(file_name, page.html(records))
@@ -51,7 +50,6 @@ function report.csv(file_name, records)
 end
 
 
---- Writes results as JUnit's XML.
 function report.junit(file_name, cases)
     check(file_name)
     return output_file.write(file_name, junit.of(cases))

@@ -24,7 +24,6 @@ local function plural(n, one, many)
 end
 
 
--- True if it wrote after its release.
 local function wrote_late(purchase)
     return purchase.written ~= nil and purchase.released ~= nil
         and purchase.written > purchase.released

@@ -6,7 +6,6 @@ local tokens = require "zklock.seckill.token"
 local evidence = {}
 
 
--- Granted purchases in order of their grants.
 local function granted(sale)
     local list = {}
     for _, purchase in ipairs(sale.purchases) do
@@ -31,7 +30,6 @@ function evidence.tokens_grow(sale)
 end
 
 
---- The first grant after that time.
 function evidence.next_after(sale, time)
     for _, purchase in ipairs(granted(sale)) do
         if purchase.granted > time then return purchase end

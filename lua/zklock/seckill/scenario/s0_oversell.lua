@@ -29,7 +29,6 @@ local function play_oversell(scenario, run)
 end
 
 
---- An oversell scenario.
 ---@class zklock.seckill.Oversell: zklock.seckill.Scenario
 ---@field sale table  options of the sale
 function s0.oversell(scenario)

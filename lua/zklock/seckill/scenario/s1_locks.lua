@@ -31,7 +31,6 @@ local CURRENT = "current stock: %d"
 local BOUGHT = "purchase ok, remaining stock: %d"
 local INSUFFICIENT = "insufficient"
 
--- The seed's lines.
 local EXPECTED = {
     { times = 8, line = CURRENT:format(3) },
     { times = 1, line = BOUGHT:format(2) },
@@ -155,7 +154,6 @@ local function play_read_write(scenario, run, attempt)
 end
 
 
---- A read-write scenario.
 ---@class zklock.seckill.ReadWrite: zklock.seckill.Scenario
 ---@field side "write" | "read"  the side to buy under
 ---@field timeout number?            seconds to wait; the seed's by default
@@ -186,7 +184,6 @@ local SPREAD = 0.15 * JITTER
 -- Longest wait for the effects of the release, and time between looks, in seconds.
 local PATIENCE, POLL = 10, 0.005
 
--- A waiter's note.
 local LINE, SHAPE = "%d woken, %d created, %s", "^(%d+) woken, (%d+) created, (.+)$"
 
 
@@ -267,7 +264,6 @@ function s1.herd(buyer)
 end
 
 
---- Judges the notes of the waiters.
 function s1.judge_herd(scenario, sale)
     local sum = { waiters = 0, woken = 0, created = 0, granted = 0 }
     for _, note in ipairs(evidence.noted(sale, SHAPE)) do

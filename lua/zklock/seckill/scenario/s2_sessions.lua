@@ -48,7 +48,6 @@ function turns.twice(buyer)
 end
 
 
---- A buyer that holds the lock for a while.
 function s2.turn(buyer)
     if not buyer:enter() then return end
     turns[buyer.server.parameters.script](buyer)
@@ -230,7 +229,6 @@ function s2.late_write(buyer)
 end
 
 
--- The first holder, and the second.
 local function holders(sale)
     local first, second = sale.purchases[1], sale.purchases[2]
     if second.granted and first.granted and second.granted < first.granted then

@@ -10,7 +10,6 @@ local POLL = 0.002 -- seconds between looks at the own node
 local s3 = {}
 
 
--- The own node and its predecessor in the lock's queue.
 local function neighbours(lock)
     local ahead
     for _, entry in ipairs(lock:queue()) do
@@ -32,7 +31,6 @@ local function look(buyer, progress)
 end
 
 
--- Waits until the client is queued, and looks.
 local function watch(buyer, progress)
     while not progress.queued do
         if progress.granted then return end

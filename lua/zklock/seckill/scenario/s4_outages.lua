@@ -161,7 +161,6 @@ local LEASE = 60  -- of redlock, like SESSION less than the jump and more than a
 local ANSWER = 10 -- longer than a slow master takes
 
 
--- True if the clock is an hour ahead.
 local function has_jumped(time) return math.abs(time - os.time() - HOUR) < NEAR end
 
 

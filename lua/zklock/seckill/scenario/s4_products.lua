@@ -22,7 +22,6 @@ local s4 = {}
 local BUYERS, STOCK = 1000, 10000
 
 
--- The decrease of both stocks.
 local function sold_of(sale)
     return STOCK - sale.products[FIRST].left, STOCK - sale.products[SECOND].left
 end

@@ -140,7 +140,6 @@ end
 
 local ROLES = { first, second, third }
 
---- Three buyers in three servers.
 function s4.late_release(buyer) ROLES[buyer.number](buyer) end
 
 

@@ -82,7 +82,6 @@ local function carry_out(run, options)
 end
 
 
--- The engines that granted locks, in order.
 local function engines_of(sale)
     local list = {}
     for _, names in ipairs(evidence.noted(sale, "^by (.*)$")) do

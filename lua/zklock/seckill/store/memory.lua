@@ -36,7 +36,6 @@ function memory.open(place)
 end
 
 
---- Creates the stock.
 function memory.create(place)
     place.tables = { stock = {}, token = {}, orders = {} }
     for product, stock in pairs(place.products) do place.tables.stock[product] = stock end
@@ -97,7 +96,6 @@ function Memory:write(order)
 end
 
 
--- Ends its transaction.
 local function finish(self)
     self.written = {}
     if self.tables.writer == self then self.tables.writer = nil end

@@ -75,14 +75,12 @@ function Sql:stock(product, token)
 end
 
 
---- The number of writes to the product.
 function Sql:version(product)
     return self:number(("SELECT version FROM tb_commodity_info WHERE id = %s")
         :format(self:text(product)))
 end
 
 
---- The number of ordered pieces.
 function Sql:ordered(product)
     return self:number(("SELECT coalesce(sum(number), 0) FROM tb_order WHERE commodity_id = %s")
         :format(self:text(product)))
@@ -116,7 +114,6 @@ local function update_of(self, order)
 end
 
 
---- Writes the stock alone.
 ---@param product string
 ---@param number integer
 ---@return boolean written  false without such a product

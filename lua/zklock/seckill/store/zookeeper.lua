@@ -50,7 +50,6 @@ function zookeeper.open(place, server, name)
 end
 
 
---- Creates the products' nodes.
 function zookeeper.create(place)
     local self = zookeeper.open(place)
     for product, stock in pairs(place.products) do

@@ -27,7 +27,6 @@ local function given_by(parameters)
 end
 
 
--- The options of an engine in the order, and its kind.
 local function part_of(given, name)
     local part = {}
     for option, value in pairs(given.engines[name] or {}) do part[option] = value end
@@ -122,7 +121,6 @@ function cerberus.check(needs_of, plan, safe)
 end
 
 
---- Sets the switch by hand.
 ---@param needs_of table<string, table>
 ---@param play zklock.seckill.Play
 ---@param value string

@@ -45,7 +45,6 @@ local kinds = {
 }
 
 
--- The option with the address of the engine's server.
 local function addresses(needs, redis, database)
     if needs.redis then return { redis = redis } end
     return { [sql_database.is_url(database) and "mysql" or "sqlite"] = database }

@@ -9,7 +9,6 @@ local ZooKeeper = {}
 ZooKeeper.__index = ZooKeeper
 
 
--- Constructors of the strategies' locks.
 local locks = {
     ["zookeeper"] = function(session, path) return session:mutex(path) end,
     ["zookeeper-none"] = function(session, path, parameters)
@@ -53,7 +52,6 @@ function ZooKeeper:enter(name, _, wish)
 end
 
 
---- Several locks, all or none.
 function ZooKeeper:enter_all(names, _, wish)
     local key = (wish.side or "") .. " " .. table.concat(names, " + ")
     local lock = self.locks[key]

@@ -48,7 +48,6 @@ local function start_zookeeper(self, options)
 end
 
 
---- The address of a shared ZooKeeper.
 ---@return string hosts
 function Throwaway:zookeeper()
     self.zookeeper_hosts = self.zookeeper_hosts or start_zookeeper(self).hosts
@@ -56,7 +55,6 @@ function Throwaway:zookeeper()
 end
 
 
---- The URL of a shared MariaDB.
 ---@return string url
 function Throwaway:mysql()
     self.mysql_url = self.mysql_url or mariadb.start(self.reaper)
@@ -64,7 +62,6 @@ function Throwaway:mysql()
 end
 
 
---- The addresses of shared Redis servers.
 ---@param count integer
 ---@return string addresses  "HOST:PORT,HOST:PORT"
 function Throwaway:redis(count)
@@ -101,12 +98,10 @@ function Throwaway:own_mysql()
 end
 
 
---- A new Redis master with its replica, for faults.
 ---@return zklock.seckill.throwaway.RedisPair
 function Throwaway:redis_pair() return redis_pair.start(self.reaper) end
 
 
---- New Redis masters, for faults.
 ---@param count integer
 ---@return zklock.seckill.throwaway.RedisMasters
 function Throwaway:redis_masters(count) return redis_masters.start(self.reaper, count) end

@@ -15,11 +15,9 @@ local Master = {}
 Master.__index = Master
 
 
---- Cuts it off from its clients.
 function Master:cut() self.relay:cut() end
 
 
---- Reconnects it with its clients.
 function Master:heal() self.relay:lead_to(self.server.address) end
 
 

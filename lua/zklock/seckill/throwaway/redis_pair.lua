@@ -58,7 +58,6 @@ function redis_pair.start(reaper)
 end
 
 
---- True if the replica receives the master's writes.
 function Pair:is_online()
     local replica = replication(self.master.address).slave0
     return replica ~= nil and replica:find "state=online" ~= nil
@@ -76,11 +75,9 @@ function Pair:replicated(limit)
 end
 
 
---- Cuts the replica off from its master.
 function Pair:cut() self.link:cut() end
 
 
---- Kills the master. Clients then reach no server.
 function Pair:kill_master() self.master.process:kill() end
 
 

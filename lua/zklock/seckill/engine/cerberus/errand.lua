@@ -16,7 +16,6 @@ local Errand = {}
 Errand.__index = Errand
 
 
--- A run of the errand by a coroutine.
 ---@class zklock.engine.Run
 ---@field errand zklock.engine.Errand
 ---@field due number  on the clock of runtime.now; from then on it counts no more

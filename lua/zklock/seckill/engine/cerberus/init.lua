@@ -162,7 +162,6 @@ local function take(leases, lock, registration, owner, request)
 end
 
 
--- The grant if it counts, or nil.
 local function try_in(lock, registration, owner, request)
     local leases = parts.gather(take, lock, registration, owner, request)
     if not leases then return nil end
@@ -186,7 +185,6 @@ local function is_looked_after(engine)
 end
 
 
--- Looks after the switch until the end of the run.
 local function look_after(engine)
     local is_over = tasks.end_of_run()
     if not is_over or is_looked_after(engine) then return end
@@ -278,7 +276,6 @@ end
 function way.token(lease) return lease.parts[1]:token_string() end
 
 
--- Waits until the switch is through, or until `due`.
 local function await(engine, due)
     repeat
         local ok, message = engine.member:tend(true, due)

@@ -127,7 +127,6 @@ local function leave_the_past(self, due)
 end
 
 
--- True if the member is alive and works in its epoch.
 local function is_alive(self, each, due)
     local line, message = self.place:lock(each.number, each.id):queue(left(due))
     if not line then failure.raise("connection", message) end
@@ -170,7 +169,6 @@ local function before(self, epoch, due)
 end
 
 
--- Takes the next step of the switch, if there is one.
 local function step(self, due)
     local epoch, wish = self.place:epoch(due), self.place:wish(due)
     self:know(epoch)

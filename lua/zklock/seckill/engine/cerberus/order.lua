@@ -18,7 +18,6 @@ Order.__index = Order
 local order = {}
 
 
---- Checks the option `order`.
 function order.list_of_names(value, name)
     if type(value) ~= "table" or not value[1] then
         misuse.refuse("%s must be a list of names of engines, not %s", name, misuse.show(value))
@@ -31,7 +30,6 @@ function order.list_of_names(value, name)
 end
 
 
---- Checks the option `engines`.
 function order.table_of_options(value, name)
     if type(value) ~= "table" then
         misuse.refuse("%s must be a table: options for each engine of the order, not %s", name,
@@ -59,7 +57,6 @@ local function validate_part(given, name)
 end
 
 
---- Raises an error if these options open no engines.
 ---@param given { order: string[], engines: table<string, table>? }
 function order.validate(given)
     local known = {}

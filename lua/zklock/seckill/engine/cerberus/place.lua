@@ -80,7 +80,6 @@ function Place:change(due, fn)
 end
 
 
---- Replaces a node's text by fn(text).
 ---@param node string
 ---@param fn fun(text: string): string
 ---@param due number?
@@ -163,7 +162,6 @@ end
 function Place:close() self.session:close() end
 
 
---- Connects to the place of the switch.
 ---@param options { zookeeper: string, root: string, session: number }
 ---@param first string  the engine of the first epoch, if there is none yet
 ---@return zklock.engine.Place

@@ -55,7 +55,6 @@ local function behind(order, name)
 end
 
 
---- The engine selected by a switch (CFG-17).
 ---@param order string[]
 ---@param present string  the engine in use
 ---@param text string     of the switch

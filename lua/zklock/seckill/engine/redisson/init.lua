@@ -73,7 +73,6 @@ end
 local function lease_of(lock) return lock.lease or lock.engine.options.lease end
 
 
--- Runs a script of the lock.
 local function run(lock, what, field)
     local engine, name = lock.engine, lock.name
     local keys = { name, channel_of(lock) }

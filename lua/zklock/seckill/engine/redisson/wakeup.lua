@@ -38,7 +38,6 @@ function wakeup.new(address, answer)
 end
 
 
--- A message as { kind, channel, payload }.
 local function read(self)
     self.next = self.next or dependency.load("redis").command("", { request = function() end })
     return self.redis:use(self.next)
@@ -122,7 +121,6 @@ function Wakeup:leave(waiter)
 end
 
 
--- Takes all messages that have arrived.
 local function look(self)
     connect(self)
     while self.redis:readable() do take(self, read(self)) end

@@ -27,7 +27,6 @@ function buyers.waited(row)
 end
 
 
---- The first fault of that kind on the buyer's server.
 ---@param row table
 ---@param sale table
 ---@param kind "stop" | "kill"

@@ -22,7 +22,6 @@ function markup.fill(text, facts)
 end
 
 
---- A line of text.
 function markup.line(text, facts)
     local codes = {}
     text = markup.escape(markup.fill(text, facts)):gsub("`([^`]+)`", function(code)

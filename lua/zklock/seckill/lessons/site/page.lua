@@ -176,7 +176,6 @@ local function neighbours(lessons, index, language, words)
 end
 
 
---- A lesson's page in a language.
 ---@param lessons table[]  all, in order
 ---@param index integer
 ---@param facts table      of its runs
@@ -209,7 +208,6 @@ function page.lesson(lessons, index, facts, language)
 end
 
 
--- The items of a list of pages.
 local function items(pages, language)
     local lines = {}
     for i, each in ipairs(pages) do

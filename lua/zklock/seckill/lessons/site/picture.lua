@@ -88,7 +88,6 @@ local function row_html(name, bars, marks, told)
 end
 
 
--- True if the commit came after the release of the lock.
 local function commits_late(row, sale) return sale.commits and row.told > row.released end
 
 

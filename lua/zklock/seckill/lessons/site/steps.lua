@@ -31,7 +31,6 @@ function steps.pair(sale)
 end
 
 
--- The first grant after that time.
 local function granted_after(sale, moment)
     for _, each in ipairs(buyers.granted(sale.purchases)) do
         if each.granted > moment then return each end

@@ -23,7 +23,6 @@ local function said(step, words)
 end
 
 
---- The marked steps as a list, or "".
 function tables.steps(sale, words)
     local lines = {}
     for i, step in ipairs(sale.steps) do

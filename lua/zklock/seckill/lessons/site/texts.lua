@@ -39,7 +39,6 @@ local function sources(list)
 end
 
 
--- The texts of a file by name.
 local function parts_of(path, words)
     local file = assert(io.open(path, "rb"))
     local head, rest = file:read "*a":match "^(.-)(\n## .*)$"

@@ -13,7 +13,6 @@ function times.duration(seconds)
 end
 
 
---- Whole milliseconds.
 function times.milliseconds(seconds) return ("%.0f%sms"):format(1000 * seconds, SPACE) end
 
 
