@@ -376,7 +376,7 @@ describe("a switch that keeps the locks", function()
             assert.is_true(first:switch("zookeeper", PATIENT)) -- already there
         end)
 
-    with_two.it("asks both engines on the way, in their order", FIRST_TWO,
+    with_two.it("an acquire during a switch asks both engines, in their order", FIRST_TWO,
         function(_, mine, yours, _, second)
             local other = second:mutex "another"
             local lease = assert(mine:acquire(PATIENT))

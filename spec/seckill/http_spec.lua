@@ -1,5 +1,5 @@
---- [lua luajit] The pieces of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has
--- the rest.
+--- [lua luajit] Parts of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has the
+-- others.
 
 local database = require "zklock.seckill.database"
 local distributions = require "zklock.seckill.distribution"
@@ -30,7 +30,7 @@ describe("the store of the sale over HTTP", function()
         }
     end
 
-    it("writes all orders of a batch, and the stock after the last, or none", function()
+    it("a batch writes all its orders and the last stock, or nothing", function()
         local function batch(token, ...)
             local orders = {}
             for i, left in ipairs{ ... } do
@@ -50,13 +50,13 @@ describe("the store of the sale over HTTP", function()
         assert.equal(96, store:stock(PRODUCT))
     end)
 
-    it("writes neither when the order fails", function()
+    it("nothing is written when the order fails", function()
         store:execute "DROP TABLE tb_order"
         assert.has_error(function() sell(99) end)
         assert.equal(100, store:stock(PRODUCT))
     end)
 
-    it("is in doubt after an error of COMMIT alone", function()
+    it("only an error of COMMIT leaves the outcome in doubt", function()
         store:execute "PRAGMA foreign_keys = ON"
         store:execute "CREATE TABLE late (id REFERENCES tb_order DEFERRABLE INITIALLY DEFERRED)"
         local function in_doubt(statement)
@@ -71,28 +71,27 @@ describe("the store of the sale over HTTP", function()
         assert.is_false(database.leaves_in_doubt(nil))
     end)
 
-    -- The stocks that are written, each with an order; how many buyers were told "sold", and how
-    -- many nothing; the verdict.
+    -- Written stocks with an order each, answers "sold", lost answers, the verdict.
     for _, row in ipairs{
-        { "right when stock and orders make the stock of the beginning", { 99, 98 }, 2, 0,
+        { "right when stock and orders add up to the initial stock", { 99, 98 }, 2, 0,
             true, "2 sold, 98 left" },
-        { "right when an order has no answer, as one was lost", { 99 }, 0, 1,
+        { "right when an order has no answer, and an answer was lost", { 99 }, 0, 1,
             true, "1 sold, 99 left" },
         { "wrong when no answer was lost", { 99 }, 0, 0, false, "1 orders, only 0 sold" },
-        { "wrong when an update was lost", { 99, 99 }, 2, 0, false, "2 sold and 99 left of 100" },
-        { "wrong when more was sold than there was", { 0, -1 }, 2, 0,
+        { "wrong after a lost update", { 99, 99 }, 2, 0, false, "2 sold and 99 left of 100" },
+        { "wrong after an oversell", { 0, -1 }, 2, 0,
             false, "2 sold and -1 left of 100" },
-        { "wrong when a buyer was told more than the store knows", { 99 }, 2, 0,
+        { "wrong when buyers were told of more sales than the store has", { 99 }, 2, 0,
             false, "2 sold, 1 orders" },
     } do
-        it("is " .. row[1], function()
+        it("a sale is " .. row[1], function()
             for i, left in ipairs(row[2]) do sell(left, tostring(i)) end
             local outcome = sale.judge(store, 100, { sold = row[3], lost = row[4] })
             assert.same({ row[5], row[6] }, { outcome.right, outcome.finding })
         end)
     end
 
-    it("is wrong when tokens do not grow", function()
+    it("a sale is wrong when tokens do not grow", function()
         sell(99, "2")
         sell(98, "3")
         store:execute "UPDATE tb_order SET token = 2"
@@ -109,7 +108,7 @@ end)
 
 
 describe("a database's URL", function()
-    it("has parts", function()
+    it("a URL is split into its parts", function()
         assert.same({ user = "me", password = "p@ss/", host = "db", port = 3307, name = "shop" },
             database.parts "mysql://me:p%40ss%2F@db:3307/shop")
         assert.same({ user = "root", password = "", host = "localhost", name = "",
@@ -118,7 +117,7 @@ describe("a database's URL", function()
             database.parts "mysql://me@db")
     end)
 
-    it("is told from a file", function()
+    it("a file is not taken for a URL", function()
         assert.is_nil(database.parts "/tmp/store.db")
         assert.is_nil(database.parts "mysql://db")
         assert.is_false(database.is_url "/tmp/store.db")
@@ -127,13 +126,13 @@ end)
 
 
 describe("latencies", function()
-    it("are those of all answers, of which there must be one", function()
+    it("latencies summarize all answers, of which there must be one", function()
         assert.same({ answers = 3, seconds = 5, median = 2, p99 = 4, max = 4 },
             latency.of(distributions.new{ 4, 1, 2 }, 5))
         assert.is_nil(latency.of(distributions.new{}, 5))
     end)
 
-    it("are shown in milliseconds, of results that have them", function()
+    it("the table of latencies is in milliseconds, and skips results without them", function()
         local text = latency.table{
             { id = "A", title = "first" },
             { id = "B", title = "second", latency = {

@@ -393,7 +393,7 @@ describe("a sale", function()
     end)
 
     for fault, left in pairs{ ["drop-reply"] = 9, ["drop-request"] = 10 } do
-        it("knows by its order what came of a purchase without an answer: " .. fault, function()
+        it("an unanswered purchase in ZooKeeper is known by its order: " .. fault, function()
             local proxy = rig.proxy_for_test(HOSTS)
             local stores, root = require "zklock.seckill.store.zookeeper", rig.path()
             local place = { zookeeper = proxy.hosts, root = root, products = { bun = 10 },
@@ -410,7 +410,7 @@ describe("a sale", function()
         end)
     end
 
-    it("runs in a task beside others", function()
+    it("a sale runs in a task beside others", function()
         rig.wait_for("a sale that lasts for some steps of another task", function()
             local steps, it_is = 0, nil
             zklock.run(function()
