@@ -409,7 +409,7 @@ describe("a switch that keeps the locks", function()
 end)
 
 
--- --- who dies ----------------------------------------------------------------------------------
+-- --- deaths ------------------------------------------------------------------------------------
 
 describe("who died with a lock", function()
     it("a dead holder delays the switch until its lock has ended #slow", function()
@@ -471,7 +471,7 @@ describe("who died with a lock", function()
 end)
 
 
--- --- who is not there --------------------------------------------------------------------------
+-- --- unreachable services ----------------------------------------------------------------------
 
 describe("an engine that cannot be reached", function()
     local own, it_is
@@ -688,7 +688,7 @@ describe("an error that ends a run", function()
 end)
 
 
--- --- what a lock has besides -------------------------------------------------------------------
+-- --- further features of a lock ----------------------------------------------------------------
 
 describe("a lock of cerberus", function()
     it("an interrupt of the owner ends the wait for a lock", function()

@@ -57,7 +57,7 @@ teardown(engines.stop)
 after_each(engines.close_all)
 
 
--- --- what is tried -----------------------------------------------------------------------------
+-- --- the probes --------------------------------------------------------------------------------
 
 -- True if a second client does not get the lock.
 local function excludes(name)

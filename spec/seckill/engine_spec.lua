@@ -118,7 +118,7 @@ describe("what an engine does not have", function()
 end)
 
 
--- --- what all locks have in common -----------------------------------------------------------
+-- --- all locks -------------------------------------------------------------------------------
 
 local LOCKS = {
     "redis-expire", "redis-set", "redis-timestamp", "redisson", "redlock", "sql-pessimistic",

@@ -1,5 +1,5 @@
 --- [lua luajit] Parts of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has the
--- others.
+-- rest.
 
 local database = require "zklock.seckill.database"
 local distributions = require "zklock.seckill.distribution"

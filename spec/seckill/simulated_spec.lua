@@ -1,5 +1,5 @@
---- [lua luajit] Sales in virtual time: seckill.sale{ simulated = true }, seckill.explore and
---- --explore. What is promised in docs/seckill.md.
+--- [lua luajit] Sales in virtual time, with seckill.sale{ simulated = true }, seckill.explore and
+--- --explore, as docs/seckill.md promises.
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local files = require "spec.files"
@@ -41,7 +41,7 @@ local function with_module(name, module, fn, ...)
 end
 
 
--- A store as users write one: what is in it is in the place.
+-- A store of a user, with its contents in the place.
 local Shelf = {}
 Shelf.__index = Shelf
 
@@ -382,7 +382,7 @@ describe("many schedules of a simulated sale", function()
         assert.is_true(few > 0 and few < 100)
     end)
 
-    -- A store that was shown the next token waits for what is not committed.
+    -- A store that was shown the next token waits for uncommitted writes.
     it("are right there if the store is shown tokens, also when servers die", function()
         for _, purchase in ipairs{ "release_then_commit", "commit_then_release" } do
             local found = explore({ purchase = purchase }, 300)

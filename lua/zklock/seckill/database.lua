@@ -1,4 +1,4 @@
---- A connection to an SQL database: an SQLite file, or MariaDB by URL,
+--- A connection to an SQL database, which is an SQLite file or, by URL, MariaDB.
 ---
 ---     mysql://USER:PASSWORD@HOST:PORT/NAME
 ---     mysql://USER:PASSWORD@localhost/NAME?socket=PATH

@@ -1,6 +1,5 @@
---- Where scenarios play, and what sets that apart: here servers are processes of
---- the demo, and the store is an SQLite file. zklock.seckill.http.environment and
---- zklock.seckill.engines.environment are the others.
+--- The environment of scenarios with servers as processes and an SQLite file as the store.
+--- zklock.seckill.http.environment and zklock.seckill.engines.environment are its siblings.
 
 local sale_command = require "zklock.seckill.sale_command"
 local runs = require "zklock.seckill.run"
@@ -48,7 +47,7 @@ end
 processes.add_options(processes, HOLD)
 
 
---- What else keeps the scenarios from running; nil: nothing.
+--- The reason why scenarios cannot run here, besides missing modules, or nil.
 function processes.missing() end
 
 
@@ -67,7 +66,7 @@ Where two sessions take turns, each holds the lock %g s (--hold; --seed-times: 5
 end
 
 
---- What is said below all results.
+--- The text below all results.
 function processes.summary() return "" end
 
 

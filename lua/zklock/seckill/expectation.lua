@@ -18,7 +18,7 @@ local FORM = "expect is a table of counts of buyers (sold, refused, failed) and 
 local expectation = {}
 
 
--- what a script may expect ----------------------------------------------------------------------
+-- the option ------------------------------------------------------------------------------------
 
 -- The quantile that a name such as p99 or max means; nil for other names.
 local function part_of(name)
@@ -92,7 +92,7 @@ function expectation.check(given, plan, knows_purchase)
 end
 
 
--- what came of it -------------------------------------------------------------------------------
+-- the result ------------------------------------------------------------------------------------
 
 local function unmet_times(name, most, times, words)
     for _, each in ipairs(sorted_names(most)) do
@@ -106,7 +106,7 @@ local function unmet_times(name, most, times, words)
 end
 
 
---- The unmet part of an expectation; nil: all of it is met.
+--- The unmet part of an expectation, or nil.
 function expectation.unmet(expect, purchases)
     if not expect then return nil end
     local counts, times, words = figures.counts(purchases), nil, {}

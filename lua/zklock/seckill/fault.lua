@@ -6,7 +6,7 @@
 ---
 --- "holder" is the server of the first buyer that holds a lock at that time or later. It is struck
 --- between reading and writing the stock. With `held` the buyer waits there until the function
---- returns. The parent arms such a fault by making a file; the buyer that renames the file first
+--- returns. The parent arms such a fault by making a file. The first buyer that renames the file
 --- takes the fault, and waits until the file is removed.
 
 local core = require "zklock.core"

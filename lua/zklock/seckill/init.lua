@@ -1,4 +1,4 @@
---- The flash-sale laboratory: sales scripted in Lua, with real servers and a real store.
+--- The flash-sale laboratory, for sales scripted in Lua with real servers and a real store.
 ---
 ---     local seckill = require "zklock.seckill"
 ---     local sale = seckill.sale{ buyers = 100, strategy = "zookeeper" }

@@ -96,7 +96,7 @@ function sale.of(plan, outcome)
 end
 
 
--- what is shown ---------------------------------------------------------------------------------
+-- reports ---------------------------------------------------------------------------------------
 
 -- The number of errors raised by strategy, store and purchase, with the first error; "" without
 -- any.

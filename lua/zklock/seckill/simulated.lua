@@ -142,7 +142,7 @@ local function run_server(play, number)
 end
 
 
--- what comes of it ------------------------------------------------------------------------------
+-- the outcome -----------------------------------------------------------------------------------
 
 -- The world's faults in the form of the plan's.
 local function all_faults(play)

@@ -23,7 +23,7 @@ local verdict = {}
 ---@field in_vain table<zklock.seckill.Purchase, true>
 
 
--- what a buyer asked for, was told, and got ------------------------------------------------------
+-- requests, answers and orders of a buyer --------------------------------------------------------
 
 local DOUBT = {
     connection = true, error = true, hung = true, lost = true, unanswered = true, unknown = true,

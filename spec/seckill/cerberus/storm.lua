@@ -223,7 +223,7 @@ local function aftermath(self)
 end
 
 
--- --- what came of it -----------------------------------------------------------------------------
+-- --- the result ----------------------------------------------------------------------------------
 
 -- Counts of events in all logs; writes by lock and number; conflicts.
 local function read_logs(self)

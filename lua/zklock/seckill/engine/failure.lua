@@ -23,7 +23,7 @@ local Problem = { __name = "zklock.engine.problem" }
 Problem.__index = Problem
 
 
---- Inside an engine a failure is raised; `failure.catch` makes it what a caller gets.
+--- Raises a failure inside an engine, for `failure.catch`.
 function failure.raise(code, detail)
     error(setmetatable({ code = code, detail = detail }, Problem), 0)
 end
@@ -38,7 +38,7 @@ local function results(subject, ok, first, ...)
 end
 
 
---- Calls fn(...), which does not wait; gives what it gives, or its failure.
+--- Calls fn(...), which must not wait; returns its results or its failure.
 function failure.catch(subject, fn, ...)
     return results(subject, pcall(fn, ...))
 end

@@ -11,10 +11,10 @@ local now = clock.now
 ---@field lock zklock.engine.Lock
 ---@field name string
 ---@field owner string
----@field value any        what the engine keeps of the grant
----@field expires number?  by runtime.now; nil if it has no end of its own
----@field version string?  of a row: its digits
----@field parts table[]?  leases of several locks as one
+---@field value any        the engine's data of the grant
+---@field expires number?  by runtime.now, if it expires
+---@field version string?  of a row, in digits
+---@field parts table[]?  leases of a multi-lock
 ---@field bound table?     a lease of zklock that it needs
 ---@field renewed_with table?  a lease of zklock; while it is held, the watchdog renews
 ---@field over "lost"|"released"|nil
@@ -23,8 +23,7 @@ local Lease = { __name = "zklock.engine.lease" }
 Lease.__index = Lease
 
 
--- The state of a lease that depends on another, which is the worse of both. A suspect lease may be
--- held again; a lost lease has ended.
+-- The worse state of a lease and of another that it depends on.
 local function with(state, other)
     local others = other:state()
     if state == "lost" or others == "lost" or others == "released" then return "lost" end
@@ -92,7 +91,7 @@ end
 function Lease:check() return ask(self, "check", "it knows no owners") end
 
 
---- Holds it for its whole lease time again.
+--- Renews the lease for its whole lease time.
 ---@return true? ok
 ---@return string? message
 ---@return string? code  "lost", "released", "connection", "unsupported"
@@ -129,7 +128,7 @@ function Lease:epoch()
 end
 
 
---- Gives it up at the end of a scope, once, for a server that does not answer is not asked again.
+--- Releases it once at the end of a scope, because a silent server should not be asked again.
 ---@return "lost"|"released"|nil over  nil: that is not known
 function Lease:close()
     if not self.over and not self.closed then

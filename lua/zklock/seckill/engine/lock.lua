@@ -1,17 +1,17 @@
---- A lock of an engine, as far as all of them are alike. The deadline, the tries until then, and
---- `with` are here; how a lock is tried for and given up is its engine's way:
+--- A lock of an engine. Common to all are the deadline, the tries until then, and `with`. The rest
+--- is the engine's way, with these functions.
 ---
 ---     way.try(lock, owner, request)      -- a grant, or nil and the seconds until the next try
----     way.release(lease)                 -- false: it was lost before
----     way.check(lease)                   -- is it still had, by the server's word?
----     way.wait(lock, request, seconds)   -- instead of sleeping
----     way.granted(lease)                 -- it is had from now on
----     way.finish(lock, request)          -- after the last try, whatever came of it
----     way.wake(request)                  -- ends its wait: it was interrupted
----     way.token(lease)                   -- its fencing token, if the engine has them
----     way.epoch(lease)                   -- number and engines of its epoch, if there are any
+---     way.release(lease)                 -- false if it was lost before
+---     way.check(lease)                   -- true if it is held, by the server's answer
+---     way.wait(lock, request, seconds)   -- instead of a sleep
+---     way.granted(lease)                 -- called after the grant
+---     way.finish(lock, request)          -- called after the last try
+---     way.wake(request)                  -- ends the wait of an interrupted request
+---     way.token(lease)                   -- its fencing token
+---     way.epoch(lease)                   -- number and engines of its epoch
 ---
---- The first two are what a way must have. They raise what failure.catch knows.
+--- The first two are required. They raise failures for failure.catch.
 
 local Lease = require "zklock.seckill.engine.lease"
 local clock = require "zklock.waiting.runtime"
@@ -129,8 +129,8 @@ end
 
 --- lock:with([timeout|options,] fn, ...) runs fn(lease, ...) with the lock, and releases it even
 --- after an error, which passes unchanged.
----@return true? ok  then what fn gives; nil, message, code if the lock was not had; nil, message,
----"lost" and what fn gave if it was lost
+---@return true? ok  then fn's results; nil, message, code without the lock; nil, message, "lost"
+---and fn's results if it was lost
 function Lock:with(given, fn, ...)
     if type(given) == "function" then return with(self, {}, given, fn, ...) end
     if type(fn) ~= "function" then
@@ -140,7 +140,7 @@ function Lock:with(given, fn, ...)
 end
 
 
---- A condition, for which a holder would wait. None of these engines has them.
+--- These engines have no conditions.
 ---@return nil, string message, string code  "unsupported"
 function Lock:condition()
     return failure.of("unsupported", self.name, self.engine.name .. " has no conditions")

@@ -62,7 +62,6 @@ local function is_address(value)
 end
 
 
---- The address of a server.
 function options.address(value, name)
     if not is_address(value) then
         refuse("%s must be \"HOST:PORT\" of one server, not %s", name, show(value))
@@ -95,7 +94,7 @@ options.complete = check.complete
 
 local ACQUIRE = { timeout = options.seconds(0), owner = options.anything }
 
---- The options of acquire(), from nothing, seconds, or a table.
+--- The options of acquire(), given as nothing, seconds or a table.
 ---@param given number|table|nil
 ---@return { timeout: number?, owner: any }
 function options.acquire(given)
@@ -106,7 +105,7 @@ end
 
 local SWITCH = { timeout = options.seconds(0) }
 
---- The seconds of switch(), likewise.
+--- The seconds of switch(), given likewise.
 function options.switch(given)
     if type(given) == "number" then given = { timeout = given } end
     return options.complete(given, SWITCH, {}, "the options of switch").timeout

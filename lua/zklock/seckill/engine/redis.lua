@@ -17,7 +17,7 @@ Redis.__index = Redis
 local redis = {}
 
 
---- It is made when it is first needed, and again when it broke.
+--- Connects on first use, and again after a broken connection.
 function redis.new(address, answer)
     return setmetatable({ address = address, answer = answer }, Redis)
 end
@@ -37,14 +37,14 @@ end
 local function text_of(problem) return (tostring(problem):gsub("^[^:]+:%d+: ", "")) end
 
 
---- Does it have something to read? A connection on which nothing was asked has its end only.
+--- True if there is something to read. On an idle connection that is its end.
 function Redis:readable()
     local socket = self.client.network.socket
     return dependency.load("socket").select({ socket }, nil, 0)[1] ~= nil
 end
 
 
---- Connected, and without an answer to what nobody asks for any more.
+--- The connected client, without late answers to earlier requests.
 function Redis:connected()
     if self.client and self:readable() then self:close() end
     if not self.client then
@@ -78,7 +78,6 @@ function Redis:call(command, ...)
 end
 
 
---- Runs a script.
 function Redis:eval(script, keys, ...)
     local arguments = { script, #keys }
     for _, key in ipairs(keys) do arguments[#arguments + 1] = key end
@@ -99,7 +98,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) 
 return 0]]
 
 
---- Text that nobody else has.
+--- A random text, different each time.
 function redis.unique()
     local file = assert(io.open("/dev/urandom", "rb"))
     local bytes = file:read(16)
@@ -108,7 +107,6 @@ function redis.unique()
 end
 
 
---- Whole milliseconds, as Redis has them.
 function redis.milliseconds(seconds) return ("%.0f"):format(seconds * 1000) end
 
 

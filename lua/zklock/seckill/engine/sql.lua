@@ -89,7 +89,7 @@ function Sql:insist(statement)
 end
 
 
---- The only value of a query.
+--- The value of a query with one row and one column.
 function Sql:value(query)
     local cursor = self:try(query)
     if not cursor then return nil end
@@ -99,7 +99,7 @@ function Sql:value(query)
 end
 
 
---- `format` with texts as literals.
+--- Formats a statement with texts as literals.
 function Sql:statement(format, ...)
     local literals = { ... }
     for i, text in ipairs(literals) do literals[i] = self.database:text(text) end

@@ -63,7 +63,7 @@ local function maybe_sold(code, message)
 end
 
 
--- what is asked --------------------------------------------------------------------------------
+-- the request ----------------------------------------------------------------------------------
 
 -- The request's parameter if it matches the pattern; else nil, message.
 local function parameter(name, pattern, meaning)

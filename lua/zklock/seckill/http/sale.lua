@@ -26,7 +26,7 @@ local MOST_REQUESTS = 1000 -- of one shopper, which stops when the product is so
 local sale = {}
 
 
--- what buyers are told -------------------------------------------------------------------------
+-- answers to buyers ----------------------------------------------------------------------------
 
 local function new_tally()
     return { sold = 0, sold_out = 0, lost = 0, refused = 0, other = 0 }

@@ -75,7 +75,7 @@ function OneRow:stock(product) return travel(self, select_stock, product) end
 function OneRow:update(order) return travel(self, update, order) end
 OneRow.sell = OneRow.update
 
---- UPDATE … SET stock = stock - 1 WHERE stock > 0; false: no row was changed
+--- UPDATE … SET stock = stock - 1 WHERE stock > 0; false if no row was changed
 function OneRow:take(order) return travel(self, take, order) end
 
 --- SELECT stock … FOR UPDATE

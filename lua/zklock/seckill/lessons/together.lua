@@ -1,4 +1,4 @@
---- No lock, on purpose: any number of buyers may be at it together.
+--- No lock, on purpose, for any number of concurrent buyers.
 
 local Together = { simulated = true }
 Together.__index = Together

@@ -1,6 +1,6 @@
---- A purchase that needs two locks: of the stock and of the buyer's account. Odd buyers take the
---- stock first, even ones the account, unless all are to take them in the order of their names.
---- Each buyer comes `parameters.gap` seconds after the one before it.
+--- A purchase that needs the locks of the stock and of the buyer's account. Odd buyers acquire the
+--- stock first, even buyers the account, unless all use the order of names. Each buyer comes
+--- `parameters.gap` seconds after the previous one.
 
 local zklock = require "zklock"
 

@@ -1,4 +1,4 @@
---- A purchase that renews its lock while it works: a task beside the work, thrice in each lifetime.
+--- A purchase that renews its lock in a task beside its work, thrice in each lifetime.
 
 local zklock = require "zklock"
 

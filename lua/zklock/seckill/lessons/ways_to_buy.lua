@@ -1,6 +1,6 @@
---- A purchase from one row, in one of three ways, by buyers of whom each comes `parameters.gap`
---- seconds after the one before it, or all together. After it a note has what its server has asked
---- for until then: requests to ZooKeeper of each kind, and statements to the database.
+--- A purchase from one row, in one of three ways. Buyers arrive `parameters.gap` seconds apart, or
+--- all together. A note after it has the server's requests so far, to ZooKeeper by kind, and
+--- statements to the database.
 
 local zklock = require "zklock"
 

@@ -45,7 +45,7 @@ function evidence.waited_for_the_dead(sale)
 end
 
 
---- Raises unless so many bought, because a sale in which not all were served proves nothing.
+--- Raises an error unless that many bought, because a sale with unserved buyers proves nothing.
 function evidence.all_served(sale, count)
     if sale.sold ~= count then
         error(("only %d of %d buyers were served"):format(sale.sold, count), 0)
@@ -124,7 +124,7 @@ function evidence.log(sale, name)
 end
 
 
--- The events of a buyer that got the lock, with their times, or false for no event.
+-- The events of a buyer that got the lock, with times, or false for no event.
 local function lines_of(purchase)
     return {
         { purchase.granted or false, "got the lock" },

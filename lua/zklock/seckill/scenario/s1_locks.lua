@@ -59,8 +59,8 @@ local function look(buyer, place, workers)
 end
 
 
--- No transaction and no check of tokens help, so the lock alone keeps it right. All workers stand
--- in line before the first writes. If the lock lets all in at once, all have read the same stock.
+-- Only the lock protects the stock, without transaction and tokens. All workers are queued before
+-- the first writes. If the lock let all in at once, all would have read the same stock.
 local function buy(buyer, place, workers)
     local function come() buyer:come(place) end
     if not buyer:enter{ side = buyer.server.parameters.side, on_queued = come } then return end

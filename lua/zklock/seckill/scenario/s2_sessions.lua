@@ -25,8 +25,8 @@ local SCRIPTS = {
 local RESOLUTION = 0.001
 
 
--- The last line of a turn is written just before the lock is given up. After the release the next
--- buyer may be quicker with its first line than this buyer with its last.
+-- The last line of a turn comes before the release, because after it the next buyer's first line
+-- may come earlier.
 local turns = {}
 
 function turns.once(buyer)

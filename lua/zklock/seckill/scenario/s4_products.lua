@@ -79,8 +79,8 @@ end
 
 -- one lock, or one each --------------------------------------------------------------------------
 
--- A lock for two products makes buyers of the one wait for buyers of the other. A lock for each
--- product (REQ-11) does not.
+-- One lock for two products makes their buyers wait for each other; a lock for each product
+-- (REQ-11) does not.
 
 local function sale_with(run, lock)
     return run:sale{

@@ -18,10 +18,10 @@ local function await(buyer, place) buyer.server:wait_for(place, 1, zklock.sleep)
 
 -- Redisson's snippet -----------------------------------------------------------------------------
 
--- tryLock(waitTime, leaseTime, SECONDS), 3000 ms of work, unlock (§3.2); --hold scales the work.
--- With a leaseTime beyond the work it is right. A lock with a leaseTime has no watchdog: if the
--- time ends under the work, the next buyer comes in, and the holder learns nothing of it. zklock
--- has no lease time that could be too short, because the session renews.
+-- tryLock(waitTime, leaseTime, SECONDS), 3000 ms of work, unlock (§3.2); --hold scales the work. It
+-- is right with a leaseTime beyond the work. A lock with a leaseTime has no watchdog. If the time
+-- ends during the work, the next buyer enters, and the holder does not notice. zklock's lease
+-- cannot be too short, because the session renews it.
 
 local WORKERS = 3
 
@@ -78,7 +78,7 @@ local function play_snippet(scenario, run)
     if sale.verdict == "wrong" and not (lost > 0 and beside) then
         error("it is wrong, but not because a lease ended: " .. sale.finding, 0)
     end
-    -- By luck the stock is right though leases ended. Then it is played again.
+    -- The stock may be right by luck though leases ended; then it is played again.
     local apart = scenario.race or lost == 0 and not beside
     return evidence.played(sale, sale.verdict == "right" and apart and sale.failures.busy == 1,
         ("stock %d, should be %d; %d lost"):format(sale.left, seed.STOCK - WORKERS, lost))
@@ -87,10 +87,10 @@ end
 
 -- a late release ---------------------------------------------------------------------------------
 
--- Another client's lock is deleted (PIT-07, BUG-16). A is stopped with the lock; its key ends, B
--- locks; A goes on, and its late DEL removes B's lock; C comes in beside B. A has bought before it
--- was stopped, so it is the release alone that does harm. The lock of zklock is lost in the same
--- way, but its node is A's own, so a late release finds nothing to delete.
+-- Another client's lock is deleted (PIT-07, BUG-16). A is stopped with the lock; its key expires; B
+-- locks; A goes on, and its late DEL removes B's lock; C enters beside B. A has bought before its
+-- stop, so only the release does harm. A lock of zklock is lost in the same way, but its node is
+-- A's own, so a late release deletes nothing.
 
 local LEASE = 1 -- seconds that A has; all others have the engine's default
 
@@ -102,7 +102,7 @@ local COMES, STAYS_AWAY = 20, 0.5
 local function read(buyer) return buyer.store:stock(buyer.product) end
 
 
--- A does not ask whether it still holds the lock, for then it would know better than to release it.
+-- A does not check its lock, because it would then know not to release it.
 local function first(buyer)
     if not buyer:enter{ lease = buyer.server.parameters.lease } then return end
     buyer:come "the first has it"
@@ -179,9 +179,8 @@ end
 
 -- a death in between -----------------------------------------------------------------------------
 
--- SETNX and EXPIRE are two commands. A server that is killed between them leaves a key without an
--- end, and nobody is served any more. With zklock the moment after the grant is as any other. The
--- lock ends with the session of the server that was killed.
+-- SETNX and EXPIRE are two commands. A server killed between them leaves a key that never expires,
+-- and nobody is served. With zklock a lock ends with the killed server's session at any moment.
 
 local BUYERS = 3
 

@@ -18,7 +18,7 @@ Errand.__index = Errand
 
 ---@class zklock.engine.Run
 ---@field errand zklock.engine.Errand
----@field due number  on the clock of runtime.now; from then on it counts no more
+---@field due number  by runtime.now; from then on it does not count
 local Run = {}
 Run.__index = Run
 
@@ -30,7 +30,7 @@ end
 Run.__close = Run.close
 
 
---- Does a coroutine do it now, as far as one can know?
+--- True if a coroutine does it now, as far as known.
 function Errand:is_under_way()
     return self.latest ~= nil and clock.now() < self.latest.due
 end

@@ -45,7 +45,7 @@ local function lives_of(self, epoch)
 end
 
 
---- Takes note of the epoch, if it is news.
+--- Notes the epoch if it is newer.
 function Member:know(epoch)
     if self.epoch and epoch.number <= self.epoch.number then return end
     self.epoch = epoch
@@ -184,7 +184,7 @@ local function step(self, due)
 end
 
 
---- Is the switch on its way, as far as it is known?
+--- True if the switch is on its way, as far as known.
 function Member:is_switching()
     return self.epoch ~= nil and self.wish ~= nil
         and rules.following(self.epoch, self.order.names, self.wish) ~= nil

@@ -31,11 +31,9 @@ local function line_of(member)
 end
 
 
---- The text with this member in it.
 function members.with(text, member) return text .. line_of(member) end
 
 
---- The text without the member of that id.
 function members.without(text, id)
     local lines = {}
     for _, member in ipairs(members.parse(text)) do

@@ -80,19 +80,18 @@ local function part_of(self, name)
 end
 
 
---- The engine's own name, which tells what it is.
+--- The kind of an engine in the order.
 function Order:kind(name) return part_of(self, name).kind end
 
 
---- Seconds for which a lock of the engine may outlive the process that had it.
+--- Seconds that a lock of the engine may outlive its process.
 function Order:life(name) return part_of(self, name).life end
 
 
---- Seconds for which it may outlive its lease, if nobody has that any more: zklock's is released.
+--- Seconds that a lock may outlive its lease. A dropped lease of zklock is released.
 function Order:remains(name) return self:kind(name) == "zookeeper" and 0 or self:life(name) end
 
 
---- The engine of that name.
 function Order:engine(name)
     if self.opened[name] then return self.opened[name] end
     local part = part_of(self, name)
@@ -142,7 +141,7 @@ function Order:acquire(lock, name, owner, request, is_wanted)
 end
 
 
---- What all engines have.
+--- The features that all engines share, and the switch.
 function Order:has()
     local has = { switch = true }
     for what in pairs(engines.has(self:kind(self.names[1]))) do

@@ -36,7 +36,7 @@ local place = {}
 local function raise(message) failure.raise("connection", message) end
 
 
---- Seconds for which an answer is waited for.
+--- Seconds to wait for an answer.
 ---@param due number?  on the clock of runtime.now
 ---@return number
 function place.left(due) return due and math.max(due - clock.now(), ANSWER) or ANSWER end
@@ -113,13 +113,12 @@ local function make_nodes(lease, self, due)
 end
 
 
---- Makes the nodes, unless they are there.
+--- Creates the nodes, unless they exist.
 function Place:make(due)
     if not are_made(self, due) then at_desk(self, due, make_nodes, self, due) end
 end
 
 
---- Reads a node.
 function Place:read(node, due)
     local text, version = self.session:get(path_of(self, node), place.left(due))
     if not text then raise(version) end
@@ -151,7 +150,7 @@ function Place:lock(number, id)
 end
 
 
---- Calls fn(text, version) when the node is known, and at each change.
+--- Calls fn(text, version) with the node's first known state, and at each change.
 function Place:watch(node, fn)
     return assert(self.session:watch(path_of(self, node), function(text, version)
         if text then fn(text, version) end

@@ -35,7 +35,7 @@ Registration.__index = Registration
 local registration = {}
 
 
---- Does it count? By this process's clock.
+--- True if it stands, by this process's clock.
 function Registration:stands()
     local state = self.lease:state()
     return state == "held" or state == "suspect"
@@ -44,13 +44,11 @@ end
 
 local WEAK = { __mode = "v" }
 
---- The process has this lease from now on.
 function Registration:add(lease)
     self.grants[#self.grants + 1] = setmetatable({ lease = lease }, WEAK)
 end
 
 
---- It has it no more.
 function Registration:remove(lease)
     for i, each in ipairs(self.grants) do
         if each.lease == lease then table.remove(self.grants, i) break end
@@ -74,8 +72,8 @@ local function look(self)
 end
 
 
---- Has anybody in this process a lease of this epoch? One that ended by itself is none; one that is
---- suspect is, and one that was lost with the session, as long as its engines may have it.
+--- True if a lease of this epoch is in use in this process. An expired lease is not. A suspect
+--- lease is, and so is a lease lost with the session, as long as its engines may hold it.
 function Registration:is_used()
     for _, each in ipairs(look(self)) do
         if each.lease then return true end
@@ -84,11 +82,11 @@ function Registration:is_used()
 end
 
 
---- Have all locks ended that the process had in this epoch, also those whose leases nobody has?
+--- True if all locks of the process in this epoch have ended, even those with dropped leases.
 function Registration:is_over() return look(self)[1] == nil end
 
 
---- Asks ZooKeeper, past all that it may have said before: does it stand? No answer is neither.
+--- Asks ZooKeeper whether it stands. A missing answer raises a failure.
 function Registration:check(due)
     local stands, message, code = self.lease:check(place_left(due))
     if not stands and code ~= "lost" and code ~= "released" then
@@ -98,21 +96,21 @@ function Registration:check(due)
 end
 
 
---- The same, and is its epoch the present one?
+--- Asks ZooKeeper whether it stands for the present epoch.
 function Registration:is_current(due)
     return self:check(due) and self.place:epoch(due).number == self.epoch.number
 end
 
 
---- Takes its line away, after its lease was released. Where ZooKeeper does not answer the line
---- stays, to be taken away later, as that of a process that died.
+--- Removes its line after the release of its lease. If ZooKeeper does not answer, the line stays
+--- until later, like a dead process's.
 function Registration:strike_off(due)
     self.place:edit("members", function(text) return members.without(text, self.id) end, due)
 end
 
 
---- Writes its line, unless it was left meanwhile: then nobody would take the line away. The
---- registration counts if is_current() says so after.
+--- Writes its line, unless its lease is gone, because nobody would then remove the line. The
+--- registration counts if is_current() is true afterwards.
 function Registration:enlist(due)
     local member = { id = self.id, number = self.epoch.number, life = self.lives.of_process }
     self.place:edit("members", function(text)

@@ -25,7 +25,7 @@
 local rules = {}
 
 
---- What the node of the epoch has in it: "NUMBER WISH ENGINE" or "NUMBER WISH ENGINE ENGINE".
+--- The text of the epoch's node is "NUMBER WISH ENGINE" or "NUMBER WISH ENGINE ENGINE".
 function rules.text(epoch)
     return ("%d %d %s"):format(epoch.number, epoch.wish, table.concat(epoch.engines, " "))
 end

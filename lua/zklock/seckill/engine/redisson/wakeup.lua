@@ -98,7 +98,7 @@ local function connect(self)
 end
 
 
---- Listens to a channel from now on.
+--- Subscribes to a channel.
 function Wakeup:listen(channel)
     connect(self)
     local waiter = { channel = channel, woken = false }
@@ -111,7 +111,6 @@ function Wakeup:listen(channel)
 end
 
 
---- Does not listen any more.
 function Wakeup:leave(waiter)
     local waiters = self.channels[waiter.channel].waiters
     waiters[waiter] = nil
@@ -127,7 +126,7 @@ local function look(self)
 end
 
 
---- Waits until it is woken, for so many seconds at most; then it must look for itself.
+--- Waits for a message, for at most that many seconds; the caller looks afterwards.
 function Wakeup:wait(waiter, seconds)
     local due = core.now() + seconds
     repeat

@@ -69,7 +69,7 @@ local function is_there(self)
 end
 
 
---- Renews the lease from now on, until it is over.
+--- Renews the lease until it ends.
 function Watchdog:watch(lease)
     self.due[lease] = core.now() + self.lease / PARTS
     local is_over = tasks.end_of_run()

@@ -134,7 +134,7 @@ local function cited(lesson, facts, language)
 end
 
 
--- what is around them ----------------------------------------------------------------------------
+-- headers and the index --------------------------------------------------------------------------
 
 local function other_language(language, path)
     local other = language == "en" and "zh" or "en"

@@ -41,7 +41,7 @@ end
 
 local FAULTS = { stop = true, wakes = true, killed = true }
 
--- Is it a step of that server's, not of one of its buyers? (Without a number it is for all.)
+-- True for a step of that server, not of a buyer. (Without a number it is for all.)
 local function is_of(step, number)
     if not step.purchase then return step.server == number end
     return FAULTS[step.what] and step.purchase.server == number
@@ -113,7 +113,7 @@ local function row_of(row, sale, marked, scale)
 end
 
 
--- A server has a row of its own, with its stops, and the lesson's notes about it.
+-- A server's row with its stops, and the lesson's notes about it.
 local function server_row(sale, number, marked, words, scale)
     local bars, name = {}, number and "server " .. number
     for _, fault in ipairs(sale.faults) do

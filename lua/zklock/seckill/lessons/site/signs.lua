@@ -10,7 +10,7 @@ local FAILED = "✘"
 signs.order = { TOLD.sold, TOLD.refused, FAILED }
 
 
---- The answer to a buyer, as a sign at the end of its row; "": nothing that is worth one.
+--- The sign of an answer at the end of a buyer's row, or "".
 function signs.told(outcome) return outcome and (TOLD[outcome] or FAILED) or "" end
 
 

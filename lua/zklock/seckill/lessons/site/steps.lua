@@ -7,7 +7,7 @@ local buyers = require "zklock.seckill.lessons.site.buyers"
 local steps = {}
 
 
--- The time at which others can see its write. A transaction is told of right after its commit.
+-- The time at which others can see its write; a transaction's is just before its answer.
 local function seen_at(sale, purchase)
     return purchase.written and (sale.commits and purchase.told or purchase.written)
 end

@@ -88,7 +88,7 @@ local function line(kind, columns, text_of)
 end
 
 
---- The deeds of each buyer, as a table that is closed at first, and the waits in a sentence.
+--- A table of the buyers, closed at first, with their waits in a sentence.
 ---@param sale table
 ---@param words table
 ---@param own { title: string, of: fun(row, sale): any }?  the lesson's column
