@@ -411,7 +411,7 @@ end)
 
 -- --- deaths ------------------------------------------------------------------------------------
 
-describe("who died with a lock", function()
+describe("a client that died with a lock", function()
     it("a dead holder delays the switch until its lock has ended #slow", function()
         local it_is = service(FIRST_TWO)
         it_is.options.engines["redis-set"].lease = LIFE

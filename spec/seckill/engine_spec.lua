@@ -106,7 +106,7 @@ end)
 
 
 -- engine_matrix_spec.lua tries each property on each engine.
-describe("what an engine does not have", function()
+describe("a missing feature of an engine", function()
     it('a lease time for a read-write lock of zookeeper is "unsupported"', function()
         assert.equal("unsupported", code_of(open("zookeeper"):rwlock(new_name(), { lease = 1 })))
     end)

@@ -109,7 +109,7 @@ describe("the command of the engines", function()
 end)
 
 
-describe("the table of what engines have", function()
+describe("the table of engines' features", function()
     it("the table has a line for each engine, in columns", function()
         local count = 0
         for line in matrix.table():gmatch "[^\n]+" do

@@ -10,7 +10,7 @@ local seckill = require "zklock.seckill"
 local zklock = require "zklock"
 
 
--- The options, and others instead of some.
+-- A copy of the options with some replaced.
 local function with(options, others)
     local all = {}
     for name, value in pairs(options) do all[name] = value end
@@ -31,7 +31,7 @@ local function explore(options, seeds)
 end
 
 
--- Calls fn with a module of the user's of that name.
+-- Calls fn while a module of that name exists.
 local function with_module(name, module, fn, ...)
     package.loaded[name] = module
     local results = { pcall(fn, ...) }
@@ -65,7 +65,7 @@ end
 
 
 describe("a simulated sale", function()
-    -- How many of 100 buyers have come in the first half of the time, and when the last one comes.
+    -- The number of 100 buyers that came in the first half of the time, and the last arrival.
     local function come(rates)
         local it_is = sale{ buyers = 100, arrivals = rates, seed = 3, strategy = "none" }
         local early, last = 0, 0
@@ -76,7 +76,8 @@ describe("a simulated sale", function()
         return early, math.floor(100 * last + 0.5)
     end
 
-    it("has buyers that come at once, evenly by chance, ever more, or ever fewer", function()
+    it("buyers arrive at once, at a constant random rate, at a rising rate, or at a falling rate",
+       function()
         for _, row in ipairs{ { nil, 100, 100, 0 }, { 5, 35, 65, 2000 },
                               { { 0, 10 }, 10, 40, 2000 }, { { 10, 0 }, 60, 90, 2000 } } do
             local early, last = come(row[1])
@@ -85,7 +86,7 @@ describe("a simulated sale", function()
         end
     end)
 
-    it("sells what there is and no more, and has all that other sales have", function()
+    it("a simulated sale sells the stock and no more, and has the fields of other sales", function()
         local it_is = sale{ buyers = 20, products = { bun = 15 }, seed = 7 }
         assert.equal("right", it_is.verdict)
         assert.same({ 15, 5, 0, 0 }, { it_is.sold, it_is.refused, it_is.failed, it_is.left })
@@ -100,17 +101,17 @@ describe("a simulated sale", function()
             tostring(it_is))
     end)
 
-    -- Options; then how many are sold, refused and left.
+    -- Options, and the numbers of sold, refused and left pieces.
     for title, row in pairs{
-        ["several pieces to each, and nothing to whom there are too few for"] =
+        ["several pieces to each buyer, or none if too few are left"] =
             { { products = { bun = 10 }, buyers = 4, quantity = 3 }, 3, 1, 1 },
-        ["of two products with two locks at once (BUG-19)"] =
+        ["two products under two locks at once (BUG-19)"] =
             { { products = { bun = 30, tea = 30 }, buyers = 40,
                 product = function(i) return i <= 25 and "bun" or "tea" end }, 40, 0, 20 },
-        ["with one lock for all if that is asked for (PIT-12)"] =
+        ["two products under one lock on request (PIT-12)"] =
             { { products = { bun = 9, tea = 9 }, lock = "one" }, 10, 0, 8 },
     } do
-        it("sells " .. title, function()
+        it("a simulated sale sells " .. title, function()
             local it_is = sale(row[1])
             assert.same({ "right", row[2], row[3], row[4] },
                 { it_is.verdict, it_is.sold, it_is.refused, it_is.left })
@@ -120,7 +121,7 @@ describe("a simulated sale", function()
         end)
     end
 
-    it("sells each of two products in both servers, if nothing is said", function()
+    it("both servers sell each of two products by default", function()
         local seen = {}
         for _, each in ipairs(sale{ products = { bun = 9, tea = 9 } }.purchases) do
             seen[each.product .. each.server] = true
@@ -128,7 +129,7 @@ describe("a simulated sale", function()
         assert.same({ bun1 = true, bun2 = true, tea1 = true, tea2 = true }, seen)
     end)
 
-    it("is the same sale with the same seed, and another one with another", function()
+    it("equal seeds give equal sales, and other seeds give other sales", function()
         local options = { buyers = 12, seed = 3, faults = { stop = true, kill = true, cut = true } }
         local one, again = sale(options), sale(options)
         assert.equal(one.story, again.story)
@@ -143,7 +144,8 @@ describe("a simulated sale", function()
         return found
     end
 
-    it("has the messages for its locks: each request is answered, each deletion heard", function()
+    it("each request about a lock has its answer among the messages, and each deletion its event",
+       function()
         local it_is = sale{ buyers = 4, products = { ["a.bun"] = 2 } }
         local kinds, texts = { request = 0, answer = 0, event = 0 }, {}
         for _, each in ipairs(it_is.messages) do
@@ -161,7 +163,7 @@ describe("a simulated sale", function()
         end
     end)
 
-    it("has messages that got lost with a connection, and no more than 2000", function()
+    it("messages are lost with a connection, and at most 2000 are kept", function()
         local lost = 0
         for seed = 1, 20 do
             local it_is = sale{ seed = seed, faults = { cut = true } }
@@ -172,11 +174,12 @@ describe("a simulated sale", function()
         assert.is_true(#of_many.messages > 1900 and #of_many.messages <= 2000)
     end)
 
-    it("has no messages without ZooKeeper", function()
+    it("a sale without ZooKeeper has no messages", function()
         assert.same({}, sale{ strategy = "local" }.messages)
     end)
 
-    it("is wrong without a lock, and with one for each server (DEMO-01, DEMO-03)", function()
+    it("a sale is wrong without a lock, and with a lock for each server (DEMO-01, DEMO-03)",
+       function()
         for _, strategy in ipairs{ "none", "local" } do
             local it_is = sale{ strategy = strategy }
             assert.equal("wrong", it_is.verdict)
@@ -185,14 +188,14 @@ describe("a simulated sale", function()
         assert.equal("right", sale{ strategy = "local", servers = 1 }.verdict)
     end)
 
-    it("is right with each of zklock's locks", function()
+    it("a sale is right with each of zklock's locks", function()
         for _, strategy in ipairs{ "", "-turns", "-none", "-rw" } do
             local it_is = sale{ strategy = "zookeeper" .. strategy }
             assert.same({ "right", 10 }, { it_is.verdict, it_is.sold })
         end
     end)
 
-    it("refuses the late write of a holder that was stopped, as it was asked to", function()
+    it("a stopped holder's late write is refused, if the store is shown tokens", function()
         local options = { faults = { { at = 0, stop = "holder", length = 30 } } }
         local it_is = sale(options)
         assert.same({ "right", 1 }, { it_is.verdict, it_is.failures.late })
@@ -203,7 +206,7 @@ describe("a simulated sale", function()
         assert.equal("wrong", sale(with(options, { fenced = false })).verdict)
     end)
 
-    it("ends a hold with the server that was killed, whose buyers are not answered", function()
+    it("a killed server ends its hold, and its buyers get no answer", function()
         local it_is = sale{ faults = { { at = 0.03, kill = "holder" } } }
         assert.equal("right", it_is.verdict)
         local killed = it_is.faults[1]
@@ -222,20 +225,20 @@ describe("a simulated sale", function()
         assert.equal(1, held)
     end)
 
-    it("stops a server at a time", function()
+    it("a fault stops a server at its time", function()
         local it_is = sale{ faults = { { at = 0.01, stop = "server 2", length = 1 } } }
         assert.same({ { at = 0.01, ended = 1.01, kind = "stop", target = "server 2" } },
             it_is.faults)
         assert.equal("right", it_is.verdict)
     end)
 
-    it("has servers without buyers, and many buyers", function()
+    it("servers may have no buyers, or many", function()
         assert.equal(1, sale{ buyers = 1, servers = 3 }.sold)
         local it_is = sale{ buyers = 2500, servers = 2, pause = 0, timeout = 3600 }
         assert.same({ 100, 2400 }, { it_is.sold, it_is.refused })
     end)
 
-    it("has a store of the user's own, whose writes are on their way for a while", function()
+    it("writes of a user's store take a while", function()
         with_module("shelf", Shelf, function()
             local it_is = sale{ store = "shelf", pause = 0 }
             assert.same({ "right", 10, 90 }, { it_is.verdict, it_is.sold, it_is.left })
@@ -246,7 +249,7 @@ describe("a simulated sale", function()
         end)
     end)
 
-    it("has a strategy of the user's own that says that it can be simulated", function()
+    it("a user's strategy may declare that it can be simulated", function()
         local strategy = { simulated = true, needs_zookeeper = true }
         strategy.__index = strategy
         function strategy.prepare(about) strategy.locks = about.locks end
@@ -267,7 +270,7 @@ describe("a simulated sale", function()
         end)
     end)
 
-    it("has a purchase of the user's own, which waits for others", function()
+    it("a user's purchase may wait for other buyers", function()
         local function meet(buyer)
             buyer:wait_for("here", 10)
             buyer:note(("%d"):format(math.random(1e6)))
@@ -282,14 +285,15 @@ describe("a simulated sale", function()
         end)
     end)
 
-    it("is wrong when it is not over at its limit", function()
+    it("a sale beyond its limit is wrong", function()
         with_module("idle", function() zklock.sleep(1e6) end, function()
             local it_is = sale{ purchase = "idle", limit = 5 }
             assert.same({ "wrong", "it is not over after 5 s" }, { it_is.verdict, it_is.finding })
         end)
     end)
 
-    it("is wrong when a server fails, and raises what the store's making raised", function()
+    it("a sale with a failed server is wrong, and an error of the store's creation is raised",
+       function()
         local broken = with(Shelf, { open = function() error("no shelf", 0) end })
         with_module("broken_shelf", broken, function()
             broken.create = function(place) return Shelf.create(place) end
@@ -300,7 +304,7 @@ describe("a simulated sale", function()
         end)
     end)
 
-    it("is refused where locks or stock are outside of the world", function()
+    it("a sale with locks or stock outside of the world is refused", function()
         local outside = {
             { strategy = "redlock" }, { strategy = "shared" }, { strategy = "sql-table" },
             { strategy = "sql-optimistic" }, { store = "sqlite" }, { store = "zookeeper" },
@@ -315,7 +319,7 @@ describe("a simulated sale", function()
             { simulated = true })
     end)
 
-    it("says context inside of a world", function()
+    it("a simulated sale inside a world returns the code context", function()
         local code
         local world = zklock.world(function(world)
             world:process("one", function()
@@ -326,13 +330,13 @@ describe("a simulated sale", function()
         assert.equal("context", code)
     end)
 
-    it("compares strategies", function()
+    it("a comparison of simulated sales has each strategy", function()
         local all = seckill.compare({ "none", "zookeeper" }, { simulated = true })
         assert.same({ "wrong", "right" }, { all[1].verdict, all[2].verdict })
         assert.matches("\nzookeeper +right +10 ", tostring(all))
     end)
 
-    it("refuses what is of real sales, and wrong faults", function()
+    it("options of real sales, and wrong faults, are refused", function()
         local function refused(pattern, options)
             is_refused(pattern, seckill.sale, with({ simulated = true }, options))
         end
@@ -355,7 +359,7 @@ end)
 
 
 describe("many schedules of a simulated sale", function()
-    it("are all right with zklock, whatever happens", function()
+    it("zklock's locks keep all schedules right, whatever happens", function()
         for _, options in ipairs{ {}, { strategy = "zookeeper-turns" },
                                   { strategy = "zookeeper-none" } } do
             local found = explore(with(options, {
@@ -367,11 +371,11 @@ describe("many schedules of a simulated sale", function()
         end
     end)
 
-    it("are wrong without a lock", function()
+    it("schedules without a lock are wrong", function()
         assert.equal(200, explore{ strategy = "none" }.wrong)
     end)
 
-    it("are wrong where the lock is released before the commit (DEMO-06) #slow", function()
+    it("schedules with a release before the commit are wrong (DEMO-06) #slow", function()
         local options = { fenced = false, faults = {} }
         options.purchase = "commit_then_release"
         assert.equal(0, explore(options).wrong)
@@ -383,14 +387,15 @@ describe("many schedules of a simulated sale", function()
     end)
 
     -- A store that was shown the next token waits for uncommitted writes.
-    it("are right there if the store is shown tokens, also when servers die", function()
+    it("schedules with that release are right if the store is shown tokens, even when servers die",
+       function()
         for _, purchase in ipairs{ "release_then_commit", "commit_then_release" } do
             local found = explore({ purchase = purchase }, 300)
             assert.equal(0, found.wrong, tostring(found))
         end
     end)
 
-    it("tell the first wrong one, with the faults that it needs", function()
+    it("the first wrong schedule is told with the faults that it needs", function()
         local found = explore({ fenced = false }, 500)
         local first = found.first
         assert.is_true(found.wrong > 1 and found.wrong < 100)
@@ -442,14 +447,14 @@ describe("many schedules of a simulated sale", function()
         assert.same({ "wrong", found.first.finding }, { again.verdict, again.finding })
     end)
 
-    it("write a report of it", function()
+    it("an exploration writes a report of the first wrong sale", function()
         local name = rig.shell("mktemp"):match "%S+"
         finally(function() os.remove(name) end)
         assert(explore({ strategy = "none" }, 1).first:report(name))
         assert.matches("2 sold of 1", files.read(name))
     end)
 
-    it("end with Ctrl-C", function()
+    it("Ctrl-C ends an exploration", function()
         with_module("interrupted", function() error("interrupted!", 0) end, function()
             assert.error_matches(function() explore{ purchase = "interrupted" } end,
                 "interrupted!")
@@ -472,12 +477,12 @@ end)
 
 
 describe("--explore", function()
-    it("says how many schedules are wrong, and ends with 0 if none is", function()
+    it("--explore tells the number of wrong schedules, and ends with 0 if none is wrong", function()
         local status, out = run{ "--explore", "50", "--buyers", "2" }
         assert.same({ 0, "zookeeper: 0 of 50 schedules wrong" }, { status, out:match "^[^,]+" })
     end)
 
-    it("tells the first wrong one of each strategy, and writes the files of these", function()
+    it("--explore tells each strategy's first wrong schedule, and writes their files", function()
         local name = rig.shell("mktemp"):match "%S+"
         finally(function() os.remove(name) end)
         local status, out = run{ "--explore", "5", "--strategy", "none,zookeeper,local",
@@ -491,12 +496,12 @@ describe("--explore", function()
         assert.equal(1 + 2 * 10, lines)
     end)
 
-    it("strikes as --fault says", function()
+    it("--explore strikes with the faults of --fault", function()
         local status, out = run{ "--explore", "5", "--fault", "kill holder at 0" }
         assert.same({ 0, "zookeeper: 0 of 5 schedules wrong" }, { status, out:match "^[^,]+" })
     end)
 
-    it("refuses what cannot be simulated", function()
+    it("--explore refuses sales that cannot be simulated", function()
         for pattern, more in pairs{
             ["redlock has its locks outside"] = { "--strategy", "redlock" },
             ["the store sqlite is outside"] = { "--store", "sqlite" },

@@ -429,7 +429,7 @@ describe("buyers that waited in vain", function()
 end)
 
 
-describe("what a script expects of a sale", function()
+describe("the expectation of a script", function()
     local function refused(expect, pattern, options)
         is_refused(pattern, seckill.sale, with({ expect = expect, products = { bun = 3 } },
             options or {}))

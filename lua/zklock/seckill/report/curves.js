@@ -12,7 +12,7 @@ function line(index, label, more) {
     points: { show: false }, ...more };
 }
 
-// --- waits: one picture for all sales --------------------------------------------------
+// --- waits, in one picture for all sales -----------------------------------------------
 
 const LEAST_WAIT = 1e-5; // seconds; shorter waits are drawn here, because the scale is logarithmic
 const SHARES = [0, .5, .9, .99, .999, .9999];

@@ -191,7 +191,7 @@ function serverName(sale, purchase) {
   return sale.servers[purchase.server] ?? "?";
 }
 
-// --- elements: text comes in as text, whatever it has in it ----------------------------
+// --- elements, with any text as text ---------------------------------------------------
 
 function element(name, parent, text, className) {
   const made = document.createElement(name);

@@ -1,4 +1,4 @@
-// --- lanes.js: who held when -----------------------------------------------------------
+// --- lanes.js, the picture of holds ----------------------------------------------------
 // Each server has a lane. A hold is a bar in the lane's first free row. Overlapping holds of a lock
 // that should exclude each other, by the record, are red and hatched, like the lane at the top.
 // Nothing else is red.

@@ -1,4 +1,4 @@
-// --- messages.js: what servers and ZooKeeper sent each other ---------------------------
+// --- messages.js, the picture of messages between servers and ZooKeeper ----------------
 // Each server and ZooKeeper have a line, and time runs to the right. An arrow leads from the
 // sending of a message to its arrival. At a step, only messages sent by then are shown.
 

@@ -1,4 +1,4 @@
-// --- plot.js: what all pictures have in common -----------------------------------------
+// --- plot.js, common parts of all pictures ---------------------------------------------
 
 const colours = {};
 const COLOURS = ["paper", "ink", "faint", "line", "sold", "refused", "other", "fault", "both",
@@ -13,7 +13,7 @@ const FONT = "12px system-ui, sans-serif";
 const NARROW = 600; // pixels; narrower pages have less room for labels
 const PAPER = 690; // pixels; width of a printed page
 
-const plots = []; // { plot, width(), paper: width in print }
+const plots = []; // { plot, width(), paper }, with the width on paper
 const repaints = []; // functions that repaint signs of keys
 
 const isNarrow = () => innerWidth < NARROW;
@@ -118,7 +118,7 @@ function redrawPlots() {
 const atPointer = (plot, at) => at === null || plot.cursor.left < 0 ? "" :
   moment(plot.posToVal(plot.cursor.left, "x"));
 
-// --- one time for all pictures of a sale: what is zoomed in one is zoomed in all -------
+// --- the time of a sale, which all its pictures share ----------------------------------
 
 class Time {
   constructor(sale) {

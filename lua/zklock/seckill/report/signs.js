@@ -1,4 +1,4 @@
-// --- signs.js: what pictures with lanes are painted of ----------------------------------
+// --- signs.js, the elements of pictures with lanes --------------------------------------
 // Each colour also has a pattern or a sign. Keys are painted by the same functions as pictures.
 
 // Conversions of times and heights to canvas pixels.
@@ -57,7 +57,7 @@ function fillKind(pen, path, kind, ratio) {
   }
 }
 
-// --- signs: what happened to a hold at a moment ------------------------------------------
+// --- signs of events of a hold -----------------------------------------------------------
 
 const SIGN = 6; // pixels from the middle of a sign to its edge
 

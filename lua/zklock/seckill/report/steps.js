@@ -1,5 +1,5 @@
 // --- steps.js: forward and back through what happened ----------------------------------
-// Each step is a line of the record. The state after it (who waits, who holds, known states of
+// Each step is a line of the record. The state after it (waiting buyers, holders, known states of
 // holds, stock) is computed from the first step on, once the steps are opened.
 
 const MOST_NAMES = 12; // most waiting buyers by name
