@@ -1,7 +1,7 @@
---- [lua luajit] The switch of `cerberus`, safe = true, in worlds of virtual time, under many orders
---- of switch, hold, stop, kill, expiry, lost connection and death of an engine (PIT-21, Q-08). The
---- engine's own files run there, with zklock's sessions; only Redis is a model. Whatever happens,
---- no two hold a lock at once; and in the end the switch is through and all have been served.
+--- [lua luajit] The switch of `cerberus` with safe = true in worlds of virtual time, under many
+--- orders of switch, hold, stop, kill, expiry, lost connection and death of an engine (PIT-21,
+--- Q-08). The engine's own files run there, with zklock's sessions; only Redis is a model. No lock
+--- ever has two holders; in the end the switch is through, and all buyers are served.
 
 local clock = require "zklock.waiting.runtime"
 local engines = require "zklock.seckill.engine"
@@ -15,7 +15,7 @@ local LIFE = 2    -- seconds of a lock in Redis
 local SESSION = 4 -- seconds of each session
 
 
--- A Redis in a world: `keys` have a value and an end. Its commands take a while.
+-- A Redis in a world, with expiring `keys` and slow commands.
 local Model = {}
 Model.__index = Model
 
@@ -83,7 +83,7 @@ local function open(shop)
 end
 
 
--- As the watchdog of an engine does.
+-- Renews like an engine's watchdog.
 local function renew(lease)
     for _, part in ipairs(lease.parts) do
         local server = servers[FIRST.redis]
@@ -96,7 +96,7 @@ local function renew(lease)
 end
 
 
--- Reads a number, and writes the next one while the lease is held. Nobody else may have written.
+-- Reads a number, and writes the next number while the lease is held. Nobody else may have written.
 local function sell(shop, stock, lease)
     stock.leases[lease] = true
     local number = stock.number
@@ -137,12 +137,12 @@ local function is_killed(world, name)
 end
 
 
--- A buyer that is done lives on, and must not hold the switch up.
+-- A finished buyer lives on, and must not hold the switch up.
 local function buyer(shop, world, stock)
     local engine, left = open(shop), { pieces = shop.wanted or 2 }
     local function go() buy(shop, engine, stock, left) end
     for _ = 1, shop.drops or 0 do
-        local due = world:random() -- when an error ends the run
+        local due = world:random() -- an error ends the run then
         pcall(zklock.run, go, function()
             zklock.sleep(due)
             error "the run ends"
@@ -155,7 +155,7 @@ local function buyer(shop, world, stock)
 end
 
 
--- Sets the switch to each value. With patience it waits until that is through.
+-- Sets the switch to each value, with or without waiting for its end.
 local function operator(shop, stock)
     local engine = open(shop)
     for i, value in ipairs(shop.values) do
@@ -205,12 +205,12 @@ describe("a safe switch keeps the locks", function()
             order = { "zookeeper", "redis-set" }, values = { "redis-set", "zookeeper" } },
         { "to zookeeper and back, while all of that happens", all = true,
             order = { "redis-set", "zookeeper" }, values = { "zookeeper", "redis-set" } },
-        { "when whoever switches cannot decide", patience = 0, wanted = 4, all = true,
+        { "when an operator changes its mind again and again", patience = 0, wanted = 4, all = true,
             values = { "other", "redis-set", "other", "redis-set", "other" } },
         { "when the first engine dies, by hand or by itself", dies = true, failover = 0.5,
             all = true, values = { "other" } },
     } do
-        it(shop[1] .. " #slow", function()
+        it("a safe switch keeps the locks " .. shop[1] .. " #slow", function()
             shop.order = shop.order or { "redis-set", "other" }
             shop.values, shop.patience = shop.values or THERE_AND_BACK, shop.patience or 100
             if shop.plain then

@@ -39,8 +39,8 @@ end
 
 
 describe("the table of states", function()
-    -- What is one state has one future: it is left in the same way from wherever it was entered.
-    it("is what the code does: each choice after each choice that leads to its state", function()
+    -- A state has the same next states, wherever it was entered from.
+    it("the table agrees with the code for each choice after each entry to a state", function()
         for _, each in pairs(played) do
             local states = each.graph.states
             for _, from in ipairs(states) do
@@ -58,7 +58,7 @@ describe("the table of states", function()
         end
     end)
 
-    it("is what the code does on long ways, too", function()
+    it("the table agrees with the code on long ways", function()
         for _, each in pairs(played) do
             local states = each.graph.states
             local world = assert(require("zklock").world(function() end, { seed = 7 }))
@@ -77,7 +77,7 @@ describe("the table of states", function()
         end
     end)
 
-    it("is the same however long packets take", function()
+    it("the table does not depend on the delays of packets", function()
         for _, each in pairs(played) do
             for seed = 2, 4 do
                 local other = graph.of(each.game, seed)
@@ -90,7 +90,7 @@ describe("the table of states", function()
         end
     end)
 
-    it("has each lock in the hands of the server that runs with a lease of it", function()
+    it("a lock's holder in the table is a running server with a lease of it", function()
         for name, each in pairs(played) do
             for _, state in ipairs(each.graph.states) do
                 local view = state.view
@@ -138,7 +138,7 @@ describe("the table of states", function()
         end
     end)
 
-    it("has the states that a state can lead to, and hints on a shortest way", function()
+    it("the table has the next states of each state, and hints on a shortest way", function()
         for _, each in pairs(played) do
             local states = each.graph.states
             assert.is_true(#states <= 5000)
@@ -159,7 +159,7 @@ end)
 
 
 describe("the bun", function()
-    it("is sold twice with a lock in each process", function()
+    it("a lock in each process sells the bun twice", function()
         assert.same({ "ask 1", "read 1", "ask 2", "read 2", "write 1", "write 2" },
             shortest("local").path)
     end)
@@ -186,7 +186,7 @@ describe("the bun", function()
         end
     end)
 
-    it("is sold at most once where the store checks the token", function()
+    it("a store that checks tokens sells the bun at most once", function()
         assert.equal(0, played.token.graph.wrong)
         assert.is_nil(shortest "token")
         local sold, refused = 0, 0
@@ -201,7 +201,7 @@ describe("the bun", function()
         assert.is_true(sold > 0 and refused > 0)
     end)
 
-    it("is sold twice where the store checks the token of a write alone", function()
+    it("a store that checks tokens of writes only sells the bun twice", function()
         local read = store.read
         finally(function() store.read = read end)
         function store.read(self) return self.stock end
@@ -216,7 +216,7 @@ describe("the page", function()
         for language in pairs(words_of) do pages[language] = page.of(language) end
     end)
 
-    it("says in both languages how many states there are, and that all were tried", function()
+    it("the page tells in both languages the number of states, and that all were tried", function()
         for language, text in pairs(pages) do
             local proof = text:match '<section class="game" id="token">(.*)</section>'
             local made = played.token.graph
@@ -226,7 +226,7 @@ describe("the page", function()
         end
     end)
 
-    it("has a shortest way as a list that needs no script", function()
+    it("the page has a shortest way as a list that needs no script", function()
         for _, text in pairs(pages) do
             local counts = {}
             for list in text:gmatch '<ol class="way">(.-)</ol>' do
@@ -257,7 +257,7 @@ describe("the page", function()
         assert.equal("sold, sold_out: 1", end_of(ways.late_write(states)))
     end)
 
-    it("shows no two states alike, and no server that goes on while it is stopped", function()
+    it("the page shows different states differently, and no step of a stopped server", function()
         for _, each in pairs(played) do
             for language, words in pairs(words_of) do
                 local seen = {}
@@ -274,7 +274,7 @@ describe("the page", function()
         end
     end)
 
-    it("says what a server does not know that was stopped while it waited", function()
+    it("the page tells the news that a stopped waiter missed", function()
         local words = words_of.en
         for _, case in ipairs{ { { "write 1" }, words.unheard.granted },
                                { { "expire" }, words.unheard.expired }, { {} } } do
@@ -287,7 +287,7 @@ describe("the page", function()
         end
     end)
 
-    it("loads nothing", function()
+    it("the page loads nothing", function()
         for _, text in pairs(pages) do
             assert.is_truthy(text:find("default-src 'none'", 1, true))
             for _, name in ipairs{ " src=", "<link", "<img", "fetch(", "import " } do
@@ -296,14 +296,14 @@ describe("the page", function()
         end
     end)
 
-    it("has a script of at most 200 lines", function()
+    it("the page's script has at most 200 lines", function()
         local script = rig.shell "cat lua/zklock/seckill/lessons/scheduler/board.js"
         assert.is_true(select(2, script:gsub("\n", "")) <= 200)
     end)
 end)
 
 
--- A reader: presses buttons, and tells what the page says.
+-- A reader presses buttons, and tells the page's texts.
 local READER = [[
 <script>
 const told = [];
@@ -353,7 +353,7 @@ end
 
 
 describe("a reader in a browser", function()
-    it("sells the bun twice by the hints, goes back, and begins again #slow", function()
+    it("a reader with hints sells the bun twice, goes back, and begins again #slow", function()
         local folder = rig.shell("mktemp -d"):match "[^\n]+"
         finally(function() rig.shell("rm -rf %s", folder) end)
         for language in pairs(words_of) do

@@ -1,6 +1,5 @@
---- [lua luajit] The workshop (docs/lessons/teaching.md): each exercise fails as it is given, with a
---- sentence that says what is missing; its solution passes; and answers that students like to give
--- do not.
+--- [lua luajit] The workshop (docs/lessons/teaching.md). Each exercise fails as given, with a
+--- sentence about the missing answer; its solution passes, and typical wrong answers do not.
 
 local files = require "spec.files"
 local rig = require "spec.rig"
@@ -19,7 +18,7 @@ end)
 after_each(function() rig.shell("rm -rf %s", folder) end)
 
 
--- What the check of an exercise prints about the files of a folder.
+-- The output of an exercise's check for the files of a folder.
 local function check(exercise, where)
     return rig.shell('WORKSHOP=%s %s "$(command -v busted)" -o plainTerminal %s/%s_spec.lua 2>&1',
                      where, LUA, GIVEN, exercise)
@@ -32,7 +31,7 @@ local function passes(exercise, where)
 end
 
 
--- It fails, by no error of the check's own, and says so.
+-- The check fails with that sentence, and without an error of its own.
 local function fails(exercise, where, sentence)
     local printed = check(exercise, where)
     assert.is_truthy(printed:find "[1-9]%d* failures? / 0 errors", printed)
@@ -40,7 +39,7 @@ local function fails(exercise, where, sentence)
 end
 
 
--- What each check says of the file as it is given; the tag of its tests.
+-- The sentence of each check for the given file, and the tag of its tests.
 local MISSING = {
     { "1_predict", "1_predict.lua lacks a prediction: `sold` is still nil" },
     { "2_run", "2_run.lua lacks an answer: `wrong` is still nil" },
@@ -72,7 +71,7 @@ end)
 
 -- --- wrong answers ----------------------------------------------------------------------------
 
--- The solution with something else in one place.
+-- The solution with a change in one place.
 local function differs(exercise, from, to)
     local text = files.read(("%s/%s.lua"):format(SOLVED, exercise))
     local first, last = text:find(from, 1, true)
@@ -92,29 +91,29 @@ describe("a prediction is wrong", function()
         ["that three are sold, as there are no more"] = "return { sold = 3, left = 0 }",
         ["that one is sold, as the others are refused"] = "return { sold = 1, left = 2 }",
     } do
-        it(what, function()
+        it("the prediction is wrong " .. what, function()
             is_wrong("1_predict", text, 'The number of buyers who are told "sold"')
         end)
     end
 
-    it("that none is left when all are served", function()
+    it("the prediction is wrong that none is left when all are served", function()
         is_wrong("1_predict", "return { sold = 6, left = 0 }", "The number of buns that are left")
     end)
 end)
 
 
 describe("an answer about the run is wrong", function()
-    it("that all schedules are", function()
+    it("the answer is wrong that all schedules are wrong", function()
         is_wrong("2_run", differs("2_run", "37", "100"), "`wrong` is another number")
     end)
-    it("that the server which came first wrote last", function()
+    it("the answer is wrong that the first server wrote last", function()
         is_wrong("2_run", differs("2_run", "last = 1", "last = 2"), "`last` is the other server")
     end)
-    it("that a wrong schedule is right", function()
+    it("the answer is wrong that a wrong schedule is right", function()
         is_wrong("2_run", differs("2_run", "right = 2", "right = 1"),
                  "the schedule of seed 1 is wrong: 2 sold, 0 left of 1")
     end)
-    it("that a payment is all that lies between read and write", function()
+    it("the answer is wrong that only the payment lies between read and write", function()
         is_wrong("2_run", differs("2_run", "0.51 }", "0.5 }"), "`gap` is another time")
     end)
 end)
@@ -130,20 +129,22 @@ describe("a fault sells no bun twice", function()
         ["when the holder has no network"] = 'world:cut("server 1", 10)',
         ["when the waiter is stopped"] = 'world:stop("server 2", 10)',
     } do
-        it(what, function() is_wrong("3_break", differs("3_break", STOP, to), TTL) end)
+        it("a fault sells no bun twice " .. what, function()
+            is_wrong("3_break", differs("3_break", STOP, to), TTL)
+        end)
     end
 
-    it("after the write", function()
+    it("a fault after the write sells no bun twice", function()
         is_wrong("3_break", differs("3_break", "world:at(0.3", "world:at(0.6"), TTL)
     end)
 
-    it("under zklock's lock when a stop is shorter than the session", function()
+    it("a stop shorter than the session sells no bun twice under zklock's lock", function()
         local text = differs("3_break", STOP, 'world:stop("server 1", 1.5)')
         is_wrong("3_break", text, "1 success / 1 failure")
         is_wrong("3_break", text, "The bun is not sold twice under zklock's lock")
     end)
 
-    it("when it is an error", function()
+    it("an invalid fault ends with an error", function()
         is_wrong("3_break", differs("3_break", STOP, 'world:stop("server 7", 10)'),
                  "3_break.lua ends with an error")
     end)
@@ -153,7 +154,7 @@ end)
 describe("a shop is not mended", function()
     local CALM, FAULTS = "It goes wrong although nothing fails", "It goes wrong when a server fails"
 
-    it("by a lock in each server", function()
+    it("a lock in each server does not mend the shop", function()
         is_wrong("4_mend", [[
             local zklock = require "zklock"
             local taken = false
@@ -170,7 +171,7 @@ describe("a shop is not mended", function()
             end]], CALM)
     end)
 
-    -- What is wrong, what stands in the solution, what stands there instead, what the check says.
+    -- A fault of the shop, the text of the solution, its replacement, the check's sentence.
     local ROWS = {
         { "by a lock that is released before the write", "zklock.sleep(0.5)",
           "zklock.sleep(0.5) lease:release()", CALM },
@@ -191,13 +192,15 @@ describe("a shop is not mended", function()
           'and "sold" or "failed"', 'and "sold" or "sold"', FAULTS },
     }
     for _, row in ipairs(ROWS) do
-        it(row[1], function() is_wrong("4_mend", differs("4_mend", row[2], row[3]), row[4]) end)
+        it("the shop is not mended " .. row[1], function()
+            is_wrong("4_mend", differs("4_mend", row[2], row[3]), row[4])
+        end)
     end
 end)
 
 
 describe("a property is refused #slow", function()
-    -- What it says, its text, what the check says.
+    -- A fault of the property, its text, the check's sentence.
     local ROWS = {
         { "that says only how much is sold", "sale.told.sold <= sale.stock",
           'of a shop that tells its buyer "failed" when the lock is lost' },
@@ -210,12 +213,12 @@ describe("a property is refused #slow", function()
           "The property is false of a sale of a right shop" },
     }
     for _, row in ipairs(ROWS) do
-        it(row[1], function()
+        it("a property is refused " .. row[1], function()
             is_wrong("5_prove", ("return function(sale) assert(%s) end"):format(row[2]), row[3])
         end)
     end
 
-    it("where one's own shop is not mended", function()
+    it("a property is refused if the student's own shop is not mended", function()
         rig.shell("cp %s/4_mend.lua %s", GIVEN, folder)
         fails("5_prove", folder, "The property is false of a sale of 4_mend.lua")
     end)
@@ -225,19 +228,19 @@ end)
 -- --- the teacher's page -----------------------------------------------------------------------
 
 describe("the page of the workshop", function()
-    -- What a command of the page prints.
+    -- The output of a command of the page.
     local function run(command)
         assert.is_truthy(PAGE:find("\n" .. command:gsub("%W", "%%%0") .. "%f[%s]"), command)
         return rig.shell(command:gsub("^lua5%.4", LUA) .. " 2>&1")
     end
 
-    -- The block of the page that begins so.
+    -- The block of the page with that beginning.
     local function block(start)
         local first = assert(PAGE:find("\n```\n" .. start, 1, true), start)
         return PAGE:match("^\n```\n(.-\n)```\n", first)
     end
 
-    it("shows what the hundred schedules print", function()
+    it("the page shows the output of the hundred schedules", function()
         assert.equal(block "100 schedules",
                      run "lua5.4 lua/zklock/seckill/lessons/workshop/schedules.lua")
     end)

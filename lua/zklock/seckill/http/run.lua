@@ -10,8 +10,8 @@ local shell = require "zklock.system.shell"
 local sql = require "zklock.seckill.store.sql"
 
 
--- Limits in seconds of a request's wait for its lock and of the answer beyond that, and the number
--- of earlier requests that may pause with the lock held.
+-- A request waits TIMEOUT seconds for its lock, and for the pauses of AHEAD earlier requests. Its
+-- answer may take PATIENCE seconds longer.
 local TIMEOUT = 10
 local AHEAD = 20
 local PATIENCE = 10

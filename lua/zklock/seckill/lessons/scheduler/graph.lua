@@ -8,21 +8,21 @@ local graph = {}
 
 ---@class zklock.scheduler.State
 ---@field view zklock.scheduler.View
----@field path string[]    a shortest way to it
----@field to integer[]     the state to which each of its choices leads
----@field wrong boolean    more was ordered than was taken from the stock
+---@field path string[]    a shortest path
+---@field to integer[]     the next state for each choice
+---@field wrong boolean    more pieces ordered than taken from the stock
 ---@field left? integer    choices to the nearest wrong state; nil: none can be reached any more
 ---@field hint? integer    the choice that leads there
 ---@field odds number      that chance ends wrong from here, 0 to 1
 
 ---@class zklock.scheduler.Graph
----@field states zklock.scheduler.State[]  the first one is the beginning
+---@field states zklock.scheduler.State[]  from the beginning on
 ---@field choices integer
 ---@field wrong integer     states
----@field shortest? zklock.scheduler.State  the wrong state that is the nearest to the beginning
+---@field shortest? zklock.scheduler.State  the wrong state nearest to the beginning
 
 
--- The way of a state and one choice more.
+-- A path with more choices.
 function graph.way(path, ...)
     local way = {}
     for i, choice in ipairs(path) do way[i] = choice end
@@ -31,7 +31,7 @@ function graph.way(path, ...)
 end
 
 
--- From the wrong states backward.
+-- Searches backward from the wrong states.
 local function add_hints(states)
     local from, line = {}, {}
     for i, state in ipairs(states) do
@@ -45,7 +45,7 @@ local function add_hints(states)
             line[#line + 1] = i
         end
     end
-    for _, to in ipairs(line) do -- which grows
+    for _, to in ipairs(line) do -- grows meanwhile
         for _, edge in ipairs(from[to]) do
             local state = states[edge.state]
             if not state.left then
@@ -57,8 +57,8 @@ local function add_hints(states)
 end
 
 
---- All states of a game, and what each choice leads to.
----@param game table     of games.lua
+--- All states of a game, with their choices and next states.
+---@param game table     from games.lua
 ---@param seed integer?  of its worlds
 ---@return zklock.scheduler.Graph
 function graph.of(game, seed)
@@ -78,7 +78,7 @@ function graph.of(game, seed)
         return places[key]
     end
     place_of(play.views(game, {}, seed)[1], {})
-    for _, state in ipairs(states) do -- which grows
+    for _, state in ipairs(states) do -- grows meanwhile
         for i, choice in ipairs(state.view.choices) do
             local path = graph.way(state.path, choice)
             state.to[i] = place_of(play.views(game, path, seed)[#path + 1], path)

@@ -1,5 +1,5 @@
---- The page in a language: the games, their tables of states, and the script that walks through
---- them (board.js).
+--- The page in a language, with the games, their tables of states, and the script that walks
+--- through them (board.js).
 
 local games = require "zklock.seckill.lessons.scheduler.games"
 local graph = require "zklock.seckill.lessons.scheduler.graph"
@@ -48,7 +48,7 @@ local function read(name) return site_page.read(FOLDER .. name) end
 
 -- the tables -------------------------------------------------------------------------------------
 
-local graphs -- made once for all languages
+local graphs -- for all languages
 
 --- The games with their graphs.
 ---@return { game: table, graph: zklock.scheduler.Graph }[]
@@ -60,7 +60,7 @@ function page.played()
 end
 
 
--- A list of texts in which each is once, and what gives a text's place in it, from 0.
+-- A list of distinct texts, and a function for a text's index from 0.
 local function collection()
     local list, places = {}, {}
     return list, function(text)
@@ -73,7 +73,7 @@ local function collection()
 end
 
 
--- A state as board.js has it; texts and states are told by their places, from 0.
+-- A state in the form of board.js, with indices from 0 of texts and states.
 local function packed(state, game, words, place)
     local rows, go = {}, {}
     for i, text in ipairs(texts.rows(state.view, game, words)) do rows[i] = place(text) end
@@ -89,7 +89,7 @@ local function packed(state, game, words, place)
 end
 
 
--- All games as JSON without "<": nothing in it ends the element that it stands in.
+-- JSON of all games without "<", so that it cannot end its HTML element.
 local function data(words)
     local list, place = collection()
     local all = { texts = list, games = {} }
@@ -106,7 +106,7 @@ end
 
 -- the page ---------------------------------------------------------------------------------------
 
--- What the boxes mean.
+-- The meaning of the boxes.
 local function key(game, words)
     local parts = {}
     for i, class in ipairs{ "wait", "hold", "two", game.faults and "stop" or nil } do
@@ -160,8 +160,8 @@ local function list_of(title, played, places, words)
 end
 
 
--- Two ways on which one almost succeeds: the one that wins the game before, and one on which the
--- late write is admitted.
+-- Two ways that nearly succeed, the winning way of the game before, and a way on which the late
+-- write is admitted.
 local function near_misses(played, words)
     local states, near = played.graph.states, words.games[played.game.name].near
     local winning

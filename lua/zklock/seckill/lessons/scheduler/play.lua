@@ -8,23 +8,23 @@ local zklock = require "zklock"
 
 local PATH = "/lock/bun"
 local STOCK = 1
-local NEVER = 80000 -- seconds: longer than any game, and less than a world's limit
+local NEVER = 80000 -- seconds; longer than any game, shorter than a world's limit
 
 ---@class zklock.scheduler.Server
----@field at string       the step that it is about to do, "wait" (for the lock) or "end"
+---@field at string       the next step, "wait" (for the lock), or "end"
 ---@field stopped boolean
 ---@field lease? string   the state of its lease when it last ran; nil at its end
 ---@field stock? integer  that it has read; nil at its end
----@field token? integer  1: of the first grant
----@field told? string    how it ended
+---@field token? integer  counted from the first grant
+---@field told? string    its outcome
 
 ---@class zklock.scheduler.View
 ---@field servers zklock.scheduler.Server[]
----@field queues integer[][]  of each lock: the servers in it, the holder first
+---@field queues integer[][]  the servers in each lock's queue, the holder first
 ---@field stock integer
 ---@field orders integer
----@field greatest integer    token that the store was shown, 0: none
----@field choices string[]    what can come next
+---@field greatest integer    greatest token shown to the store, or 0
+---@field choices string[]    next choices
 
 local Game = {}
 Game.__index = Game
@@ -81,7 +81,7 @@ function Game:queue(host, choice)
 end
 
 
--- Tokens are numbers of transactions; which one is greater is all that matters.
+-- Replaces a token, the number of a transaction, by its rank.
 function Game:rank(token)
     local rank = 0
     for _, me in ipairs(self.servers) do
@@ -91,7 +91,7 @@ function Game:rank(token)
 end
 
 
--- Of a server that has come to its end, what it knew makes no difference any more.
+-- The beliefs of a finished server do not matter any more.
 function Game:server(me)
     if me.lease and not me.stopped then me.state = me.lease:state() end
     local runs = me.at ~= "end"
@@ -129,7 +129,7 @@ local function choices_of(view, game)
 end
 
 
--- Raises if the choice was none of those that could come.
+-- Raises an error if the choice was not possible.
 local function check(choice, before)
     for _, each in ipairs(before.choices) do
         if each == choice then return end
@@ -175,11 +175,11 @@ end
 local play = { stock = STOCK }
 
 
---- Plays a game by these choices; it raises if one of them cannot come.
----@param game table      of games.lua
----@param path string[]   choices, as timetable.lua has them
----@param seed integer?   of the world: how long packets take
----@return zklock.scheduler.View[] views  the first one is that of the beginning
+--- Plays a game by these choices; raises an error if a choice is not possible.
+---@param game table      from games.lua
+---@param path string[]   choices as in timetable.lua
+---@param seed integer?   of the world, for the delays of packets
+---@return zklock.scheduler.View[] views  from the beginning on
 function play.views(game, path, seed)
     local self = setmetatable({
         game = game, times = timetable.of(path), store = Store.new(STOCK, game.checks),
@@ -193,7 +193,7 @@ function play.views(game, path, seed)
 end
 
 
---- All that there is to see, as a text: what has the same text is one state.
+--- The view as text. Equal texts are one state.
 ---@param view zklock.scheduler.View
 ---@return string
 function play.key(view)

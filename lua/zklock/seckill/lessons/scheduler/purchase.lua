@@ -1,5 +1,5 @@
---- What each server does for its buyer. `step` waits until you choose that
---- step; what it is given is what the server knows by then.
+--- A server's program for its buyer. `step` waits until you choose that step, and takes the
+--- server's knowledge.
 
 return function(lock, store, step)
     step "ask"

@@ -1,5 +1,5 @@
---- The store: a stock, and the orders taken. If it checks tokens, it refuses
---- a read or a write that shows a smaller token than one before.
+--- A store with a stock and the accepted orders. If it checks tokens, it refuses a read or a write
+--- with a smaller token than before.
 
 local Store = {}
 Store.__index = Store

@@ -31,8 +31,8 @@ local AS_HOLDER = { read = true, write = true, release = true }
 local function takes_itself_for_holder(server) return AS_HOLDER[server.at] end
 
 
--- What a server that was stopped while it waited does not know: it has the lock, or its place in
--- the queue is gone; nil: it still waits.
+-- The news that a server missed when it was stopped in the queue, a grant or the loss of its place;
+-- nil if it still waits.
 local function unheard(view, number)
     if view.servers[number].at ~= "wait" or not view.servers[number].stopped then return nil end
     local queue = view.queues[1]
@@ -53,7 +53,7 @@ local function server_text(view, number, words)
 end
 
 
--- A lock of all servers, or of one.
+-- The text of a lock, of all servers or of one.
 local function lock_text(view, queue, words)
     local parts = { queue[1] and words.holder:format(queue[1]) or words.free }
     if queue[2] then parts[2] = words.waiter:format(queue[2]) end
@@ -75,7 +75,6 @@ local function store_text(view, game, words)
 end
 
 
---- The heads of the rows of a game.
 ---@return string[]
 function texts.heads(view, game, words)
     local heads = { words.server:format(1), words.server:format(2) }
@@ -87,7 +86,6 @@ function texts.heads(view, game, words)
 end
 
 
---- The rows of a state.
 ---@return string[]
 function texts.rows(view, game, words)
     local rows = { server_text(view, 1, words), server_text(view, 2, words) }
@@ -97,7 +95,7 @@ function texts.rows(view, game, words)
 end
 
 
---- How each server is drawn, in the classes of site.css.
+--- The servers' boxes as classes of site.css.
 ---@return string[]
 function texts.boxes(view)
     local one, other = view.servers[1], view.servers[2]

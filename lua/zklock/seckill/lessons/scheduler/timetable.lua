@@ -7,12 +7,12 @@
 
 local timetable = { session = 600 } -- seconds: the timeout of a session
 
-local BEGIN, SLOT = 1, 0.5 -- seconds; a choice and all that follows from it by itself take less
+local BEGIN, SLOT = 1, 0.5 -- seconds, longer than a choice and its effects take
 
 
 ---@class zklock.scheduler.Timetable
----@field moments number[]  of each choice, and of the end
----@field steps number[][]  of each server: their moments
+---@field moments number[]  of the choices, and of the end
+---@field steps number[][]  times of each server's steps
 ---@field stops table[]     { server =, from =, till = }
 
 ---@param path string[]  choices

@@ -1,10 +1,10 @@
---- Ways through a game that the page has as lists. A way is a list of the places of states, from
---- the first one on.
+--- Ways through a game for the page's lists. A way is a list of indices of states, from the
+--- beginning on.
 
 local ways = {}
 
 
--- The place that a choice leads to.
+-- The index of the state after a choice.
 local function place_after(state, choice)
     for i, each in ipairs(state.view.choices) do
         if each == choice then return state.to[i] end
@@ -12,7 +12,6 @@ local function place_after(state, choice)
 end
 
 
---- The way of these choices.
 ---@param states zklock.scheduler.State[]
 ---@param path string[]
 ---@return integer[]
@@ -25,7 +24,7 @@ function ways.of(states, path)
 end
 
 
--- Does a server write next that has lost the lock, while the other one has it?
+-- True if the server's next write comes after the loss of its lock to the other server.
 local function is_late(view, number)
     local server = view.servers[number]
     return server.at == "write" and server.lease == "lost" and not server.stopped
@@ -33,7 +32,7 @@ local function is_late(view, number)
 end
 
 
---- A shortest way on which a late write is admitted, and what the servers do after it.
+--- A shortest way on which a late write is admitted, with the servers' steps after it.
 ---@param states zklock.scheduler.State[]
 ---@return integer[]
 function ways.late_write(states)
@@ -51,16 +50,15 @@ function ways.late_write(states)
     local places, place = found()
     while place do
         places[#places + 1] = place
-        place = states[place].to[1] -- a server's own step is the first choice
+        place = states[place].to[1] -- its own step is the first choice
     end
     return places
 end
 
 
---- The choices on a way, in their order.
 ---@param states zklock.scheduler.State[]
 ---@param places integer[]
----@return { view: zklock.scheduler.View, choice: string }[]  each with what there was before it
+---@return { view: zklock.scheduler.View, choice: string }[]  each with the view before it
 function ways.choices(states, places)
     local list = {}
     for i = 1, #places - 1 do

@@ -1,4 +1,4 @@
---- What the page says in each language. {states} and the like are numbers of the table.
+--- The page's words in each language. {states} and the like are numbers of the table.
 
 return {
     en = {
