@@ -31,7 +31,6 @@ end
 barrier.arrived = arrived
 
 
---- Waits until all have arrived.
 ---@param path string
 ---@param count integer   arrivals
 ---@param limit number    seconds
@@ -66,7 +65,6 @@ function Places:wait(name, count, limit, sleep)
 end
 
 
---- Barriers as files of a folder.
 function barrier.places(folder) return setmetatable({ folder = folder }, Places) end
 
 

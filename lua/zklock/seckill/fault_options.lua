@@ -29,7 +29,6 @@ local OF_ZOOKEEPER = {
 local fault_options = { FORM = FORM }
 
 
--- The kind of a fault, or nil if it has none or two.
 local function kind_of(given)
     local found
     for _, kind in ipairs(KINDS) do
@@ -56,7 +55,6 @@ local function wrong_run(given)
 end
 
 
--- A message about a wrong target for that kind of fault, or nil.
 local function wrong_target(kind, whom, servers)
     if OF_ZOOKEEPER[kind] and whom == "zookeeper" then return nil end
     local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
@@ -69,7 +67,6 @@ local function wrong_target(kind, whom, servers)
 end
 
 
--- A message about wrong fields, or nil.
 local function wrong_fields(given, kind, servers, strategy)
     if not kind then return "a fault has one of " .. table.concat(KINDS, ", ") end
     if (LASTING[kind] ~= nil) ~= (given.length ~= nil) then

@@ -31,7 +31,6 @@ function figures.counts(purchases)
 end
 
 
---- Failures as text, for example "3 late, 1 timeout".
 ---@param failures table<string, integer>
 ---@return string
 function figures.listed(failures)

@@ -45,7 +45,6 @@ function hang_detector.new(server)
 end
 
 
---- A buyer begins a call.
 ---@param buyer zklock.seckill.Buyer
 ---@param what string      its name for the note
 ---@param seconds number?  longest wait in the call; the sale's timeout by default

@@ -47,7 +47,6 @@ local function missing_zookeeper(hosts)
 end
 
 
--- The reason why the scenarios cannot run, or nil.
 local function missing(chosen)
     for _, name in ipairs(chosen.environment.modules) do
         local found, message = pcall(dependency.load, name)

@@ -102,7 +102,6 @@ local function of_parts(text)
 end
 
 
---- The text in Chinese, as far as sentences for it exist.
 function language.translate(text)
     local before, core, after = text:match "^(%s*)(.-)(%s*)$"
     if not core:find "%a%a" then return text end

@@ -46,7 +46,6 @@ local function kind_of(message)
 end
 
 
---- Messages of a finished world.
 ---@param list zklock.Message[]
 ---@param folder string  of the locks, with a trailing slash
 ---@return zklock.seckill.Message[]

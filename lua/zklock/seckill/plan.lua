@@ -202,7 +202,6 @@ local function of_world(options)
 end
 
 
--- Refuses options that this kind of sale (simulated or real) does not support.
 local function check_kind(the_plan, strategy)
     if not the_plan.simulated then
         if the_plan.store == "memory" then refuse "the store \"memory\" is of simulated sales" end

@@ -219,7 +219,6 @@ function record.end_holds(purchases, ended)
 end
 
 
---- Reads a server's record into the purchases of its buyers.
 ---@param folder string
 ---@param server integer
 ---@param start number  the time when the sale began

@@ -41,7 +41,6 @@ Sale.__index = Sale
 local sale = {}
 
 
--- For each product the initial stock, the remaining stock, and ordered pieces.
 local function count_products(plan, outcome)
     local products = {}
     for name, stock in pairs(plan.products) do
@@ -114,7 +113,6 @@ local function errors(notes)
 end
 
 
---- The verdict and the figures in two lines, with the first error, if any.
 function Sale:__tostring()
     return ("%s: %s, %s\n%d %s: %d sold, %d refused, %d failed in %.2f s; waited %s%s"):format(
         self.name, self.verdict:upper(), self.finding, self.buyers,
@@ -194,7 +192,6 @@ end
 function Sale:report(file) return report.write(file, contents(self)) end
 
 
---- Writes the sale's `fields` as JSON.
 ---@param file string
 ---@return true?
 ---@return string? message

@@ -135,7 +135,6 @@ local function check(asked)
 end
 
 
--- Rewrites a message with the command line's form of a fault.
 local function in_words(message)
     local first, last = message:find(fault_options.FORM, 1, true)
     return first and message:sub(1, first - 1) .. FORM .. message:sub(last + 1) or message
@@ -207,7 +206,6 @@ local function write_files(sales, files, out)
 end
 
 
--- A sale or an exploration as a test case, with the first line of its text if it failed.
 local function case_of(name, seconds, is_right, text)
     return { name = name, seconds = seconds,
              problem = not is_right and tostring(text):match "^[^\n]*" or nil }

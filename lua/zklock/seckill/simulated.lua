@@ -144,7 +144,6 @@ end
 
 -- the outcome -----------------------------------------------------------------------------------
 
--- The world's faults in the form of the plan's.
 local function all_faults(play)
     local list = {}
     for i, each in ipairs(play.struck) do list[i] = each end
@@ -159,7 +158,6 @@ local function all_faults(play)
 end
 
 
--- The time of the last event of a buyer.
 local function last_moment(play)
     local last = 0
     for _, purchase in ipairs(play.purchases) do

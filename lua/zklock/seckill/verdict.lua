@@ -98,7 +98,6 @@ local function counted(count, text)
 end
 
 
--- Outcomes as text, for example "refused" or "timeout".
 local function outcomes_of(purchases)
     local known, words = {}, {}
     for _, each in ipairs(purchases) do known[each.outcome] = true end

@@ -95,7 +95,6 @@ local function check_parts(self, locks)
 end
 
 
---- Several locks as one, all or none.
 ---@param locks zklock.engine.Lock[]
 ---@return zklock.engine.Lock? lock
 ---@return string? message

@@ -11,7 +11,6 @@ local MOST = 1000000 -- seconds
 local options = {}
 
 
---- A number of seconds from `least` on.
 function options.seconds(least)
     return function(value, name)
         if type(value) ~= "number" or not (value >= least and value <= MOST) then
@@ -22,7 +21,6 @@ function options.seconds(least)
 end
 
 
---- A whole number of seconds from 1 on.
 function options.whole_seconds(value, name)
     if type(value) ~= "number" or value % 1 ~= 0 or not (value >= 1 and value <= MOST) then
         refuse("%s must be a whole number of seconds from 1 to %d, not %s", name, MOST,
@@ -78,7 +76,6 @@ function options.addresses_of(value)
 end
 
 
---- Several servers, as a list or with commas.
 function options.addresses(value, name)
     local wrong = "%s must be \"HOST:PORT,HOST:PORT\" or a list of \"HOST:PORT\", not %s"
     local list = options.addresses_of(value)

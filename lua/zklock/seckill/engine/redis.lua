@@ -92,7 +92,6 @@ function Redis:close()
 end
 
 
---- Deletes the key if it has this value.
 redis.COMPARE_AND_DELETE = [[
 if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end
 return 0]]

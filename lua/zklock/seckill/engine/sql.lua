@@ -14,7 +14,6 @@ local unpack = table.unpack or unpack -- luacheck: std max
 local LIMIT = 10 -- seconds to repeat a statement that must succeed
 
 
--- Errors of databases for a locked row.
 local TAKEN = {
     "database is locked", "database table is locked", "UNIQUE constraint failed",
     "Lock wait timeout exceeded", "Duplicate entry", "Deadlock found",
@@ -65,7 +64,6 @@ function sql.open(given)
 end
 
 
---- Executes a statement once.
 ---@param statement string
 ---@return any result  a cursor, or the number of changed rows; nil if the row is locked
 function Sql:try(statement)
@@ -89,7 +87,6 @@ function Sql:insist(statement)
 end
 
 
---- The value of a query with one row and one column.
 function Sql:value(query)
     local cursor = self:try(query)
     if not cursor then return nil end

@@ -70,7 +70,6 @@ local function take_connection(engine)
 end
 
 
--- Keeps the connection for later, or closes it after a failure.
 local function give_back(engine, connection, works)
     engine.in_use[connection] = nil
     if works then

@@ -32,7 +32,6 @@ local app = {}
 
 local given
 
--- The module of the laboratory's strategy.
 local strategy
 
 -- This worker in the place of a zklock.seckill.Server, as far as buyers need it.

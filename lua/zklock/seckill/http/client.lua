@@ -108,7 +108,6 @@ local function ready(ways, by_connection)
 end
 
 
---- Runs all functions as coroutines, until all have ended.
 function client.run(functions)
     local tasks = {}
     for i, fn in ipairs(functions) do

@@ -62,7 +62,6 @@ function Combined:submit_of(name)
 end
 
 
---- Buys in a batch with other buyers.
 ---@param buyer zklock.seckill.Buyer
 ---@return { sold: boolean, left: integer, late: boolean }? result  late if refused
 ---@return string? message

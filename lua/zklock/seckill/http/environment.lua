@@ -75,7 +75,6 @@ local function needs_wrk(scenarios)
 end
 
 
---- The reason why scenarios cannot run here, besides missing modules, or nil.
 function environment.missing(options)
     local found, message = true, nil
     if options.store ~= "sqlite" then found, message = pcall(dependency.load, "luasql.mysql") end

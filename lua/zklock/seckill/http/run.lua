@@ -118,7 +118,6 @@ local function number_of(self, i) return i % #self.servers + 1 end
 function Run:server_of(i) return self.servers[number_of(self, i)] end
 
 
--- Outcomes by status, or by failure of the request.
 local OUTCOMES = {
     [200] = "sold", [409] = "refused", [504] = "unanswered", lost = "unanswered",
     refused = "unreachable",
@@ -137,7 +136,6 @@ function Run:buy(i)
 end
 
 
---- Waits until live servers have answered all requests.
 function Run:settle()
     for _, server in ipairs(self.servers) do
         if server.process then server:await_quiet() end

@@ -61,7 +61,6 @@ local function fault(store, stock, left, ordered, told, combined)
 end
 
 
---- Judges the sale by its store.
 ---@param store zklock.seckill.Sql
 ---@param stock integer  initial stock
 ---@param told { sold: integer, lost: integer }  answers to buyers

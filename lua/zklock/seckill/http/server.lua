@@ -82,7 +82,6 @@ function Server:await(what, is_wanted)
 end
 
 
---- Waits until all workers are ready to sell.
 function Server:await_ready()
     self.pids = self:await("ready", function(state) return #state.pids == WORKERS end).pids
     for _, pid in ipairs(self.pids) do self.reaper:hold(tostring(pid)) end

@@ -50,7 +50,6 @@ function response(status)
 end
 
 
--- Combines a variable of all threads.
 local function all(name, better)
     local result
     for _, thread in ipairs(threads) do

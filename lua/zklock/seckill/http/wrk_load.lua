@@ -20,7 +20,6 @@ local function numbers(text)
 end
 
 
---- Runs wrk, with its connections spread evenly over the ports.
 ---@param ports integer[]
 ---@param path string
 ---@param reaper zklock.system.Reaper

@@ -16,7 +16,6 @@ local function run(counted)
 end
 
 
--- The clock of the server that jumps.
 local function spans()
     return {
         { server = JUMP.server, at = 0, ended = JUMP.at,

@@ -69,7 +69,6 @@ local function rows(sale)
 end
 
 
--- The buyers' notes, at the rows of their locks.
 local function steps_of(sale)
     local list = {}
     for _, note in ipairs(sale.notes) do

@@ -51,7 +51,6 @@ local function requests_of(sale)
 end
 
 
--- The wakes and requests of the same sale with more servers.
 local function many(strategy)
     local options = run(strategy)
     options.buyers, options.servers, options.products = MANY, MANY, { bun = MANY }
@@ -96,7 +95,6 @@ local function in_english(servers)
 end
 
 
--- Each release, and the servers that it wakes.
 local function steps_of(sale)
     local list = {}
     for _, purchase in ipairs(sale.rows) do

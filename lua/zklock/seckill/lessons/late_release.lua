@@ -37,7 +37,6 @@ local function chain(sale)
 end
 
 
--- The steps of these three buyers.
 local function steps_of(sale)
     if sale.verdict == "right" then return steps.of(sale) end
     local late, victim, other = chain(sale)

@@ -28,7 +28,6 @@ local function last_holder(sale)
 end
 
 
--- The last holder, and the buyers that gave up.
 local function steps_of(sale)
     local list, last = {}, last_holder(sale)
     for _, each in ipairs(sale.purchases) do

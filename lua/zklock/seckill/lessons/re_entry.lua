@@ -23,7 +23,6 @@ local function notes_of(sale, buyer)
 end
 
 
--- The time of that note, or nil.
 local function moment(notes, line) return notes[line] and notes[line].at end
 
 

@@ -46,7 +46,6 @@ local function settled(sale)
 end
 
 
--- The engines of each server in order of time.
 local function spans(sale)
     local list = {}
     local function add(server, at, ended, engines)

@@ -23,7 +23,6 @@ local function field(name, value)
 end
 
 
--- The notes of each buyer, with an error that ended the purchase.
 local function notes_of(record)
     local notes = {}
     for _, note in ipairs(record.notes or {}) do

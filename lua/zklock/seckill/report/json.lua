@@ -45,7 +45,6 @@ local function ordered_keys(value)
 end
 
 
--- A copy with all strings in valid UTF-8.
 local function clean(value, name)
     if type(value) == "string" then return utf8.clean(value) end
     if type(value) ~= "table" then return value end

@@ -184,7 +184,6 @@ local function wrong_sale(record)
 end
 
 
---- One or two sentences about the outcome.
 function words.why(record, is_history)
     if is_history then return of_history(record) end
     if record.verdict == "failed" then

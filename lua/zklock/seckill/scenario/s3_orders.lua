@@ -21,7 +21,6 @@ end
 
 local function name_of(identity) return (identity:gsub("^server ", "Thread-")) end
 
--- Notes once the own node and its predecessor.
 local function look(buyer, progress)
     local own, ahead = neighbours(buyer.strategy:lock(buyer.lock))
     if not own or progress.looked then return end
@@ -53,7 +52,6 @@ local function contend(buyer, progress)
 end
 
 
---- A purchase that notes events of its node.
 function s3.order(buyer)
     local progress = {}
     zklock.run(

@@ -161,7 +161,6 @@ end
 function Sql:write(order) return write_all(self, { order }) end
 
 
---- Writes the stock and the order, both or none.
 ---@param order zklock.seckill.Order
 ---@return boolean written  false if a later holder came first
 function Sql:sell(order)

@@ -52,7 +52,6 @@ function cerberus.needs(needs_of, parameters)
 end
 
 
--- Removes the first addresses from a list, and returns them.
 local function take(addresses, count)
     local taken = {}
     for i = 1, count do taken[i] = table.remove(addresses, 1) end

@@ -19,7 +19,6 @@ local Strategy = {}
 Strategy.__index = Strategy
 
 
--- The lock of that name with the buyer's lease time.
 local function mutex(engine, name, wish) return engine:mutex(name, { lease = wish.lease }) end
 
 local function fair(engine, name, wish)

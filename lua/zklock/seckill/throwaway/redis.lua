@@ -102,7 +102,6 @@ function redis.start(reaper, options)
 end
 
 
---- Sends one command and returns its answer.
 ---@param address string  "HOST:PORT"
 ---@param command string  in lower case
 ---@return any
@@ -119,7 +118,6 @@ end
 function redis.keys(address) return redis.ask(address, "keys", "*") end
 
 
--- Deletes a batch of keys; returns the cursor of the next batch.
 local function remove_some(connection, cursor, pattern)
     local batch = connection:call("scan", cursor, { match = pattern, count = 1000 })
     if batch[2][1] then connection:call("del", batch[2]) end

@@ -21,7 +21,6 @@ function Master:cut() self.relay:cut() end
 function Master:heal() self.relay:lead_to(self.server.address) end
 
 
---- Sets its wall clock ahead by that many seconds.
 function Master:jump(seconds) self.clock:jump(seconds) end
 
 

@@ -64,7 +64,6 @@ function Pair:is_online()
 end
 
 
---- Waits until the replica has all earlier writes.
 ---@param limit number  seconds
 ---@return boolean
 function Pair:replicated(limit)

@@ -38,7 +38,6 @@ function order.table_of_options(value, name)
 end
 
 
--- The kind of an engine, and its options.
 local function part_options(given, name)
     local own = {}
     for option, value in pairs((given.engines or {})[name] or {}) do own[option] = value end
@@ -102,7 +101,6 @@ function Order:engine(name)
 end
 
 
--- That engine's lock of the same name and kind.
 local function lock_of(self, lock, name)
     lock.part_locks = lock.part_locks or {}
     local known = lock.part_locks[name]

@@ -113,7 +113,6 @@ local function make_nodes(lease, self, due)
 end
 
 
---- Creates the nodes, unless they exist.
 function Place:make(due)
     if not are_made(self, due) then at_desk(self, due, make_nodes, self, due) end
 end

@@ -120,7 +120,6 @@ function Registration:enlist(due)
 end
 
 
---- Acquires the read lock of the epoch.
 ---@param place zklock.engine.Place
 ---@param epoch zklock.engine.Epoch
 ---@param lives { of_process: number, of_lease: number }

@@ -111,7 +111,6 @@ local function shown(lesson, facts, which, words, language)
 end
 
 
--- The source code of the modules that a run names.
 local function modules(names, words)
     local parts = {}
     for i, name in ipairs(names or {}) do
@@ -218,7 +217,6 @@ local function items(pages, language)
 end
 
 
---- The index of all lessons and other pages, in both languages.
 ---@param lessons table[]
 ---@param others table[]  with name, title and ask
 ---@return string html

@@ -17,7 +17,6 @@ local NEAR = 4.4 -- per cent of the width; a sign on a telephone
 
 -- rows -------------------------------------------------------------------------------------------
 
--- The rows of each server, in order of their grants.
 local function rows_of(sale)
     local lanes = {}
     for number = 1, sale.servers do lanes[number] = {} end

@@ -8,7 +8,6 @@ local times = require "zklock.seckill.lessons.site.times"
 local runs = {}
 
 
--- The order of options in a call.
 local ORDER = {
     "buyers", "servers", "products", "product", "strategy", "store", "lock", "purchase",
     "parameters", "pause", "timeout", "session", "fenced", "faults", "simulated", "seed",
@@ -37,7 +36,6 @@ local function literal(value)
 end
 
 
---- The call that repeats the run.
 ---@param options table
 ---@param file string  the report's name
 ---@return string

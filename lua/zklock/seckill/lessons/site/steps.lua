@@ -105,7 +105,6 @@ function steps.sorted(list)
 end
 
 
--- The steps of these purchases, with the lookers' looks at their leases.
 local function steps_of(sale, purchases, lookers)
     local list = {}
     add_faults(list, sale, purchases, "wakes")

@@ -55,7 +55,6 @@ local function numbers(values, height_of)
 end
 
 
---- The row of the stock, or "" without any write.
 ---@param sale table
 ---@param words table
 ---@param scale number  per cent of the width for a second
