@@ -30,9 +30,9 @@ local OF_A_BUYER = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
 
 local app = {}
 
-local given
+local given -- the server's options, as strings; see zklock.seckill.http.run
 
-local strategy
+local strategy -- the laboratory's module
 
 -- This worker in the place of a zklock.seckill.Server, as far as buyers need it.
 local server = { parameters = {} }

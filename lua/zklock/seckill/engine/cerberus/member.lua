@@ -77,7 +77,7 @@ local function enter(self, due)
 end
 
 
--- Continues a registration that another coroutine began.
+-- Registers, or continues a registration that another coroutine began.
 local function register(self, due)
     self:know(self.place:epoch(due))
     if not standing(self) then enter(self, due) end
