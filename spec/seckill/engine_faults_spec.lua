@@ -164,7 +164,7 @@ end)
 
 
 describe("a MariaDB of its own", function()
-    it("one MariaDB is killed, and the other serves", function()
+    it("a MariaDB is killed, and the other serves", function()
         local url, process = servers:own_mysql()
         local other = servers:own_mysql()
         collectgarbage() -- the other's process is unreferenced here
@@ -289,7 +289,7 @@ describe("the sale of two buyers", function()
         assert.is_true(outages.of_two(sale).right)
     end
 
-    it("the sale is right if the replica has the lock before the master dies #slow", function()
+    it("the sale is right if the lock reaches the replica before the master dies #slow", function()
         local pair = servers:redis_pair()
         is_right({ strategy = "redis-set", redis = pair.address,
             parameters = { engine = { lease = 60, answer = 10 } } }, function()

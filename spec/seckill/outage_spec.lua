@@ -58,7 +58,7 @@ describe("an outage of ZooKeeper in a sale", function()
 
     -- DEMO-17, Q-01: the network of one server fails, and the server goes on.
     for _, simulated in ipairs{ false, true } do
-        it("one server is cut off, and the sale goes on: " .. (simulated and "simulated" or "real"),
+        it("a server is cut off, and the sale goes on: " .. (simulated and "simulated" or "real"),
            function()
             local it_is = seckill.sale{
                 buyers = 8, pause = 0.002, session = 1, timeout = LONG, simulated = simulated,

@@ -617,7 +617,7 @@ describe("the page of a report, in Chromium,", function()
         assert.same({}, look{ sales = { sales.right(10000) } }.problems)
     end)
 
-    -- One page with all signs.
+    -- A page with all signs.
     local signs = once(function()
         return look{ sales = { sales.refused(), sales.late_write(), sales.products(),
                                sales.stuck(), sales.crowd(100), sales.right(4) } }

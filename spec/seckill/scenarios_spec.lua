@@ -760,7 +760,7 @@ describe("the verdict on other scenarios", function()
             assert.is_true(woke("held", { faults = early }).again)
         end)
 
-    it("one lock that admits two products at once is wrong, and so are two locks that do not " ..
+    it("a lock that admits two products at once is wrong, and so are two locks that do not " ..
        "(PIT-12)", function()
             local function sales(one, each)
                 for _, sale in ipairs{ one, each } do

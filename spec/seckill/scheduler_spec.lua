@@ -344,7 +344,7 @@ told.push(document.documentElement.scrollWidth <= innerWidth);
 document.title = told.join();
 </script>]]
 
--- What the reader tells of a game that so many choices win.
+-- The reader's story of a game that so many choices win.
 local function told_of(count)
     local verdicts = "verdict oversold %d,100,true,verdict playing %d,100,true,"
         .. "verdict playing 0,none,true,choices,"

@@ -102,7 +102,7 @@ describe("a run of a lesson", function()
         end
     end)
 
-    it("one answer is right, and a number outside the answers is an error", function()
+    it("an answer is right, and a number outside the answers is an error", function()
             each_page(function(_, text, lesson)
                 assert.equal(#lesson.values, count(text, '<details class="answer">'))
                 assert.equal(1, count(text, '<p class="yes">'))

@@ -221,7 +221,7 @@ local function fail(problem)
 end
 
 
---- content_by_lua: a purchase
+--- content_by_lua of a purchase
 function app.purchase()
     ngx.shared.mall:incr("inside", 1, 0)
     ngx.ctx.inside = true
@@ -297,7 +297,7 @@ local function load_strategy(name)
 end
 
 
---- init_by_lua: stores the server's options
+--- init_by_lua, which stores the server's options
 ---@param words table<string, string>
 function app.configure(words)
     given = words

@@ -22,7 +22,7 @@ function ways.transaction(buyer)
 end
 
 
---- One statement, which tells what is left.
+--- A single statement, with the remaining stock.
 function ways.statement(buyer)
     local left = buyer.store:take(buyer:order())
     if not left then return buyer:tell "refused" end

@@ -248,8 +248,8 @@ end
 -- a single point ---------------------------------------------------------------------------------
 
 -- The database is killed while one buyer holds the lock and all others wait. Nobody else is served,
--- however often they ask. The stock is elsewhere, so nothing false is sold. Of three ZooKeepers one
--- is killed, and the sale goes on.
+-- however often they ask. The stock is elsewhere, so nothing false is sold. With three ZooKeepers
+-- one is killed, and the sale goes on.
 
 local BUYERS = 10
 

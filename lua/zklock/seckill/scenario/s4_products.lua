@@ -79,7 +79,7 @@ end
 
 -- one lock, or one each --------------------------------------------------------------------------
 
--- One lock for two products makes their buyers wait for each other; a lock for each product
+-- A single lock for two products makes their buyers wait for each other; a lock for each product
 -- (REQ-11) does not.
 
 local function sale_with(run, lock)

@@ -1,6 +1,6 @@
---- The store of a simulated sale, in memory, with the behavior of the SQL store. One transaction
---- writes at a time, readers see the last commit, a statement waits up to ten seconds for another
---- transaction, and a dead process's transaction is rolled back.
+--- The store of a simulated sale, in memory, with the behavior of the SQL store. A single
+--- transaction writes at a time, readers see the last commit, a statement waits up to ten seconds
+--- for another transaction, and a dead process's transaction is rolled back.
 
 local runtime = require "zklock.waiting.runtime"
 local tokens = require "zklock.seckill.token"

@@ -1,5 +1,5 @@
 --- The store of a sale in ZooKeeper, with a node for each product's stock and for each buyer's
---- order. One transaction writes both, and only while the writer's lease exists, so late writes are
+--- order. A transaction writes both, and only while the writer's lease exists, so late writes are
 --- impossible. (No token is needed, because the next holder reads only after that lease is gone.)
 ---
 --- A buyer without a lease of zklock (under another strategy) writes under an uncontended lease.
