@@ -48,7 +48,7 @@
 
   const wordsOn = canvas => [...painted.get(canvas) ?? []];
 
-  // The shape of a sign: where it is light and where dark, without its colour.
+  // The light and the dark parts of a sign, without its colour.
   function shapeOf(canvas) {
     const pixels = pixelsOf(canvas), shape = [];
     const dark = document.documentElement.dataset.theme === "dark";

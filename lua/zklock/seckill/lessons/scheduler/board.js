@@ -27,7 +27,7 @@ function play(section, states) {
   function go(to) {
     now = to;
     show();
-    // The button that was pressed may be gone: who uses the keyboard goes on at the choices.
+    // The pressed button may be gone; the keyboard goes on at the choices.
     const focused = document.activeElement;
     if (focused === document.body || focused.disabled) {
       (choices.querySelector("button") ?? undo).focus({ preventScroll: true });
