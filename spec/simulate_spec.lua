@@ -826,7 +826,7 @@ describe("a fault #zklock.simulate", function()
 end)
 
 
-describe("the moment from which a schedule was likely to be wrong #zklock.simulate", function()
+describe("the moment from which a schedule was likely to be wrong #the_moment", function()
     local stop = { stop = { most = 1 } }
 
     for name, options in pairs{
