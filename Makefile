@@ -60,7 +60,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .DELETE_ON_ERROR:
 # Names of no file: each target that has no slash.
-.PHONY: $(shell sed -nE 's/^([a-z][-a-z0-9. ]*):( .*)?$$/\1/p' Makefile */*.mk spec/*/*.mk bench/*/*.mk)
+.PHONY: $(shell sed -nE 's/^([a-z][-a-z0-9. ]*):( .*)?$$/\1/p' Makefile */*.mk spec/*/*.mk)
 
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
 
@@ -238,23 +238,16 @@ repl: setup
 		$(call with,$(ABI)) rig/zookeeper run -- $(LUA) bin/zklock repl
 
 # make bench WHAT=peers, or make bench-peers. FSYNC=yes: the server of make bench waits for its disk,
-# as in production. PEER= (empty): contended without Curator. The engines' servers keep their data on
-# the disk of the tree: folders for temporary files may be in memory.
+# as in production. The engines' servers keep their data on the disk of the tree: folders for
+# temporary files may be in memory.
 BENCHES = claims contended engines many nginx peers planted roll worlds
 WHAT ?= bench
-PEER ?= Curator
 
-packages-contended = $(if $(PEER),curator)
+$(foreach what,contended many peers,$(eval packages-$(what) = peers || true) \
+	$(eval needs-$(what) = build-peers))
 packages-engines = engines
 packages-nginx = tests
-packages-many = peers || true
-packages-peers = peers || true
-needs-contended = $(if $(PEER),$(BUILD)/bench/CrowdCurator.class)
-options-contended = $(if $(PEER),,--alone)
-needs-many = build-peers
-needs-peers = build-peers
 needs-roll = $(BUILD)/rig/names.so $(PEERS)/packages
-server-bench = JVMFLAGS="$(if $(FSYNC),-Dzookeeper.forceSync=yes )$$JVMFLAGS" rig/zookeeper run --
 server-claims = rig/zookeeper run --
 server-nginx = rig/zookeeper run --
 server-engines = TMPDIR="$$(realpath $(BUILD))"
@@ -263,8 +256,8 @@ bench: LUA := $(if $(filter nginx,$(WHAT)),$(LUAJIT),$(LUA))
 bench:
 	@rig/packages $(packages-$(WHAT))
 	@$(MAKE) --no-print-directory -s all $(RIG) $(needs-$(WHAT))
-	@$(call with,$(ABI)) ZKLOCK_BUILD=$(BUILD) ZKLOCK_LUA=$(LUA) PEERS=$(PEERS) $(server-$(WHAT)) \
-		$(LUA) bench/$(WHAT).lua $(options-$(WHAT)) $(BENCH)
+	@$(call with,$(ABI)) ZKLOCK_BUILD=$(BUILD) ZKLOCK_LUA=$(LUA) PEERS=$(PEERS) \
+		FSYNC=$(FSYNC) $(server-$(WHAT)) $(LUA) bench/$(WHAT).lua $(BENCH)
 
 $(BENCHES:%=bench-%): bench-%:
 	@$(MAKE) --no-print-directory bench WHAT=$*
@@ -279,7 +272,7 @@ soak: setup
 # All paths in these are from the top of the tree.
 include $(foreach part,core sim session cost torture neighbours mutants fuzz alloc finalizers \
 	memory nginx matrix coverage arm64 install,spec/$(part)/$(part).mk)
-include bench/peers/peers.mk proof/proof.mk
+include bench/peers.mk proof/proof.mk
 
 test: setup-tests
 	@.ci/suite

@@ -2,7 +2,7 @@
  * bare.c - the yardstick: the three requests of an uncontended lock (create, get_children, delete),
  * made with libzookeeper alone.
  *
- *   bare PROXY SERVER    greets with "ready VERSION", and obeys commands, one a line:
+ *   bare PROXY SERVER    greets with "ready PID VERSION", and obeys commands, one a line:
  *
  *   cycles WHERE serial PATH COUNT 1
  *       COUNT cycles on the server at PROXY or at SERVER (WHERE: proxy, server), by synchronous
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define THREADED
 #include <zookeeper/zookeeper.h>
@@ -90,7 +91,7 @@ static void on_deleted(int rc, const void *data) {
     if (task->left == 0) sem_post(task->done);
 }
 
-/* Comes after on_created: the server answers in order. */
+/* Comes after on_created, because the server answers in order. */
 static void on_listed(int rc, const struct String_vector *names, const void *data) {
     struct task *task = (struct task *)data;
     (void)names;
@@ -172,7 +173,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     zhandle_t *proxy = open_handle(argv[1]), *server = open_handle(argv[2]);
-    puts("ready libzookeeper " ZOO_VERSION);
+    printf("ready %d libzookeeper " ZOO_VERSION "\n", (int)getpid());
     fflush(stdout);
     while (fgets(line, sizeof line, stdin) != NULL && strcmp(line, "quit\n") != 0) {
         if (sscanf(line, "cycles %7s %15s %127s %u %u", where, kind, path, &count, &tasks) == 5)

@@ -1,42 +1,63 @@
---- What a contended lock serves: zklock beside Apache Curator, on one server that keeps its log on
--- the disk, through one proxy (which adds the round trip, and counts), round by round in one run.
+--- Grants of a contended lock: zklock, beside Apache Curator.
 --
---   make bench-contended                            all, in about four minutes
---   make bench-contended BENCH="--help"             the options
---   make bench-contended BENCH="--parts line --sessions 4,16 --locks mutex"
---   make bench-contended PEER=                      without Curator, and without Java's compiler
+--   make bench WHAT=contended                            all, in about four minutes
+--   make bench WHAT=contended BENCH="--help"             the options
+--   make bench WHAT=contended BENCH="--rows line --sessions 4,16 --kinds mutex"
 --
--- Its parts are in bench/contended/: line, steady, timeouts.
+--   line       one waiter a session, each is served once. A hand-off's cost must not depend on the
+--              number of sessions in line
+--   steady     all waiters come back again and again, in order of arrival and in turns
+--   timeouts   many wait for a mutex, none is served, and all give up at the same time
 
-local read_options = require "bench.contended.options"
-local say = require "bench.contended.say"
-local serve = require "bench.contended.serve"
-local start_world = require("bench.contended.world").start
+local KINDS = { "mutex", "turns", "write", "semaphore" } -- Curator's turns are a mutex
 
-local MOST_TO_WARM = 16 -- sessions
+-- Turns are for many waiters in few sessions.
+local STEADY = {
+    { sessions = 2, waiters = 8, clients = { "zklock", "turns", "Curator" } },
+    { sessions = 16, waiters = 1, clients = { "zklock", "Curator" } },
+}
+local GRANTS, GRANTS_DELAYED = 320, 96 -- of a round
 
 
--- Sessions, paths and Java's compiler are warm when it counts.
-local function warm_up(world)
-    local shape = { sessions = MOST_TO_WARM, waiters = 1, laps = 2 }
-    for _, sessions in ipairs(world.options.sessions) do
-        shape.sessions = math.max(shape.sessions, sessions)
-    end
-    for _, kind in ipairs{ "mutex", "turns", "write", "semaphore" } do
-        for _, contender in ipairs(world:contenders(kind)) do serve(world, contender, shape, 0) end
+local function lines(rows, options, delay)
+    for _, kind in ipairs(options.kinds) do
+        for _, sessions in ipairs(options.sessions) do
+            rows[#rows + 1] = { name = "line", label = ("%s, %d sessions"):format(kind, sessions),
+                                measure = "grants", can = "line", kind = kind, sessions = sessions,
+                                waiters = 1, laps = 1, clients = { "zklock", "Curator" },
+                                delay = delay }
+        end
     end
 end
 
 
-local options = read_options(arg)
-local world = start_world(options)
-local disk = world.disk
-say.line("%d processes of each client; one server, fsync %s, its log on %s%s", options.processes,
-         disk.fsync and "on" or "off", disk.filesystem,
-         disk.filesystem == "tmpfs" and ", where that costs nothing" or "")
-say.line("medians of rounds (least to most); requests are counted without heartbeats")
-world:say_versions()
-warm_up(world)
-for _, part in ipairs(options.parts) do require("bench.contended." .. part)(world) end
-if options.json then world:write_json(options.json) end
-world:stop()
+local function steady(rows, delay)
+    local grants = delay == 0 and GRANTS or GRANTS_DELAYED
+    for _, each in ipairs(STEADY) do
+        local sessions, waiters = each.sessions, each.waiters
+        rows[#rows + 1] = { name = "steady", label = ("%d × %d"):format(sessions, waiters),
+                            measure = "grants", can = "line", clients = each.clients,
+                            sessions = sessions, waiters = waiters,
+                            laps = math.ceil(grants / (sessions * waiters)), delay = delay }
+    end
+end
+
+
+require "bench.harness.run" {
+    name = "contended", about = "a contended lock, beside Curator",
+    options = { rows = { "line", "steady", "timeouts" }, clients = false,
+                kinds = { "mutex", "write", "semaphore" }, sessions = { 2, 8, 32, 64 },
+                delays = { 0, 10 }, rounds = 5, patience = 6, processes = 4, batch = 16,
+                waiters = 500, json = false, against = false, no_fsync = false },
+    words = { kinds = KINDS, clients = { "zklock", "LuaJIT", "turns", "Curator" } },
+    rows = function(options)
+        local rows = {}
+        for _, delay in ipairs(options.delays) do lines(rows, options, delay) end
+        for _, delay in ipairs(options.delays) do steady(rows, delay) end
+        rows[#rows + 1] = { name = "timeouts", label = options.waiters .. " give up", can = "line",
+                            measure = "queue", kind = "mutex", clients = { "zklock", "Curator" },
+                            waiters = options.waiters, processes = options.processes,
+                            sessions = options.processes, only_leaves = true }
+        return rows
+    end,
+}

@@ -1,15 +1,26 @@
 --- The engines side by side, on servers of this machine, round by round in one run. It prints the
--- tables as docs/performance/engines.md has them, and that page says what they mean.
+-- tables of docs/performance/engines.md, and that page says what they mean.
 --
---   make bench-engines                                  all, in less than ten minutes
---   make bench-engines BENCH="--help"                   the options
---   make bench-engines BENCH="--parts grants --engines redisson,zookeeper --contenders 8"
+--   make bench WHAT=engines                                  all, in less than ten minutes
+--   make bench WHAT=engines BENCH="--help"                   the options
+--   make bench WHAT=engines BENCH="--rows grants --engines redisson,zookeeper --contenders 8"
 --
--- Its parts are in bench/engines/: grants, claims, faults.
+-- Its rows are in bench/engines/: grants, claims, faults.
 
+local contenders = require "bench.engines.contenders"
 local core = require "zklock.core"
-local read_options = require "bench.engines.options"
+local read_options = require "bench.harness.options"
 local worlds = require "bench.engines.world"
+
+local BENCH = {
+    name = "engines", about = "locks of other servers",
+    options = { rows = { "grants", "claims", "faults" }, engines = false,
+                contenders = { 1, 8, 64 }, rounds = 5, seconds = 1, processes = 4, locks = 20000,
+                faults = { "killed", "stopped", "server", "promoted", "clock" }, fault_rounds = 3,
+                lease = 3, json = false },
+    words = { engines = {} },
+}
+for i, contender in ipairs(contenders) do BENCH.words.engines[i] = contender.engine end
 
 
 local function measure(options)
@@ -18,15 +29,15 @@ local function measure(options)
     print(("%d processes that contend; ZooKeeper and MariaDB wait for their disk (%s), SQLite and "
         .. "Redis do not; medians of %d rounds (least to most)"):format(options.processes,
         world.servers:filesystem(), options.rounds))
-    for _, part in ipairs(options.parts) do require("bench.engines." .. part)(world) end
+    for _, row in ipairs(options.rows) do require("bench.engines." .. row)(world) end
     if options.json then world:write_json(options.json) end
     world:stop()
     print(("\n%.0f s"):format(core.now() - begin))
 end
 
 
--- After an error, or Ctrl-C, nobody is waited for: what was started ends with this process.
-local ok, problem = xpcall(measure, debug.traceback, read_options(arg))
+-- After an error or Ctrl-C it waits for nothing, as all that was started ends with this process.
+local ok, problem = xpcall(measure, debug.traceback, read_options(BENCH, arg))
 if not ok then
     io.stderr:write(tostring(problem), "\n")
     os.exit(1)

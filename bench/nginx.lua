@@ -1,11 +1,16 @@
---- What waiting in nginx costs: others while many wait, memory, the way from the thread that
--- hears of a grant to the light thread that has it. One worker.
+--- The cost of waiting in nginx, with a single worker: the time of other requests while many wait,
+-- memory, and the way of a grant from the thread that hears of it to its light thread.
 --
---   make bench-nginx
+--   make bench WHAT=nginx
 
-local median = require "bench.median"
+local core = require "zklock.core"
+local markdown = require "bench.markdown"
 local nginx = require "spec.nginx.nginx"
+local process = require "bench.process"
 local rig = require "spec.rig"
+local rounds = require "bench.harness.rounds"
+local socket = require "socket"
+local zklock = require "zklock"
 
 local ROUNDS, PINGS, WAITERS = 5, 1500, 1000
 local GRANTS = 100000
@@ -21,70 +26,77 @@ local host = nginx.start{
 }
 
 
+-- Asks for /ping on one connection, one request after the other, a millisecond apart. Gives median
+-- and p99 in microseconds.
 local function ping()
-    local output = rig.shell("perl bench/ping.pl %d %d", host.port, PINGS)
-    local middle, late = output:match("(%d+) (%d+)")
-    return tonumber(middle), tonumber(late)
+    local connection, took = assert(socket.connect("127.0.0.1", host.port)), {}
+    connection:setoption("tcp-nodelay", true)
+    for i = 1, PINGS do
+        local begun = core.now()
+        assert(connection:send("GET /ping HTTP/1.1\r\nHost: bench\r\n\r\n"))
+        repeat until assert(connection:receive("*l")) == "0" -- the last chunk
+        assert(connection:receive("*l"))
+        took[i] = 1e6 * (core.now() - begun)
+        zklock.sleep(0.001)
+    end
+    connection:close()
+    return { median = rounds.median(took), p99 = took[math.ceil(0.99 * PINGS)] } -- sorted
 end
 
 
--- Pings while light threads wait for a lock that somebody else has, and after.
+-- Pings while light threads wait for a lock that a session of this process holds (`hold` is 0), or
+-- hand it on, each after so many seconds.
 local function while_waiting(hold)
     local path = rig.path()
     local lease = rig.hold(rig.session(server.hosts, { timeout = 30 }):mutex(path))
     local begun = host:begin(("/park?count=%d&hold=%g&path=%s"):format(WAITERS, hold, path))
     server:wait_for_nodes(path, WAITERS + 1)
     if hold > 0 then lease:release() end
-    local middle, late = ping()
+    local figures = ping()
     local left = tonumber(host:get("/parked").body)
     assert(left > 0, "nobody waits any more")
     if hold == 0 then lease:release() end
     nginx.finish(begun)
     rig.close_sessions()
-    return middle, late
+    return figures
 end
 
 
 local function compare(what, hold)
-    local figures = { {}, {}, {}, {} }
-    for i = 1, ROUNDS do
-        figures[1][i], figures[2][i] = ping()
-        figures[3][i], figures[4][i] = while_waiting(hold)
+    local contenders = { ping, function() return while_waiting(hold) end }
+    local figures = rounds.run({ rounds = ROUNDS }, contenders, function(measure)
+        return measure()
+    end)
+    local row = { what }
+    for _, name in ipairs{ "median", "p99" } do
+        for _, each in ipairs(figures) do
+            row[#row + 1] = ("%.0f µs"):format((rounds.middle(each, name)))
+        end
+        row[#row + 1] = ("%.2f"):format((rounds.ratio(figures[2], figures[1], name)))
     end
-    local values = {}
-    for i = 1, 4 do values[i] = median(figures[i]) end
-    print(("%-34s %6d us %6d us %7.2f    %6d us %6d us %7.2f"):format(
-        what, values[1], values[3], values[3] / values[1],
-        values[2], values[4], values[4] / values[2]))
-end
-
-
-local function wait_side_by_side()
-    print(("/ping while %d threads               median: none      1000   ratio       p99: none" ..
-           "      1000   ratio"):format(WAITERS))
-    compare("wait for one lock", 0)
-    compare("hand it on every 4 ms", 0.004)
+    return row
 end
 
 
 local function grants()
-    local worker, path = host:workers()[1], rig.path()
-    local before
-    print("\ngrants     from thread to light thread: mean  median     p99     worker's memory")
-    for done = GRANTS / 10, GRANTS, GRANTS / 10 do
+    local worker, path, rows, before = host:workers()[1], rig.path(), {}, nil
+    for i = 1, 10 do
         local answer = host:get(("/grants?count=%d&path=%s"):format(GRANTS / 10, path)).body
         local mean, middle, late = answer:match("(%S+) (%S+) (%S+)")
-        before = before or nginx.memory(worker)
-        print(("%6d %34.1f us %4.1f us %5.1f us %12d kB"):format(
-            done, mean, middle, late, nginx.memory(worker)))
+        local memory = process.resident(worker) / 1024
+        before = before or memory
+        rows[i] = { ("%d"):format(i * GRANTS / 10), mean, middle, late, ("%d"):format(memory),
+                    ("%.3f"):format(memory / before) }
     end
-    print(("memory after %d grants / after %d: %.3f"):format(
-        GRANTS, GRANTS / 10, nginx.memory(worker) / before))
+    markdown.table({ "grants", "from thread to light thread, µs: mean", "median", "p99",
+                     "worker's memory, kB", "ratio" }, rows)
 end
 
 
 local ok, problem = pcall(function()
-    wait_side_by_side()
+    markdown.table({ ("/ping while %d threads"):format(WAITERS), "median: none", WAITERS, "ratio",
+                     "p99: none", WAITERS, "ratio" },
+                   { compare("wait for one lock", 0), compare("hand it on every 4 ms", 0.004) })
     grants()
 end)
 nginx.stop_all()

@@ -1,5 +1,5 @@
---- What nginx serves to bench/nginx.lua and bench/peers/nginx.lua: /NAME runs app.NAME. It runs in
--- nginx.
+--- The application of bench/nginx.lua and bench/measures/nginx.lua; it runs in nginx. /NAME runs
+-- app.NAME.
 
 local core = require "zklock.core"
 local ffi = require "ffi"

@@ -1,92 +1,102 @@
---- What a lock costs with zklock and with its peers: Apache Curator, kazoo, go-zookeeper, and the
--- same requests made with libzookeeper alone. One server that keeps its log on the disk; all
--- clients in turn, round by round; each ratio is of one round. Ratios come first.
+--- The cost of a lock with zklock, Apache Curator, kazoo and go-zookeeper, and of the same requests
+-- made by libzookeeper alone; on a server that keeps its log on the disk.
 --
---   make bench-peers                                        all, in about ten minutes
---   make bench-peers BENCH="--help"                         the options
---   make bench-peers BENCH="--rows free,try --rounds 3"     some rows
---   make bench-peers BENCH="--json a.json"                  and later: --against a.json
---
--- The rows are in bench/peers/rows.lua, the clients in bench/contended/clients.lua. A peer that
--- cannot be had is "missing".
+--   make bench WHAT=peers                                        all, in about ten minutes
+--   make bench WHAT=peers BENCH="--help"                         the options
+--   make bench WHAT=peers BENCH="--rows free,try --rounds 3"     some rows
+--   make bench WHAT=peers BENCH="--json a.json"                  and later: --against a.json
 
-local core = require "zklock.core"
-local clients = require "bench.contended.clients"
-local compare = require "bench.peers.compare"
-local read_options = require "bench.peers.options"
-local rows_of = require "bench.peers.rows"
-local say = require "bench.contended.say"
-local tables = require "bench.peers.tables"
-local worlds = require "bench.contended.world"
+local CLIENTS = { "zklock", "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial", "pipelined" }
 
-local NAMES = { "zklock", "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial", "pipelined" }
+-- A cycle that asks for nothing takes microseconds, so that zklock has more of them. A row without
+-- `delayed` has none with a delay.
+local CYCLES = {
+    { name = "free", label = "free", kind = "free", count = 100, delayed = 20 },
+    { name = "many", label = "16 free at once", kind = "free", count = 20, delayed = 10,
+      tasks = 16 },
+    { name = "try", label = "try, taken", kind = "try", count = 200, delayed = 20 },
+    { name = "reentry", label = "re-entry", kind = "reentry", count = 5000 },
+    { name = "read", label = "read", kind = "read", count = 100, delayed = 20 },
+    { name = "kept", label = "kept", kind = "kept", count = 20, delayed = 5, often = 500 },
+    { name = "turns", label = "one lock, 8 tasks, turns", kind = "turns", count = 5, delayed = 2,
+      tasks = 8, often = 500 },
+    { name = "turns", label = "one lock, 64 tasks, turns", kind = "turns", count = 1, delayed = 1,
+      tasks = 64, often = 500 },
+    { name = "combined", label = "one lock, 64 tasks, combined", kind = "combined", count = 1,
+      delayed = 1, tasks = 64, often = 500 },
+}
+
+-- Waiters that come back, in options.loopers sessions.
+local LOOPS = {
+    { name = "8x1", waiters = 1, laps = 30, delayed = 5 },
+    { name = "8x8", waiters = 8, laps = 4, delayed = 2 },
+}
 
 
-local function present()
-    local names = {}
-    for _, name in ipairs(NAMES) do
-        local lack = clients[name].missing()
-        if lack then say.line("%s is missing: %s", clients[name].label, lack)
-        else names[#names + 1] = name end
+local function cycles(options, each, delay, more)
+    local row = { name = each.name, label = each.label, measure = "cycles", can = each.name,
+                  clients = CLIENTS, kind = each.kind, tasks = each.tasks, often = each.often,
+                  count = math.ceil(options.share * (delay > 0 and each.delayed or each.count)),
+                  delay = delay }
+    for name, value in pairs(more or {}) do row[name] = value end
+    return row
+end
+
+
+local function grants(name, label, sessions, waiters, laps, delay)
+    return { name = name, label = label, measure = "grants", can = "line", clients = CLIENTS,
+             sessions = sessions, waiters = waiters, laps = laps, delay = delay }
+end
+
+
+local function of_network(rows, options, delay)
+    for _, each in ipairs(CYCLES) do
+        if delay == 0 or each.delayed then rows[#rows + 1] = cycles(options, each, delay) end
     end
-    return names
-end
-
-
-local function say_head(world)
-    local disk, options = world.disk, world.options
-    say.line("fsync %s, the log on %s; sessions of a line in %d processes of each client",
-             disk.fsync and "on" or "off", disk.filesystem, options.processes)
-    say.line("medians (least to most) of %d rounds, of 3 where these took more than %g s",
-             options.rounds, options.patience)
-    world:say_versions()
-end
-
-
--- Sessions, paths and compilers are warm when it counts: the longest row of each part, in short.
-local function warm_up(world, rows)
-    for _, row in ipairs(rows) do
-        if row.warm then row.warm(world, row) end
+    for _, sessions in ipairs(options.sessions) do
+        rows[#rows + 1] = grants("handoff", "hand-off, S = " .. sessions, sessions, 1, 1, delay)
+    end
+    for _, each in ipairs(LOOPS) do
+        local sessions, waiters = options.loopers, math.min(options.loopers, each.waiters)
+        local laps = math.ceil(options.share * (delay > 0 and each.delayed or each.laps))
+        rows[#rows + 1] = grants(each.name, ("%d × %d"):format(sessions, waiters), sessions,
+                                 waiters, laps, delay)
     end
 end
 
 
-local function measure(world, rows, results)
-    warm_up(world, rows)
-    for _, row in ipairs(rows) do
-        local begin = core.now()
-        results[#results + 1] = row.measure(world, row)
-        io.stderr:write(("%-34s %4.0f s\n"):format(row.label, core.now() - begin))
+local function of_an_ensemble(rows, options)
+    for i = 1, 2 do
+        rows[#rows + 1] = cycles(options, CYCLES[i], 0, { name = "ensemble", servers = 3 })
     end
+    local row = grants("ensemble", "hand-off, S = " .. options.loopers, options.loopers, 1, 1)
+    row.servers = 3
+    rows[#rows + 1] = row
 end
 
 
--- The rows of one server, then those of an ensemble.
-local function run(options)
-    local begin, results, noted = core.now(), {}, {}
-    options.clients = present()
-    for _, servers in ipairs{ 1, 3 } do
-        local rows = rows_of(options, servers)
-        if rows[1] then
-            options.servers = servers
-            local world = worlds.start(options)
-            if servers == 1 or #results == 0 then say_head(world) end
-            measure(world, rows, results)
-            for _, row in ipairs(world.rows) do noted[#noted + 1] = row end
-            world.rows = noted
-            if options.json then world:write_json(options.json) end
-            world:stop()
-        end
-    end
-    tables(results, NAMES)
-    if options.against then compare(noted, options.against) end
-    print(("\n%.0f s"):format(core.now() - begin))
-end
-
-
--- After an error, or Ctrl-C, nobody is waited for: what was started ends with this process.
-local ok, problem = xpcall(run, debug.traceback, read_options(arg))
-if not ok then
-    io.stderr:write(tostring(problem), "\n")
-    os.exit(1)
-end
+require "bench.harness.run" {
+    name = "peers", about = "a lock, beside other clients",
+    options = { rows = { "free", "many", "try", "reentry", "read", "kept", "turns", "combined",
+                         "handoff", "8x1", "8x8", "memory", "held", "nginx", "outage",
+                         "ensemble" },
+                clients = false, sessions = { 2, 8, 32, 64 }, delays = { 0, 10 }, rounds = 5,
+                patience = 6, processes = 2, silence = 12, locks = 20000, seconds = 2, batch = 16,
+                loopers = 8, share = 1, heap = false, json = false, against = false, quick = false,
+                no_fsync = false },
+    quick = { rounds = 1, sessions = { 2, 4 }, delays = { 0, 2 }, processes = 1, silence = 1.5,
+              locks = 200, seconds = 0.3, loopers = 3, share = 0.05 },
+    words = { clients = CLIENTS },
+    rows = function(options)
+        local rows = {}
+        for _, delay in ipairs(options.delays) do of_network(rows, options, delay) end
+        rows[#rows + 1] = { name = "memory", label = "memory", measure = "memory", can = "keep",
+                            clients = CLIENTS, share = options.share }
+        rows[#rows + 1] = { name = "held", label = "held", measure = "held" }
+        rows[#rows + 1] = { name = "nginx", label = "in nginx", measure = "nginx" }
+        rows[#rows + 1] = { name = "outage", label = "outage", measure = "outage", can = "wait",
+                            clients = CLIENTS }
+        of_an_ensemble(rows, options)
+        return rows
+    end,
+}

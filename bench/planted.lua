@@ -1,8 +1,8 @@
 --- How many schedules each kind of search needs for the planted bugs of spec/planted.lua: random
 -- ones and PCT on average, all schedules until the first wrong one.
 --
---   make bench-planted
---   make bench-planted LUA=luajit   the same table
+--   make bench WHAT=planted
+--   make bench WHAT=planted LUA=luajit   the same table
 
 local planted = require "spec.planted"
 local zklock = require "zklock"

@@ -1,6 +1,6 @@
 /*
  * ring.c - to be preloaded into nginx: notes when a thread of the session rang its bell
- * (src/zookeeper/bell.c), for who asks how long it took until a light thread ran.
+ * (src/zookeeper/bell.c), so that nginx_app.lua knows how long its light thread took to run.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 --- A rolling restart, as Kubernetes makes it. Three servers are restarted one after the other, and
 -- each has another address under its name then. zklock and kazoo are clients at the same time.
--- make bench-roll BENCH="ROUNDS [TIMEOUT]"; a proxy before each server is its address.
+-- make bench WHAT=roll BENCH="ROUNDS [TIMEOUT]"; a proxy before each server is its address.
 
 local files = require "spec.files"
 local rig = require "spec.rig"

@@ -1,12 +1,13 @@
---- A long life in one process: cycles, failed tries and timed-out waits, then
--- what is left of them - nodes and watches on the server, memory here.
+--- A long life of one process, with cycles, failed tries and waits that time out. It checks that no
+-- node and no watch is left on the server, and no memory here.
 --
 --   make soak                                100000 cycles, 10000 tries, 1000 waits
 --   make soak SOAK="--cycles 5000 ..."       --cycles, --tries, --waits
 --
--- Exit status 1: something was left. Runs in LuaJIT, whose FFI can ask the allocator.
+-- Exits with 1 if something is left. Runs in LuaJIT, whose FFI can ask the allocator.
 
 local ffi = require "ffi"
+local process = require "bench.process"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -26,8 +27,8 @@ ffi.cdef [[
     struct mallinfo2 mallinfo2(void);
 ]]
 
--- kB that are allocated, by C and by Lua. What the process holds besides (its resident
--- memory) moves by a megabyte with the luck of the allocator.
+-- kB that C and Lua have allocated. Resident memory, which is more, moves by a megabyte with the
+-- luck of the allocator.
 local function allocated()
     collectgarbage()
     collectgarbage()
@@ -36,12 +37,7 @@ local function allocated()
 end
 
 
-local function resident()
-    for line in io.lines("/proc/self/status") do
-        local kilobytes = line:match("^VmRSS:%s+(%d+) kB")
-        if kilobytes then return tonumber(kilobytes) end
-    end
-end
+local function resident() return process.resident("self") / 1024 end
 
 
 local function cycle(lock, count)

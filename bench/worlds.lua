@@ -1,8 +1,9 @@
---- What simulated programs cost: processor's time, the median of five.
+--- Processor time of simulated programs, the median of five runs.
 --
---   make bench-worlds
---   make bench-worlds LUA=luajit
+--   make bench WHAT=worlds
+--   make bench WHAT=worlds LUA=luajit
 
+local rounds = require "bench.harness.rounds"
 local zklock = require "zklock"
 
 local unpack = table.unpack or unpack
@@ -16,7 +17,7 @@ local function simulate(program, opts)
 end
 
 
--- Two servers of a shop sell one bun: docs/testing-your-code.md.
+-- Two servers of a shop sell one bun (docs/testing-your-code.md).
 local function shop(world)
     local stock, sold = 1, 0
     for n = 1, 2 do
@@ -82,19 +83,13 @@ local rows = {
 }
 
 
-local function median(fn)
+for _, row in ipairs(rows) do
     local times = {}
     for i = 1, 5 do
         collectgarbage()
         local begun = os.clock()
-        fn()
+        simulate(row[2], row[3])
         times[i] = os.clock() - begun
     end
-    table.sort(times)
-    return times[3]
-end
-
-
-for _, row in ipairs(rows) do
-    print(("%-40s %6.3f s"):format(row[1], median(function() simulate(row[2], row[3]) end)))
+    print(("%-40s %6.3f s"):format(row[1], (rounds.median(times))))
 end

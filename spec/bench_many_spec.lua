@@ -1,21 +1,22 @@
---- [lua] make bench-many, with few waiters: what it prints makes sense, however slow the machine
--- is.
+--- [lua] make bench WHAT=many and WHAT=contended, with few waiters: they print sensible tables,
+-- however slow the machine is.
 
-local clients = require "bench.contended.clients"
+local clients = require "bench.harness.clients"
 local markdown = require "spec.markdown"
 local rig = require "spec.rig"
 
 local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
+local ZKLOCK = clients.zklock.label
 
 
-local function bench(words)
-    local text = rig.shell("%s bench/many.lua --rounds 1 %s 2>&1; echo status $?", LUA, words)
+local function bench(what, words)
+    local text = rig.shell("%s bench/%s.lua --rounds 1 %s 2>&1; echo status $?", LUA, what, words)
     assert.matches("status 0\n$", text)
     return markdown.tables(text)
 end
 
 
--- The cells of a line under their titles, but for those that come twice.
+-- The cells of a line under their titles; of two with the same title the second.
 local function named(lines, number)
     local row = {}
     for i, title in ipairs(lines[1]) do row[title] = lines[number][i] end
@@ -23,40 +24,48 @@ local function named(lines, number)
 end
 
 
-describe("make bench-many", function()
-    for row, who in pairs{ fifo = "zklock,LuaJIT,Curator", turns = "zklock,LuaJIT,Curator" } do
+local function number(cell) return tonumber(cell:match "[%d.e-]+") end
+
+
+describe("make bench WHAT=many", function()
+    for row, who in pairs{ fifo = "zklock,LuaJIT,Curator", turns = "zklock,LuaJIT" } do
         it("has all waiters of " .. row .. " in line, served, and out of it #slow", function()
-            local lines = bench(("--rows %s --waiters 41 --processes 2 --clients %s")
-                                :format(row, who))
-            local seen = {}
-            for i = 2, #lines[1] do
-                local cells = named(lines[1], i)
-                seen[cells.client] = true
-                assert.equal("41 × 2", cells["waiters × processes"])
-                assert.same({ "41", "41" }, { cells.served, cells.timeouts })
-            end
-            assert.is_true(seen[clients.zklock.label])
-            if not clients.Curator.missing() then
-                assert.equal(row == "fifo" or nil, seen[clients.Curator.label])
+            local tables = bench("many", ("--rows %s --waiters 41 --processes 2 --clients %s")
+                                 :format(row, who))
+            for i, column in ipairs{ "served", "timeouts" } do
+                local seen = {}
+                for line = 2, #tables[i] do
+                    local cells = named(tables[i], line)
+                    seen[cells.client] = cells[column]
+                end
+                for name in who:gmatch "[^,]+" do
+                    if not clients[name].missing() then
+                        assert.equal("41", seen[clients[name].label])
+                    end
+                end
             end
         end)
     end
 
-    it("measures locks at once, and two servers #slow", function()
-        local lines = bench "--rows locks,ensembles --tasks 5 --cycles 2 --threads 2,3"
-        local first = named(lines[1], 2)
-        assert.same({ clients.zklock.label, "5", "1.00 (1.00 to 1.00)" },
-                    { first.client, first["at once"], first["time / zklock's"] })
-        assert.same({ "1", "2" }, { lines[2][2][1], lines[2][3][1] })
-        assert.is_true(tonumber(lines[2][3][3]:match "^[%d.e-]+") > 0)
-    end)
-
-    it("measures kept locks that another session wants #slow", function()
-        local lines = bench "--rows kept --alternations 10"
-        for i = 1, 3, 2 do -- loopback, 10 ms
-            assert.equal(clients.zklock.label, lines[i][2][1])
-            assert.is_true(tonumber(lines[i][2][3]:match "^[%d.e-]+") > 0)
-            assert.is_true(tonumber(lines[i + 1][2][3]:match "^[%d.e-]+") > 0)
+    it("measures locks at once, two servers, and kept locks #slow", function()
+        local tables = bench("many", "--rows locks,ensembles,kept --tasks 5 --cycles 2 "
+                             .. "--threads 2,3 --alternations 10")
+        assert.matches("^1; ", named(tables[1], 2)[ZKLOCK])
+        assert.is_true(number(named(tables[3], 2)["two servers"]) > 0)
+        assert.is_true(number(named(tables[4], 2)["kept, ms"]) > 0)
+        for line = 2, 3 do -- loopback, 10 ms
+            assert.is_true(number(named(tables[5], line)["kept"]) > 0)
         end
+    end)
+end)
+
+
+describe("make bench WHAT=contended", function()
+    it("measures a line, turns, and waiters that give up #slow", function()
+        local times, _, _, _, leave = table.unpack(bench("contended",
+            "--sessions 2 --kinds mutex --delays 0 --waiters 10 --clients zklock,turns"))
+        assert.matches("^1; ", named(times, 2)[ZKLOCK])
+        assert.is_true(number(named(times, 3)[clients.turns.label]) > 0)
+        assert.equal("10", named(leave, 2).timeouts)
     end)
 end)

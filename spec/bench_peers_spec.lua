@@ -1,8 +1,9 @@
---- [lua] make bench-peers --quick: one short round of each row, with the peers that are here. What
--- it prints makes sense, whatever the speed of the machine.
+--- [lua] make bench WHAT=peers BENCH=--quick: one short round of each row, with the peers that are
+-- here. It prints sensible tables, whatever the speed of the machine.
 
-local clients = require "bench.contended.clients"
+local clients = require "bench.harness.clients"
 local dkjson = require "dkjson"
+local files = require "spec.files"
 local markdown = require "spec.markdown"
 local neighbour = require "spec.neighbours.neighbour"
 local rig = require "spec.rig"
@@ -13,34 +14,34 @@ local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
 local function bench(words)
     local text = rig.shell("%s bench/peers.lua --quick %s 2>/dev/null; echo status $?", LUA, words)
     assert.matches("status 0\n$", text)
-    return markdown.rows(text), text
+    return markdown.tables(text), text
 end
 
 
--- The cell of a client in a table of times: nil if there is no such column.
-local function cell_of(lines, label, head, name)
-    for i, title in ipairs(lines[head][1]) do
-        if title == clients[name].label then
-            return lines[label][head == "ms" and 2 or 1][i]
+-- The cell of a client in the first row with that label, or nil.
+local function cell_of(tables, label, name)
+    for _, lines in ipairs(tables) do
+        for _, cells in ipairs(lines) do
+            if cells[1] == label then
+                for i, title in ipairs(lines[1]) do
+                    if title == clients[name].label then return cells[i] end
+                end
+            end
         end
     end
 end
 
 
-local function numbers(cell)
-    local list = {}
-    for number in cell:gmatch "[%d.e-]+" do list[#list + 1] = tonumber(number) end
-    return list
-end
-
-
-local function assert_measured(lines, label, name)
-    local ratio = cell_of(lines, label, "time / zklock's", name)
-    if clients[name].missing() then
-        assert.equal("missing", ratio)
-    else
-        assert.is_true(numbers(ratio)[1] > 0, label .. ", " .. name)
-        assert.is_true(numbers(cell_of(lines, label, "ms", name))[1] > 0, label .. ", " .. name)
+-- Ratio and milliseconds.
+local function assert_measured(tables, label, ...)
+    for _, name in ipairs{ ... } do
+        local cell = cell_of(tables, label, name)
+        if clients[name].missing() then
+            assert.is_nil(cell)
+        else
+            local ratio, ms = cell:match "^([%d.e-]+).*; ([%d.e-]+)$"
+            assert.is_true(tonumber(ratio) > 0 and tonumber(ms) > 0, label .. ", " .. name)
+        end
     end
 end
 
@@ -49,78 +50,70 @@ local PACKAGES = { Curator = "libcurator-framework-java", kazoo = "python3-kazoo
                    ["go-zookeeper"] = "golang-github-go-zookeeper-zk-dev" }
 
 
--- Says that of each peer which is here: "Curator: 5.7.1".
+-- Says the version of each peer that is here: "Curator: 5.7.1", or which file is missing.
 local function assert_versions(text)
     for name, package in pairs(PACKAGES) do
+        local said = name .. " is missing: "
         if not clients[name].missing() then
-            local said = ("%s: %s"):format(name, neighbour.unpacked("build/debian/peers", package))
-            assert.is_truthy(text:find(said, 1, true), said)
+            said = ("%s: %s"):format(name, neighbour.unpacked("build/debian/peers", package))
         end
+        assert.is_truthy(text:find(said, 1, true), said)
     end
 end
 
 
-describe("make bench-peers", function()
-    it("does not take another package for a peer whose own cannot be had", function()
+describe("make bench WHAT=peers", function()
+    it("does not take another package for a peer that is not unpacked", function()
         local code = [[for _, name in ipairs{ "Curator", "kazoo", "go-zookeeper" } do
-            print(require "bench.contended.clients"[name].missing()) end]]
+            print(require "bench.harness.clients"[name].missing()) end]]
         assert.equal(("/nowhere/debian/peers/packages\n"):rep(3),
                      rig.shell("ZKLOCK_BUILD=/nowhere %s -e '%s'", LUA, code))
     end)
 
     it("measures cycles, with each client that can do them, and keeps the figures #slow", function()
         local path = os.tmpname()
-        local lines, text = bench("--rows free,many,try,reentry --delays 0 --json " .. path)
+        local tables, text = bench("--rows free,many,try,reentry --delays 0 --json " .. path)
         assert_versions(text)
-        for _, name in ipairs{ "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial",
-                               "pipelined" } do
-            assert_measured(lines, "free", name)
-        end
-        assert_measured(lines, "16 free at once", "pipelined")
-        assert.equal("—", cell_of(lines, "16 free at once", "ms", "serial"))
-        assert_measured(lines, "try, taken", "Curator")
-        assert_measured(lines, "re-entry", "LuaJIT")
-        assert.matches("^%S+ %+ %S+$", lines.free[3][1]) -- of processors: client, server
-        local file = assert(io.open(path))
-        local rows = dkjson.decode(file:read "*a").rows
-        file:close()
-        assert.equal("free", rows[1].name)
-        assert.is_true(rows[1].rounds[1].ms > 0)
+        assert_measured(tables, "free", "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial",
+                        "pipelined")
+        assert_measured(tables, "16 free at once", "pipelined")
+        assert.equal("—", cell_of(tables, "16 free at once", "serial"))
+        assert_measured(tables, "try, taken", "Curator")
+        assert_measured(tables, "re-entry", "LuaJIT")
+        assert.matches("^%S+ %+ %S+$", markdown.rows(text).free[2][1]) -- of processors
+        local note = dkjson.decode(files.read(path)).rows[1]
+        assert.equal("free", note.name)
+        assert.is_true(note.rounds[1].ms > 0)
         local compared = bench("--rows free --delays 0 --against " .. path)
         os.remove(path)
-        assert.is_not_nil(compared["against " .. path])
+        assert.equal("against " .. path, compared[#compared][1][1])
     end)
 
     it("measures grants, memory, locks that are held, and an outage #slow", function()
-        local lines = bench "--rows handoff,8x8,memory,held,outage --sessions 2 --delays 1"
-        for _, name in ipairs{ "LuaJIT", "Curator", "kazoo", "go-zookeeper" } do
-            assert_measured(lines, "hand-off, S = 2, 1 ms round trip", name)
-            assert_measured(lines, "3 × 3, 1 ms round trip", name)
+        local tables, text = bench "--rows handoff,8x8,memory,held,outage --sessions 2 --delays 1"
+        for _, label in ipairs{ "hand-off, S = 2, 1 ms round trip", "3 × 3, 1 ms round trip" } do
+            assert_measured(tables, label, "LuaJIT", "Curator", "kazoo", "go-zookeeper")
         end
-        assert.is_not_nil(lines["a waiter"])
-        assert.is_not_nil(lines["200"]) -- locks that are held
-        assert.matches("timeout$", lines.outage[1][1])
-        assert.is_true(numbers(lines.outage[1][1])[1] >= 0.5)
+        local rows = markdown.rows(text)
+        assert.is_not_nil(rows["a waiter"])
+        assert.equal("200", rows.held[1][2])
+        assert.is_true(tonumber(rows.outage[1][1]:match "^[%d.]+") >= 0.5)
+        assert.matches("timeout$", rows.outage[1][1])
     end)
 
     it("measures what one process does with a lock again and again #slow", function()
-        local lines = bench "--rows kept,turns,combined --delays 0"
+        local tables = bench "--rows kept,turns,combined --delays 0"
         for _, label in ipairs{ "kept", "one lock, 8 tasks, turns",
                                 "one lock, 64 tasks, combined" } do
-            assert_measured(lines, label, "LuaJIT")
-            assert_measured(lines, label, "Curator")
+            assert_measured(tables, label, "LuaJIT", "Curator")
         end
     end)
 
-    it("measures a handler in nginx #slow", function()
-        local lines = bench "--rows nginx"
-        for _, label in ipairs{ "nothing", "a lock of its own", "one lock for all, in order" } do
-            assert.is_true(numbers(lines[label][1][2])[1] > 0, label)
+    it("measures a handler in nginx, and an ensemble #slow", function()
+        local tables, text = bench "--rows nginx,ensemble"
+        for _, cell in ipairs(markdown.rows(text)["in nginx"][2]) do
+            assert.is_true(tonumber(cell:match "^%S+") > 0)
         end
-    end)
-
-    it("measures an ensemble #slow", function()
-        local lines = bench "--rows ensemble"
-        assert_measured(lines, "hand-off, S = 3, ensemble", "LuaJIT")
+        assert_measured(tables, "hand-off, S = 3, ensemble", "LuaJIT")
     end)
 end)

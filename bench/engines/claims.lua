@@ -1,11 +1,11 @@
---- Part "claims": what the seeds say in numbers (NUM-01, NUM-02, NUM-04), measured.
+--- Row "claims": the numbers of the seeds (NUM-01, NUM-02, NUM-04), measured.
 
 local core = require "zklock.core"
 local engine = require "zklock.engine"
 local markdown = require "bench.markdown"
-local median = require "bench.median"
+local process = require "bench.process"
 local rig = require "spec.rig"
-local rounds = require "bench.contended.rounds"
+local rounds = require "bench.harness.rounds"
 
 local number, milliseconds = markdown.number, markdown.milliseconds
 
@@ -17,7 +17,7 @@ local FAST_FAIL = { 0.005, 0.05 } -- seconds (CFG-10)
 local SILENT = 2 -- of five masters, at most: three are a majority
 
 
--- Of the first contender with that label.
+-- The number of the first contender with that label.
 local function id_of(world, label)
     return world:ids(function(contender) return contender.label == label end)[1]
 end
@@ -51,22 +51,13 @@ local function bare_redis(world)
 end
 
 
--- Bytes of resident memory.
-local function resident(pid)
-    for line in io.lines(("/proc/%d/status"):format(pid)) do
-        local kilobytes = line:match("^VmRSS:%s+(%d+) kB")
-        if kilobytes then return 1024 * tonumber(kilobytes) end
-    end
-end
-
-
 local memory_of = {
-    zookeeper = function(world) return resident(world.servers.ensemble:pid()) end,
+    zookeeper = function(world) return process.resident(world.servers.ensemble:pid()) end,
     ["redis-expire"] = function(world) return world.servers:redis_memory() end,
 }
 
 
--- NUM-01: so many locks held at once: what they cost, and what another lock is like meanwhile.
+-- NUM-01: the cost of many locks that are held at once, and of another lock meanwhile.
 local function many_locks(world, label)
     local id, locks = id_of(world, label), world.options.locks
     if not id then return nil end
@@ -94,7 +85,7 @@ local function held_locks(world)
 end
 
 
--- Seconds until it is had, once all connections are there.
+-- Seconds until a grant, once all connections are there.
 local function time_to_acquire(addresses, fast_fail, tries)
     local client = assert(engine.open("redlock", { redis = addresses, fast_fail = fast_fail }))
     local lock, times = client:mutex "quorum", {}
@@ -105,7 +96,7 @@ local function time_to_acquire(addresses, fast_fail, tries)
         lease:release()
     end
     client:close()
-    return median(times)
+    return (rounds.median(times))
 end
 
 

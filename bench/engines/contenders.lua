@@ -1,5 +1,5 @@
---- What is measured beside each other: each engine, on each kind of server that it can have, and
--- the kinds of lock that differ in how their waiters are served.
+--- The contenders: each engine, on each kind of server that it can use, and the kinds of lock that
+-- differ in how their waiters are served.
 --
 --   label    how the tables call it
 --   engine   its name for zklock.engine

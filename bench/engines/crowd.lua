@@ -27,7 +27,7 @@ function crowd.start(count, folder)
 end
 
 
---- A client of the contender's engine in each process. One after the other: they make tables.
+--- A client of the contender's engine in each process, one after the other, as they make tables.
 function Crowd:open(id, contender, option)
     for _, process in ipairs(self.processes) do
         process:command("open %d %s %s", id, contender.engine, option)
@@ -94,7 +94,7 @@ local function figures(grants, shape, begin, requests)
 end
 
 
---- One measurement. `shape`: contenders; seconds, or laps of each; own: a lock for each of them.
+--- A measurement. `shape` has contenders; seconds, or laps of each; own, for a lock of each.
 -- `count_requests` gives what the servers have counted, or nil.
 function Crowd:run(id, contender, shape, count_requests)
     local before, counted, grants = count_requests(), 0, {}
@@ -111,7 +111,7 @@ function Crowd:run(id, contender, shape, count_requests)
 end
 
 
---- All processes take locks of their own, so many together: gives seconds.
+--- All processes take locks of their own, so many together. Gives seconds.
 function Crowd:hold(id, locks)
     local begin = core.now()
     local list = shares(self, locks)

@@ -1,12 +1,12 @@
---- Part "faults": what each engine does when its holder is killed, or stopped for longer than its
--- lease; when its server is killed and comes back; when a replica takes the place of the master;
--- and when a wall clock jumps: seconds until the next one has the lock, and for how long two were
--- in the critical section at once.
+--- Row "faults" has the holder killed, or stopped for longer than its lease; its server killed and
+-- started again; a replica promoted in the master's place; and a wall clock that jumps. It measures
+-- the seconds until the waiter is granted, and for how long two were in the critical section at
+-- once.
 --
 -- Leases and ZooKeeper's sessions last options.lease seconds.
 
 local markdown = require "bench.markdown"
-local median = require "bench.median"
+local rounds = require "bench.harness.rounds"
 local scenes = require "bench.engines.scene"
 local stages = require "bench.engines.stages"
 
@@ -16,7 +16,7 @@ local AFTER = 1      -- seconds more, for which it stays in, so that a third can
 local FAST_FAIL = 1  -- seconds, of redlock: a busy machine is no fault
 
 
--- What engines are told of their lease.
+-- The options that set an engine's lease.
 local function options_of(engine, lease)
     if engine == "zookeeper" then return { session = lease } end
     if engine == "redlock" then return { lease = lease, fast_fail = FAST_FAIL } end
@@ -24,7 +24,7 @@ local function options_of(engine, lease)
 end
 
 
--- One of each engine and server of the stage; of sql-optimistic nobody holds anything.
+-- A cast for each engine and server of the stage, but sql-optimistic, where nobody holds anything.
 local function casts_of(world, stage, without)
     local casts = {}
     for _, contender in ipairs(world.contenders) do
@@ -123,7 +123,7 @@ local FAULTS = {
 local function middle(results, name)
     local values = {}
     for _, result in ipairs(results) do values[#values + 1] = result[name] or nil end
-    if values[1] then return ("%.1f s"):format(median(values)), #values end
+    if values[1] then return ("%.1f s"):format((rounds.median(values))), #values end
 end
 
 

@@ -1,8 +1,8 @@
---- Part "grants": so many contenders on one lock, who come back at once; and a crowd that comes at
--- once, of whom each has the lock once.
+--- Row "grants" has contenders on one lock that come back at once, and a crowd that comes at once,
+-- of which each contender is granted once.
 
 local markdown = require "bench.markdown"
-local rounds = require "bench.contended.rounds"
+local rounds = require "bench.harness.rounds"
 
 local number, milliseconds = markdown.number, markdown.milliseconds
 
@@ -28,21 +28,13 @@ local function title(shape, processes)
 end
 
 
--- How many times as many grants a second as the reference, each round by itself.
-local function ratio(figures, reference)
-    local ratios = {}
-    for i = 1, #figures do ratios[i] = { ratio = figures[i].rate / reference[i].rate } end
-    return number((rounds.middle(ratios, "ratio")))
-end
-
-
 local DASH = "—"
 
 local HEAD = { "", "grants a second", "of zookeeper's", "p50, ms", "p99, ms", "requests a grant" }
 local HEAD_OF_ORDER = { "overtakes", "Jain" }
 
 
--- Have they an order? One has none, nor have those who come at once.
+-- A single contender has no order, nor has a crowd that comes at once.
 local function has_order(shape) return shape.contenders > 1 and not shape.laps end
 
 
@@ -66,7 +58,8 @@ local function row(contender, figures, reference, shape)
     local p99, least, most = rounds.middle(figures, "p99")
     local cells = {
         contender.label, markdown.range(rounds.middle(figures, "rate")),
-        reference and ratio(figures, reference) or DASH, milliseconds(of "p50"),
+        reference and number((rounds.ratio(figures, reference, "rate"))) or DASH,
+        milliseconds(of "p50"),
         markdown.range(1000 * p99, 1000 * least, 1000 * most), number(of "requests"),
     }
     return has_order(shape) and append(cells, cells_of_order(contender, of)) or cells

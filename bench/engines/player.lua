@@ -14,6 +14,7 @@
 
 local core = require "zklock.core"
 local engine = require "zklock.engine"
+local obey = require "bench.obey"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -77,15 +78,7 @@ end
 zklock.run(function()
     math.randomseed(rig.pid)
     open()
-    print(rig.pid)
-    io.stdout:flush()
-    for line in io.lines() do
-        if line == "quit" then break end
-        local name, argument = line:match("^(%S+) ?(.*)$")
-        local ok, answer = pcall(commands[name], argument)
-        print(ok and "ok " .. (answer or "") or "error: " .. tostring(answer):gsub("%s+", " "))
-        io.stdout:flush()
-    end
+    obey(commands, rig.pid)
     if client then pcall(client.close, client) end
     print "ok"
 end)

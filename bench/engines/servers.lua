@@ -52,7 +52,7 @@ function Servers:address(kind)
 end
 
 
---- What a client's engine must be told, as "NAME=VALUE".
+--- The option of a client's engine, as "NAME=VALUE".
 function Servers:option(kind) return OPTION[kind] .. "=" .. self:address(kind) end
 
 
@@ -64,8 +64,8 @@ local function ask_redis(self, address, section)
 end
 
 
--- What came from clients, in packets: a command is one, and what a script does is none. The
--- questions of ours are left out.
+-- Packets of clients: a command is a packet, and the commands within a script do not count. Our own
+-- questions are left out.
 local function packets_to_redis(self, addresses)
     local sum = 0
     for _, address in ipairs(engine_options.addresses_of(addresses)) do

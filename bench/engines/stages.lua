@@ -1,4 +1,4 @@
---- The stages of faults: servers that are there to be struck. Each has
+--- The stages of faults. A stage has servers that are struck, and
 --
 --   options      how the engines are told of their servers, as "NAME=VALUE", by kind of server
 --   prepare()    before anybody has a lock
@@ -93,7 +93,7 @@ local function strike_mysql(self)
 end
 
 
---- One server of each kind; one of five masters.
+--- Strikes a server of each kind; of the five masters the first.
 function Killed:strike()
     return {
         redis = strike_redis(self, 1), masters = strike_redis(self, 2),
@@ -173,7 +173,7 @@ function stages.clock()
 end
 
 
---- Of five masters the holders have three.
+--- The holders get three of five masters.
 function Clock:prepare()
     for i = MASTERS - 1, MASTERS do self.masters[i]:cut() end
 end
@@ -187,7 +187,7 @@ local function set_clocks(self, seconds)
 end
 
 
---- One server of each kind; the third of five masters, and the other two are back.
+--- Strikes a server of each kind, of the five masters the third; the two that were cut are back.
 function Clock:strike()
     local at = core.now()
     for i = MASTERS - 1, MASTERS do self.masters[i]:heal() end

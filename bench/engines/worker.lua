@@ -8,17 +8,18 @@
 --   free ID                            and gives them up
 --   quit
 --
--- ORDER is "fair", "unfair" or "default". A contender asks, has the lock, gives it up at once, and
--- asks again, until END: each begins a millisecond after the one before it. If LAPS is not 0, all
--- come at BEGIN and ask so many times, and the first wait counts from BEGIN on. LOCK is a name;
+-- ORDER is "fair", "unfair" or "default". A contender acquires the lock, gives it up at once, and
+-- asks again, until END; each begins a millisecond after the contender before it. If LAPS is not 0,
+-- all come at BEGIN and ask so many times, and the first wait counts from BEGIN on. LOCK is a name;
 -- "own" is another lock for each contender. FILE gets a line for each grant: contender, when it
--- asked, when it had it. The answer is the number of requests that this client counts itself
+-- asked, when it was granted. The answer is the number of requests that this client counts itself
 -- (ZooKeeper, SQLite).
 --
 -- Times are seconds of CLOCK_BOOTTIME.
 
 local core = require "zklock.core"
 local engine = require "zklock.engine"
+local obey = require "bench.obey"
 local zklock = require "zklock"
 
 local now = core.now
@@ -32,7 +33,7 @@ local AT_ONCE = 32  -- coroutines that take locks to keep, or give them up
 local clients = {}
 
 
--- Of ZooKeeper: what the session asked, but for what it asks by the clock.
+-- Requests of a ZooKeeper session, but for heartbeats.
 local ASKED = { "creates", "sets", "deletes", "lists", "gets", "exists", "watch_removals" }
 
 
@@ -59,7 +60,7 @@ local function requests_of(client)
 end
 
 
--- Waits for the lock, has it, and gives it up: when it was asked for, and had.
+-- Acquires the lock and gives it up: the times at which it asked, and was granted.
 local function take(lock)
     local asked = now()
     local lease = assert(lock:acquire(PATIENCE))
@@ -69,7 +70,7 @@ local function take(lock)
 end
 
 
--- Of sql-optimistic nobody waits: it is had when its write is not refused.
+-- With sql-optimistic nobody waits. A grant is a write that is not refused.
 local function write(lock)
     local asked = now()
     while true do
@@ -173,22 +174,8 @@ function commands.free(id)
 end
 
 
-local function obey(line)
-    local words = {}
-    for word in line:gmatch("%S+") do words[#words + 1] = word end
-    return commands[table.remove(words, 1)](unpack(words))
-end
-
-
 -- Not in step with the other processes.
 math.randomseed(tonumber(arg[1]))
-print("ready")
-io.stdout:flush()
-for line in io.lines() do
-    if line == "quit" then break end
-    local ok, answer = pcall(obey, line)
-    print(ok and "ok " .. (answer or "") or "error: " .. tostring(answer):gsub("%s+", " "))
-    io.stdout:flush()
-end
+obey(commands, "ready")
 for _, client in pairs(clients) do client.it_is:close() end
 print("ok")

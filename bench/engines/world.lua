@@ -3,6 +3,9 @@
 
 local all_contenders = require "bench.engines.contenders"
 local crowds = require "bench.engines.crowd"
+local dkjson = require "dkjson"
+local files = require "spec.files"
+local rounds = require "bench.harness.rounds"
 local servers = require "bench.engines.servers"
 
 local WARM = { contenders = 8, seconds = 0.2 }
@@ -31,7 +34,7 @@ local function warm_up(self)
 end
 
 
---- One measurement; see Crowd:run.
+--- A measurement; see Crowd:run.
 function World:measure(id, shape)
     local contender = self.contenders[id]
     return self.crowd:run(id, contender, shape, function()
@@ -41,16 +44,13 @@ end
 
 
 --- Measures those contenders in turn, again and again: gives, for each, the figures of its rounds.
--- The machine's speed drifts, and all have their share of it.
 function World:rounds(ids, shape)
     local figures = {}
-    for _, id in ipairs(ids) do figures[id] = {} end
-    for round = 1, self.options.rounds do
-        for _, id in ipairs(ids) do figures[id][round] = self:measure(id, shape) end
-    end
-    for _, id in ipairs(ids) do
+    local all = rounds.run(self.options, ids, function(id) return self:measure(id, shape) end)
+    for i, id in ipairs(ids) do
+        figures[id] = all[i]
         self.notes[#self.notes + 1] = {
-            contender = self.contenders[id].label, shape = shape, rounds = figures[id],
+            contender = self.contenders[id].label, shape = shape, rounds = all[i],
         }
     end
     return figures
@@ -68,9 +68,7 @@ end
 
 
 function World:write_json(path)
-    local file = assert(io.open(path, "w"))
-    file:write(require("dkjson").encode(self.notes, { indent = true }), "\n")
-    file:close()
+    files.write(path, dkjson.encode(self.notes, { indent = true }))
 end
 
 

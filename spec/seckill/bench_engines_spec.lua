@@ -1,4 +1,4 @@
---- [lua] make bench-engines for a few seconds, in one short round of some engines; and the tables
+--- [lua] make bench WHAT=engines for a few seconds, in one short round of some engines; and the tables
 -- of docs/performance/engines.md, which must have all that it measures.
 
 local contenders = require "bench.engines.contenders"
@@ -23,10 +23,10 @@ local function numbers(cell)
 end
 
 
-describe("make bench-engines", function()
-    it("make bench-engines measures the number, the requests and the order of grants #slow",
+describe("make bench WHAT=engines", function()
+    it("make bench WHAT=engines measures the number, the requests and the order of grants #slow",
        function()
-        local rows = bench("--parts grants --rounds 1 --seconds 0.2 --contenders 1,8 "
+        local rows = bench("--rows grants --rounds 1 --seconds 0.2 --contenders 1,8 "
             .. "--engines redis-set,sql-optimistic,sql-table,zookeeper")
         for label, requests in pairs{ ["redis-set"] = 2, ["sql-table, SQLite"] = 3,
                                       ["sql-table, MariaDB"] = 3 } do
@@ -44,9 +44,9 @@ describe("make bench-engines", function()
         assert.equal("—", rows["sql-optimistic, MariaDB"][2][6])
     end)
 
-    it("make bench-engines measures the claims of the seeds (NUM-01, NUM-02, NUM-04) #slow",
+    it("make bench WHAT=engines measures the claims of the seeds (NUM-01, NUM-02, NUM-04) #slow",
        function()
-        local rows = bench("--parts claims --rounds 1 --seconds 0.1 --locks 200 "
+        local rows = bench("--rows claims --rounds 1 --seconds 0.1 --locks 200 "
             .. "--engines redis-expire,redis-set,redlock,zookeeper")
         assert.equal(2, #rows.zookeeper) -- own locks, and many held locks
         assert.is_true(tonumber(rows["redis-expire"][2][2]) > 20, "bytes of a lock")
@@ -54,8 +54,8 @@ describe("make bench-engines", function()
         assert.is_true(tonumber(rows["2 of 5"][1][1]) >= 8)
     end)
 
-    it("make bench-engines strikes holders, servers and clocks #slow", function()
-        local rows = bench("--parts faults --faults killed,promoted,clock --fault-rounds 1 "
+    it("make bench WHAT=engines strikes holders, servers and clocks #slow", function()
+        local rows = bench("--rows faults --faults killed,promoted,clock --fault-rounds 1 "
             .. "--lease 4 --engines redis-set,sql-pessimistic,zookeeper")
         assert.matches("^%d+%.%d s", rows["sql-pessimistic"][1][1])
         assert.equal("—", rows["sql-pessimistic"][1][2])

@@ -1,0 +1,127 @@
+--- Runs a benchmark: its rows, one after the other, each client in turn, round by round. Then it
+-- prints the tables, ratios first. A benchmark is
+--
+--   name, about, options, words, quick   as options.lua has them
+--   rows(options)                        its rows
+--
+-- and a row has
+--
+--   name      the word for --rows
+--   label     in tables
+--   measure   a module of bench/measures, which says what else the row has
+--   can       what a client must be able to do (clients.lua)
+--   clients   the names of those that are measured, without --clients; zklock first
+--   delay     milliseconds of a round trip
+--   servers   3: of an ensemble
+--
+-- A measure has run(world, row), which gives a result (world.lua), or one(world, row, contender),
+-- which gives the figures of a round and is called once more, in short, before anything counts; and
+-- show(results), which prints the tables of its rows.
+
+local clients = require "bench.harness.clients"
+local compare = require "bench.harness.compare"
+local core = require "zklock.core"
+local dkjson = require "dkjson"
+local files = require "spec.files"
+local read_options = require "bench.harness.options"
+local rounds = require "bench.harness.rounds"
+local worlds = require "bench.harness.world"
+
+
+-- A row's label names its network, if that is no loopback to one server.
+local function complete(row)
+    row.delay = row.delay or 0
+    if row.servers == 3 then row.label = row.label .. ", ensemble" end
+    if row.delay > 0 then row.label = ("%s, %g ms round trip"):format(row.label, row.delay) end
+    return row
+end
+
+
+local function measure(world, row)
+    local module = require("bench.measures." .. row.measure)
+    if module.run then return module.run(world, row) end
+    local list = module.contenders and module.contenders(world, row) or world:contenders(row)
+    local warm = setmetatable({ delay = 0, laps = 1 }, { __index = row })
+    for _, contender in ipairs(list) do module.one(world, warm, contender) end
+    local figures = rounds.run(world.options, list, function(contender)
+        return module.one(world, row, contender)
+    end)
+    return world:result(row, list, figures)
+end
+
+
+local function measure_all(world, rows, results)
+    for _, row in ipairs(rows) do
+        local begin = core.now()
+        results[#results + 1] = measure(world, row)
+        io.stderr:write(("%-34s %4.0f s\n"):format(row.label, core.now() - begin))
+    end
+    print(world:describe())
+    io.stdout:flush()
+    world:stop()
+    return world.notes
+end
+
+
+-- The tables of each measure, in the order of its first row.
+local function show(results)
+    local by_measure, order = {}, {}
+    for _, result in ipairs(results) do
+        local name = result.row.measure
+        if not by_measure[name] then
+            by_measure[name] = {}
+            order[#order + 1] = name
+        end
+        table.insert(by_measure[name], result)
+    end
+    for _, name in ipairs(order) do require("bench.measures." .. name).show(by_measure[name]) end
+end
+
+
+local function say_missing(rows, options)
+    local said = {}
+    for _, row in ipairs(rows) do
+        for _, name in ipairs(options.clients or row.clients or {}) do
+            local lack = not said[name] and clients[name].missing()
+            if lack then print(("%s is missing: %s"):format(clients[name].label, lack)) end
+            said[name] = true
+        end
+    end
+end
+
+
+-- The rows of one server, then those of an ensemble.
+local function run(bench)
+    local options = read_options(bench, arg)
+    local begin, results, notes, all = core.now(), {}, {}, bench.rows(options)
+    print(("%s; medians (least to most) of %d rounds"):format(bench.about, options.rounds))
+    say_missing(all, options)
+    for servers = 1, 3, 2 do
+        local rows = {}
+        for _, row in ipairs(all) do
+            if options.wanted[row.name] and (row.servers or 1) == servers then
+                rows[#rows + 1] = complete(row)
+            end
+        end
+        if rows[1] then
+            local world = worlds.start(options, servers)
+            for _, note in ipairs(measure_all(world, rows, results)) do notes[#notes + 1] = note end
+        end
+    end
+    show(results)
+    if options.json then
+        files.write(options.json, dkjson.encode({ options = options, rows = notes },
+                                                { indent = true }))
+    end
+    if options.against then compare(notes, options.against) end
+    print(("\n%.0f s"):format(core.now() - begin))
+end
+
+
+-- After an error or Ctrl-C it waits for nothing, as all that was started ends with this process.
+return function(bench)
+    local ok, problem = xpcall(run, debug.traceback, bench)
+    if ok then return end
+    io.stderr:write(tostring(problem), "\n")
+    os.exit(1)
+end

@@ -1,0 +1,58 @@
+--- Cycles of one process of each client, on a lock that nobody else wants. A row has
+--
+--   kind      of cycle (crowd.lua)
+--   count     of each task
+--   tasks     at the same time; 1 by default
+--   often     how many times as many zklock has, where it asks for nothing and takes microseconds
+--   threads   Curator's numbers of tasks, instead; each task has more or fewer cycles then
+
+local markdown = require "bench.markdown"
+local rounds = require "bench.harness.rounds"
+local tables = require "bench.harness.tables"
+
+local number = markdown.number
+
+local cycles = {}
+
+
+--- Curator is one contender for each number of threads.
+function cycles.contenders(world, row)
+    local list = {}
+    for _, each in ipairs(world:contenders(row)) do
+        local threads = each.name == "Curator" and row.threads
+        each.tasks = row.tasks or 1
+        for _, tasks in ipairs(threads or {}) do
+            list[#list + 1] = { name = ("%s, %d threads"):format(each.name, tasks),
+                                crowd = each.crowd, tasks = tasks }
+        end
+        if not threads then list[#list + 1] = each end
+    end
+    return list
+end
+
+
+--- Milliseconds a cycle, and processor microseconds a cycle, of the client and of the server.
+function cycles.one(world, row, contender)
+    local where = row.delay > 0 and "proxy" or "server"
+    local count = row.count * (row.often and contender.crowd.client.tells and row.often or 1)
+    count = math.ceil(count * (row.tasks or 1) / contender.tasks)
+    local path = ("/%s-%s-%d"):format(row.kind, contender.crowd.name, contender.tasks)
+    world.proxy:command("delay %g", row.delay)
+    local before = world:server_cpu()
+    local seconds, cpu = contender.crowd:cycles(where, row.kind, path, count, contender.tasks)
+    local server_cpu, all = world:server_cpu() - before, count * contender.tasks
+    world.proxy:command("delay 0")
+    return { ms = 1000 * seconds / all, cpu = 1e6 * cpu / all, server_cpu = 1e6 * server_cpu / all }
+end
+
+
+function cycles.show(results)
+    tables.grid("ratio of times; ms", tables.lines(results), tables.ratio)
+    tables.grid("CPU µs a cycle, client + server", tables.lines(results), function(figures)
+        return ("%s + %s"):format(number(rounds.mean(figures, "cpu")),
+                                  number(rounds.mean(figures, "server_cpu")))
+    end)
+end
+
+
+return cycles

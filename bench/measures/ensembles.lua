@@ -1,0 +1,42 @@
+--- Cycles of many coroutines, each on a lock of its own, with one server and with two on this
+-- machine, between which the path chooses (docs/throughput/README.md).
+
+local locks = require "docs.throughput.locks"
+local rounds = require "bench.harness.rounds"
+local tables = require "bench.harness.tables"
+local worlds = require "bench.harness.world"
+
+local ensembles = {}
+
+
+-- Each contender marks its own set of ensembles. No session is open meanwhile.
+local function measure(process, hosts, options)
+    locks.mark(hosts)
+    local seconds = process:command("spread /spread %d %d %s", options.cycles, options.tasks,
+                                    table.concat(hosts, " "))
+    return { ms = 1000 * tonumber(seconds) / (options.cycles * options.tasks) }
+end
+
+
+function ensembles.run(world, row)
+    local other = worlds.start_server(world.options)
+    local crowd = world:start_crowd("zklock", 1)
+    local list = { { name = "one server", hosts = { world.address } },
+                   { name = "two servers", hosts = { world.address, other.hosts } } }
+    local function run(contender)
+        return measure(crowd.processes[1], contender.hosts, world.options)
+    end
+    for _, contender in ipairs(list) do run(contender) end -- makes the paths; warm
+    local result = world:result(row, list, rounds.run(world.options, list, run))
+    crowd:stop()
+    other:stop()
+    return result
+end
+
+
+function ensembles.show(results)
+    tables.grid("ratio of times; ms a cycle", tables.lines(results), tables.ratio)
+end
+
+
+return ensembles

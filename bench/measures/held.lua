@@ -1,0 +1,42 @@
+--- Many locks that zklock's processes hold at once: how long they take, what each occupies in the
+-- server, and what another lock costs meanwhile. Once, for they are many (NUM-01).
+
+local core = require "zklock.core"
+local process = require "bench.process"
+local tables = require "bench.harness.tables"
+
+local OF_A_SESSION = 5000 -- its limit is about 6000
+local CYCLES = 100
+
+local held = {}
+
+
+function held.run(world, row)
+    local crowd = world:start_crowd("zklock", world.options.processes)
+    local processes, pid = crowd.processes, world.server:pid()
+    local share = math.ceil(world.options.locks / #processes)
+    local function another_lock()
+        return 1000 * crowd:cycles("server", "free", "/beside-held", CYCLES, 1) / CYCLES
+    end
+    crowd:open(#processes * math.ceil(share / OF_A_SESSION))
+    another_lock() -- warm
+    local figures, before = { before_ms = another_lock() }, process.resident(pid)
+    local begin = core.now()
+    for i, each in ipairs(processes) do each:tell("keep /held-%d %d", i, share) end
+    for _, each in ipairs(processes) do each:answer() end
+    figures.locks, figures.seconds = share * #processes, core.now() - begin
+    figures.server_kB = (process.resident(pid) - before) / 1024 / figures.locks
+    figures.ms = another_lock()
+    crowd:stop() -- which gives them up, one by one
+    return world:result(row, { { name = "zklock" } }, { { figures } })
+end
+
+
+function held.show(results)
+    tables.list("locks held at once", results, {
+        "locks", "locks", "taken in, s", "seconds", "kB a lock, in the server", "server_kB",
+        "ms a cycle of another lock, before", "before_ms", "meanwhile", "ms" })
+end
+
+
+return held

@@ -1,0 +1,59 @@
+--- Memory of a client: kilobytes that a session more, a lock more that is held, and a waiter more
+-- occupy in its process. A row has `share`, of the numbers below.
+
+local rounds = require "bench.harness.rounds"
+local tables = require "bench.harness.tables"
+
+local SESSIONS, LOCKS, WAITERS = 16, 100, 100
+local HEAP = 128 -- megabytes, of Java: resident from the beginning, and what is free is not counted
+local FLAGS = ("-Xms%dm -XX:+AlwaysPreTouch"):format(HEAP)
+
+local memory = {}
+
+
+-- A fresh process each time.
+local function measure(world, row, name)
+    local crowd = world:start_crowd(name, 1, FLAGS, HEAP)
+    local function grown(count, fn)
+        local before = crowd:memory()
+        fn(count)
+        return (crowd:memory() - before) / 1024 / count
+    end
+    local function keep(path)
+        return function(count) crowd.processes[1]:command("keep /%s-%s %d", path, name, count) end
+    end
+    crowd:line("mutex", 1, 1) -- warm
+    crowd:join(10)
+    crowd:serve()
+    keep "warm" (10)
+    local figures = {
+        session = grown(SESSIONS, function(count) crowd:open(1 + count) end),
+        lock = grown(math.ceil(row.share * LOCKS), keep "kept"),
+    }
+    crowd:line("mutex", 1, 1)
+    figures.waiter = grown(math.ceil(row.share * WAITERS), function(n) crowd:join(n) end)
+    crowd:serve()
+    crowd:stop()
+    return figures
+end
+
+
+function memory.run(world, row)
+    local list = {}
+    for i, name in ipairs(world:able(row)) do list[i] = { name = name } end
+    return world:result(row, list, rounds.run(world.options, list, function(contender)
+        return measure(world, row, contender.name)
+    end))
+end
+
+
+function memory.show(results)
+    local lines = {}
+    for i, unit in ipairs{ "session", "lock", "waiter" } do
+        lines[i] = { label = "a " .. unit, result = results[1], figure = unit }
+    end
+    tables.grid("memory: ratio; kB", lines, tables.ratio)
+end
+
+
+return memory

@@ -1,0 +1,66 @@
+--- The answer of acquire(0.5) while the server is stopped (SIGSTOP), and its time. All clients ask
+-- at the same time, each in a session of its own; after options.silence seconds the server goes on.
+-- It has no other sessions, which would suffer.
+
+local markdown = require "bench.markdown"
+local rounds = require "bench.harness.rounds"
+local tables = require "bench.harness.tables"
+local worlds = require "bench.harness.world"
+local zklock = require "zklock"
+
+local TIMEOUT = 6  -- seconds, of the sessions
+local LIMIT = 0.5  -- seconds, of the acquire
+local PAUSE = 0.3  -- seconds until all sessions are at rest
+
+local outage = {}
+
+
+-- Wakes the server in time, whatever this process waits for. It ends after that.
+local function begin_outage(server, seconds)
+    server:pause()
+    os.execute(("(sleep %g; kill -CONT %d) >/dev/null 2>&1 &"):format(seconds, server:pid()))
+end
+
+
+local function measure(world, list)
+    for _, each in ipairs(list) do each.process:command("connect %d", TIMEOUT) end
+    zklock.sleep(PAUSE)
+    begin_outage(world.server, world.options.silence)
+    for _, each in ipairs(list) do each.process:tell("wait /outage-%s %g", each.name, LIMIT) end
+    local answers = {}
+    for i, each in ipairs(list) do
+        local seconds, what = each.process:answer():match("^(%S+) (%S+)$")
+        answers[i] = { seconds = tonumber(seconds), what = what }
+    end
+    world.server:resume()
+    return answers
+end
+
+
+-- All contenders are measured at the same time, as if they were one.
+function outage.run(world, row)
+    local own, figures = worlds.start(world.options), {}
+    local list = own:contenders(row)
+    for i, each in ipairs(list) do each.process, figures[i] = each.crowd.processes[1], {} end
+    local all = rounds.run(world.options, { list }, function() return measure(own, list) end)[1]
+    own:stop()
+    for i in ipairs(list) do
+        for round, answers in ipairs(all) do figures[i][round] = answers[i] end
+    end
+    row.silence = world.options.silence
+    return world:result(row, list, figures)
+end
+
+
+-- An answer that came only when the server went on does not count.
+function outage.show(results)
+    tables.grid("acquire(0.5) while the server is stopped", tables.lines(results, "seconds"),
+                function(figures, _, name, row)
+        local seconds, least, most = rounds.middle(figures, name)
+        if seconds > row.silence then return ("none in %g s"):format(row.silence) end
+        return ("%s s: %s"):format(markdown.range(seconds, least, most), figures[#figures].what)
+    end)
+end
+
+
+return outage

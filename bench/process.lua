@@ -1,0 +1,35 @@
+--- Figures of a process, from /proc.
+
+local rig = require "spec.rig"
+
+local TICKS = tonumber(rig.shell("getconf CLK_TCK")) -- a second
+
+local process = {}
+
+
+local function read(pid, name)
+    local file = assert(io.open(("/proc/%s/%s"):format(pid, name)))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+
+--- Bytes of resident memory.
+---@param pid integer|"self"
+function process.resident(pid)
+    return 1024 * tonumber(read(pid, "status"):match("VmRSS:%s+(%d+) kB"))
+end
+
+
+--- Seconds of processor time.
+function process.cpu(pid)
+    local user, system = read(pid, "stat"):match("^.*%)" .. (" %S+"):rep(11) .. " (%d+) (%d+)")
+    return (user + system) / TICKS
+end
+
+
+function process.command(pid) return read(pid, "cmdline") end
+
+
+return process
