@@ -1,27 +1,23 @@
-# make demo      the flash sale, with and without a lock, on a real ZooKeeper
-# make demo-http the same over HTTP: two nginx, 200 connections; DB=mysql: on MariaDB
-# make demo-engines the same with the locks of Redis and of databases, under faults
-# make site      lessons as a folder of static pages, build/site: what a distributed lock is
-# make test      the checks that find most for their time: what CI runs; make test-all: all;
-#                test-matrix: newer servers, libzookeeper, Lua, nginx, clients; test-arm64: by qemu
-# make           the module, for Lua 5.4 and for LuaJIT
+# make           the module, for Lua 5.4 and for LuaJIT; make install, clean
+# make demo      the flash sale on a real ZooKeeper, with and without a lock; demo-http: over HTTP,
+#                with two nginx (DB=mysql: on MariaDB); demo-engines: locks of Redis and of databases
+# make site      the lessons as a folder of static pages, build/site
 # make repl      a throwaway ZooKeeper and the prompt of zklock repl
-# make bench     speed, against the same requests made one after the other; make bench WHAT=
-#                contended: many who want one lock, beside Curator; peers: all that a lock costs,
-#                beside Curator, kazoo, go-zookeeper and bare libzookeeper; many: many waiters of one
-#                lock, many locks at once, kept locks; engines; claims: memory; roll: servers with
-#                new addresses; worlds: simulated programs; planted: what finds bugs in them; nginx
-# make soak      100 000 cycles, and what they leave behind
-# make dist      the source archive and the rockspec that names it, in build
-# make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
-#                installed, and used, in a root of their own; test-install: commands of our pages
-# make coverage  which conditions of the core and the session the tests cover: MC/DC, by clang 19
+# make test      the checks of continuous integration; test-all: all; test-matrix: newer servers,
+#                libraries and Luas; test-arm64: by qemu; test-install: the commands of our pages
+# make bench     a lock, beside bare libzookeeper; with WHAT= peers (beside other clients),
+#                contended, many (waiters or locks), nginx, engines (other servers), claims (memory),
+#                roll (servers with new addresses), worlds, planted (search for bugs in worlds)
+# make soak      100 000 cycles, and a check of what they leave behind
+# make coverage  MC/DC of the core and the session, by clang 19
+# make dist      the source archive and its rockspec, in build
+# make deb       Debian packages, in build/deb, made by MAINTAINER; test-deb: installed and used
 # make specs     each spec, where it runs, and its subject
-# make promises  each promise of docs/reference, and the tests that show it
-# make lint, format, words, install, clean
+# make promises  each promise of docs/reference, and its tests
+# make lint, format, words
 #
-# For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
-# builds for), ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR BINDIR MANDIR TYPESDIR DESTDIR.
+# For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (the Lua that `install` builds for),
+# ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR BINDIR MANDIR TYPESDIR DESTDIR.
 
 CC ?= cc
 CFLAGS ?= -O2 -g
@@ -42,7 +38,7 @@ MANDIR ?= $(PREFIX)/share/man
 TYPESDIR ?= $(PREFIX)/share/zklock/types
 BUILD ?= build
 
-# Sorted and written alike for whoever runs it; and users of Debian have no path to its servers.
+# The same order and text on each machine; and Debian's users have no path to its servers.
 export LC_ALL = C.UTF-8
 export PATH := $(PATH):/usr/sbin
 
@@ -50,7 +46,7 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-proto
 CSTD = -std=c11 -D_GNU_SOURCE
 LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
 
-# Of zklock.core, and of zklock.child, which the command line alone loads.
+# Sources of zklock.core, and of zklock.child, which the command line alone loads.
 FOLDERS = core session shell zookeeper memory world lua
 SOURCES = $(wildcard $(FOLDERS:%=src/%/*.c))
 CHILD_SOURCES = $(wildcard src/child/*.c) src/lua/values.c src/shell/linux.c src/shell/now.c
@@ -58,8 +54,13 @@ HEADERS = $(wildcard src/*/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
+# No line for each folder that make enters.
+MAKEFLAGS += --no-print-directory
+
+compile = mkdir -p $(@D) && $(CC)
+
 .DELETE_ON_ERROR:
-# Names of no file: each target that has no slash.
+# A target without a slash is no file.
 .PHONY: $(shell sed -nE 's/^([a-z][-a-z0-9. ]*):( .*)?$$/\1/p' Makefile */*.mk spec/*/*.mk)
 
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
@@ -72,6 +73,8 @@ OLDER = lua5.1 lua5.2 lua5.3
 
 LUA_5.4 = lua5.4
 LUA_5.1 = $(LUAJIT)
+LUA_asan = $(BUILD)/asan/lua
+LUA_tsan = $(BUILD)/tsan/lua
 FLAGS_5.4 = -I/usr/include/lua5.4
 FLAGS_5.1 = -I$(LUAJIT_INCDIR)
 # Debian's other Luas.
@@ -89,31 +92,42 @@ $(1)/zklock/child.so: $(CHILD_SOURCES) $(HEADERS)
 	$$(call module,$(2),$(CHILD_SOURCES),-lpthread)
 endef
 
+# $(call modules-of,<folder>,<flags>,<packages>,<architecture>): with the libzookeeper of packages
+# that rig/unpack unpacks
+define modules-of
+$(call modules,$(BUILD)/$(1),$(2))
+$(1)-modules = $(BUILD)/$(1)/zklock/core.so $(BUILD)/$(1)/zklock/child.so
+$$($(1)-modules): $(3)/packages
+$$($(1)-modules): ZOOKEEPER_INCDIR = $(3)/usr/include
+$$($(1)-modules): ZOOKEEPER_LIBDIR = $(3)/usr/lib/$(4)
+endef
+
 # $(call module,<flags>,<sources>,<libraries>)
-module = mkdir -p $(@D) && $(CC) $(CSTD) $(WARNINGS) $(CFLAGS) $(1) -fPIC -fvisibility=hidden \
+module = $(compile) $(CSTD) $(WARNINGS) $(CFLAGS) $(1) -fPIC -fvisibility=hidden \
 	-I$(ZOOKEEPER_INCDIR) -shared -o $@ $(2) $(LDFLAGS) $(3)
 
 $(foreach build,5.4 5.1 $(OLDER) asan tsan,\
 	$(eval $(call modules,$(BUILD)/$(build),$$(FLAGS_$(build)))))
 
-# What is installed is built anew, in a folder that goes: `sudo make install` leaves nothing of root's
-# in the tree. It has no asserts; all other builds have them.
+# The installed modules are built anew, in a folder that goes, so that `sudo make install` leaves no
+# file of root's in the tree. They have no asserts; all other builds do.
 install:
 	@build=$$(mktemp -d) && trap 'rm -rf "$$build"' EXIT && \
-		$(MAKE) --no-print-directory install-files INSTALL="$$build"
+		$(MAKE) install-files INSTALL="$$build"
 
 INSTALL = $(BUILD)/install
 INSTALLED_C = $(INSTALL)/zklock/core.so $(INSTALL)/zklock/child.so
 
-# Another compiler than ours may have more to say.
+# Other compilers have other warnings.
 $(INSTALLED_C): WARNINGS := $(filter-out -Werror,$(WARNINGS))
 $(eval $(call modules,$(INSTALL),-I$(LUA_INCDIR) -DNDEBUG))
 
-# Below lua: modules, and what they read.
+# Modules below lua, and the files that they read.
 INSTALLED = $(shell cd lua && find zklock ! -type d)
 
-# The command is started by the first of these that loads the module: for LuaJIT's headers LuaRocks
-# names plain Lua 5.1, which does not. What is staged for another machine is started by LUA.
+# The command is started by the first of these that loads the module. (For LuaJIT's headers LuaRocks
+# names plain Lua 5.1, which does not.) A command that is staged for another machine is started by
+# LUA.
 STARTERS = $(LUA) $(abspath $(LUA_INCDIR)/../../bin/luajit) luajit
 loads = -e 'package.cpath = "$(DESTDIR)$(LIBDIR)/?.so" require "zklock.core"' 2>/dev/null
 
@@ -130,7 +144,7 @@ install-files: $(INSTALLED_C)
 	for each in $(STARTERS); do "$$each" rig/types.lua >"$$file" 2>/dev/null && exit; done; \
 	rm "$$file"; echo "zklock: no types, for none of these starts: $(STARTERS)" >&2
 
-# The version is the module's. DIST_URL says where the archive is to be found.
+# The version is the module's. DIST_URL is the address of the archive.
 VERSION := $(shell sed -n 's/.*_VERSION = "\(.*\)" }/\1/p' lua/zklock/init.lua)
 DIST = zklock-$(VERSION)
 DIST_URL ?= file://$(abspath $(BUILD))
@@ -183,47 +197,39 @@ setup-tests:
 PROXY = rig/proxy.c rig/link.c rig/lane.c
 
 $(BUILD)/rig/proxy: $(PROXY) $(wildcard rig/*.h)
-	mkdir -p $(@D)
-	$(CC) -std=c11 $(WARNINGS) $(CFLAGS) -o $@ $(PROXY)
+	$(compile) -std=c11 $(WARNINGS) $(CFLAGS) -o $@ $(PROXY)
 
 $(BUILD)/rig/bare: bench/bare.c
-	mkdir -p $(@D)
-	$(CC) -std=c11 -D_POSIX_C_SOURCE=200809L $(WARNINGS) $(CFLAGS) -o $@ $< $(LIBS)
+	$(compile) -std=c11 -D_POSIX_C_SOURCE=200809L $(WARNINGS) $(CFLAGS) -o $@ $< $(LIBS)
 
 $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so: $(BUILD)/%/heap.so: rig/heap.c
-	mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARNINGS) $(CFLAGS) $(FLAGS_$*) -fPIC -fvisibility=hidden -shared -o $@ $<
+	$(call module,$(FLAGS_$*),$<)
 
 # Runs a command with the tree's own zklock: $(call with,<build>) command
 with = LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="$(BUILD)/$(1)/?.so;;"
 
-demo: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
-	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/demo.lua \
-		--report $(BUILD)/flash-sale.html $(DEMO)
-
-# Lua 5.4 drives, and nginx has LuaJIT: each finds its own build.
+# Lua 5.4 drives the demo over HTTP, and nginx has LuaJIT; each finds its own build.
 sale = LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;" \
 	LUA_CPATH="$(CURDIR)/$(BUILD)/5.1/?.so;;" LUA_CPATH_5_4="$(CURDIR)/$(BUILD)/5.4/?.so;;"
 
 # DB=mysql: with a throwaway MariaDB.
 DB ?= sqlite
 
-demo-http:
-	@rig/packages http "$(DB)"
-	@$(MAKE) --no-print-directory -s all
-	@$(sale) rig/zookeeper run -t 200 -- lua5.4 lua/zklock/seckill/http/demo.lua \
-		--store "$(DB)" --report $(BUILD)/flash-sale-http.html $(DEMO)
+packages-demo-http = http "$(DB)"
+packages-demo-engines = engines
+options-demo-http = --store "$(DB)"
+demo-http: LUA = lua5.4
 
-demo-engines:
-	@rig/packages engines
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
-	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/engines/demo.lua \
-		--report $(BUILD)/flash-sale-engines.html $(DEMO)
+demo demo-http demo-engines: demo%:
+	@rig/packages $(packages-$@)
+	@$(MAKE) -s $(if $(options-$@),all,$(BUILD)/5.4/zklock/core.so)
+	@$(if $(options-$@),$(sale),$(call with,5.4)) rig/zookeeper run -t 200 -- $(LUA) \
+		lua/zklock/seckill$(subst -,/,$*)/demo.lua $(options-$@) \
+		--report $(BUILD)/flash-sale$*.html $(DEMO)
 
 # In virtual time, from seeds: no server, no network.
 site:
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
+	@$(MAKE) -s $(BUILD)/5.4/zklock/core.so
 	@mkdir -p $(BUILD)/site/en $(BUILD)/site/zh $(BUILD)/site/runs
 	@$(call with,5.4) lua5.4 lua/zklock/seckill/lessons/site.lua $(BUILD)/site
 	@echo "$(BUILD)/site/index.html"
@@ -231,15 +237,15 @@ site:
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,$(if $(filter $(OLDER),$(LUA)),$(LUA),5.4))
 
-# In a process group of its own: Ctrl-C ends a wait at the prompt, and not make.
+# In a process group of its own, so that Ctrl-C ends a wait at the prompt, and not make.
 repl: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
+	@$(MAKE) -s $(BUILD)/$(ABI)/zklock/core.so
 	@test ! -t 0 || set -m; \
 		$(call with,$(ABI)) rig/zookeeper run -- $(LUA) bin/zklock repl
 
-# make bench WHAT=peers, or make bench-peers. FSYNC=yes: the server of make bench waits for its disk,
-# as in production. The engines' servers keep their data on the disk of the tree: folders for
-# temporary files may be in memory.
+# make bench WHAT=peers, or make bench-peers. FSYNC=yes: the server of make bench waits for its
+# disk, as in production. The engines' servers keep their data on the disk of the tree, because
+# folders for temporary files may be in memory.
 BENCHES = claims contended engines many nginx peers planted roll worlds
 WHAT ?= bench
 
@@ -255,23 +261,28 @@ server-engines = TMPDIR="$$(realpath $(BUILD))"
 bench: LUA := $(if $(filter nginx,$(WHAT)),$(LUAJIT),$(LUA))
 bench:
 	@rig/packages $(packages-$(WHAT))
-	@$(MAKE) --no-print-directory -s all $(RIG) $(needs-$(WHAT))
+	@$(MAKE) -s all $(RIG) $(needs-$(WHAT))
 	@$(call with,$(ABI)) ZKLOCK_BUILD=$(BUILD) ZKLOCK_LUA=$(LUA) PEERS=$(PEERS) \
 		FSYNC=$(FSYNC) $(server-$(WHAT)) $(LUA) bench/$(WHAT).lua $(BENCH)
 
 $(BENCHES:%=bench-%): bench-%:
-	@$(MAKE) --no-print-directory bench WHAT=$*
+	@$(MAKE) bench WHAT=$*
+
+soak = $(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua
 
 soak: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.1/zklock/core.so $(RIG)
-	@$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua $(SOAK)
+	@$(MAKE) -s $(BUILD)/5.1/zklock/core.so
+	@$(soak) $(SOAK)
+
+test-soak: $(BUILD)/5.1/zklock/core.so
+	$(soak) --cycles 10000 --tries 2000 --waits 200
 
 
 # --- tests --------------------------------------------------------------------------
 
 # All paths in these are from the top of the tree.
-include $(foreach part,core sim session cost torture neighbours mutants fuzz alloc finalizers \
-	memory nginx matrix coverage arm64 install,spec/$(part)/$(part).mk)
+include $(foreach part,core sim cost torture neighbours mutants fuzz alloc finalizers \
+	memory matrix coverage arm64,spec/$(part)/$(part).mk)
 include bench/peers.mk proof/proof.mk
 
 test: setup-tests
@@ -280,15 +291,14 @@ test: setup-tests
 test-all: setup-tests coverage-tools root-tools
 	@.ci/suite all
 
-build-tests: all $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so \
-	$(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua
+# Files that specs need on a real server, by build.
+on-5.4 = $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
+on-5.1 = $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
+on-asan = $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
+on-tsan = $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
 
-build-all-tests: build-tests build-peers $(TLA_CHECKER_FOLDER) \
-	$(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
-
-test-soak: $(BUILD)/5.1/zklock/core.so
-	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \
-		--cycles 10000 --tries 2000 --waits 200
+build-tests: $(on-5.4) $(on-5.1) $(on-asan) $(OLDER:%=$(BUILD)/%/zklock/core.so)
+build-all-tests: build-tests build-peers $(TLA_CHECKER_FOLDER) $(on-tsan)
 
 specs:
 	@awk 'FNR == 1 { print FILENAME; head = 1 } !/^--/ { head = 0 } \
@@ -305,7 +315,7 @@ promises:
 runs = $(shell grep -lm1 -E '^--- \[([^]]* )?$(1)[] ]' $(specs) $(laboratory))
 jit_specs = $(call runs,luajit) $(wildcard docs/*/*_spec.lua)
 
-# Tests by their tags: what `make test` takes, the rest of them, and those that run alone.
+# Tests by their tags: for `make test`, for the rest of `make test-all`, and for a run alone.
 QUICK = --exclude-tags=slow,clock
 SLOW = --tags=slow --exclude-tags=clock
 UNTIMED = --exclude-tags=clock
@@ -313,38 +323,61 @@ CLOCK = --tags=clock
 
 BUSTED = $(shell command -v busted) --helper=spec/failed.lua
 
-# $(call busted,<build>,<lua>,<specs>): the specs, by one Lua, with one build
-busted = $(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- \
-	$(2) $(BUSTED) --exclude-tags=nginx $(TAGS) $(or $(SPEC),$(3))
+# $(call busted,<build>,<lua>,<specs>,<command before Lua>): the specs, by one Lua, with one build
+run-busted = $(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- \
+	$(4) $(2) $(BUSTED)
+busted = $(run-busted) --exclude-tags=nginx $(TAGS) $(or $(SPEC),$(3))
 
-test-lua: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
+test-lua: $(on-5.4)
 	$(call busted,5.4,$(LUA))
 
-# By way of stunnel (docs/tls.md).
-test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
-	$(call with,5.4) ZKLOCK_LUA=$(LUA) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- rig/tls \
-		$(LUA) $(BUSTED) $(or $(SPEC),$(call runs,tls))
-
-test-luajit: $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
+test-luajit: $(on-5.1)
 	$(call busted,5.1,$(LUAJIT),$(jit_specs))
 
+# By way of stunnel (docs/tls.md).
+test-tls: setup-tests $(on-5.4)
+	$(call busted,5.4,$(LUA),$(call runs,tls),rig/tls)
+
+# libzookeeper is not instrumented, but its calls of the C library are seen. Valgrind looks for
+# leaks, as Lua and libzookeeper keep some memory to the end.
+options-asan = ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
+options-tsan = TSAN_OPTIONS=atexit_sleep_ms=0:halt_on_error=1:second_deadlock_stack=1$(tsan-known)
+tsan-known = :suppressions=$(CURDIR)/spec/tsan.supp
+
+test-asan: $(on-asan)
+test-tsan: $(on-tsan)
+test-asan test-tsan: test-%:
+	$(options-$*) $(call busted,$*,$(LUA_$*),$(call runs,$*))
+
+# Inside a throwaway nginx. NGINX and NGINX_MODULES (in the environment) name another nginx: its
+# program, and the folder of its loadable modules, if the Lua module is one.
+test-nginx: $(BUILD)/5.1/zklock/core.so $(RIG)
+	$(call run-busted,5.1,$(LUAJIT)) $(TAGS) $(or $(SPEC),spec/nginx)
+
+# The flash sale on MariaDB instead of SQLite; not in make test, as it installs a database.
+test-http-mysql: setup-tests
+	rig/packages http mysql
+	ZKLOCK_STORE=mysql $(MAKE) test-nginx SPEC=spec/nginx/sale_spec.lua
+
+# Built with the same sanitizer as the module.
+$(BUILD)/asan/lua $(BUILD)/tsan/lua: $(BUILD)/%/lua: rig/lua.c
+	$(compile) $(CSTD) $(WARNINGS) $(FLAGS_$*) -g -o $@ $< -llua5.4
+
 # Parts of these: $(call part,<target>,<specs>,<tags>)
-part = +@$(MAKE) --no-print-directory $(1) SPEC="$(2)" TAGS="$(3)"
+part = +@$(MAKE) $(1) SPEC="$(2)" TAGS="$(3)"
 
 # Specs wait for three quarters of their time, so the parts of a lane of .ci/suite run beside each
 # other: $(call beside,<kind>,<parts>)
-beside = +@$(MAKE) --no-print-directory -k -j$(words $(2)) -Otarget $(2:%=test-$(1)-%)
+beside = +@$(MAKE) -k -j$(words $(2)) -Otarget $(2:%=test-$(1)-%)
 
-parts-of-specs = $(call beside,$(1),faults early late)
 interrupts = spec/interrupt_spec.lua
 
-test-quick-specs test-quick-laboratory: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
-test-asan-specs: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
-test-tsan-specs: $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
+test-quick-specs test-quick-laboratory: $(on-5.4)
+test-asan-specs: $(on-asan)
+test-tsan-specs: $(on-tsan)
 
-test-quick-specs: ; $(call parts-of-specs,quick)
-test-asan-specs: ; $(call parts-of-specs,asan)
-test-tsan-specs: ; $(call parts-of-specs,tsan)
+test-quick-specs test-asan-specs test-tsan-specs: test-%-specs:
+	$(call beside,$*,faults early late)
 test-slow-specs: ; $(call beside,slow,early late)
 test-slow-faults: ; $(call beside,slow,links servers)
 test-quick-laboratory: ; $(call beside,quick,engines pages sales)
@@ -369,8 +402,8 @@ test-clock:
 	$(call part,test-lua,,$(CLOCK))
 	$(call part,test-nginx,,$(CLOCK))
 
-# On a server in memory: specs whose tests, but those with the tag #server, ask for nothing that only
-# a real one has. $(call in-memory,<build>,<lua>,<specs>)
+# Specs on a server in memory, but the tests with the tag #server, which need a real server.
+# $(call in-memory,<build>,<lua>,<specs>)
 in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ \
 	$(2) $(BUSTED) --exclude-tags=nginx,server $(TAGS) $(or $(SPEC),$(3))
 
@@ -379,13 +412,13 @@ test-lua-memory: test-lua-memory-5.4 test-lua-memory-5.1 test-older-luas
 test-lua-memory-5.4 test-lua-memory-5.1: test-lua-memory-%: $(BUILD)/%/zklock/core.so
 	$(call in-memory,$*,$(LUA_$*),$(call runs,memory))
 
-# In worlds of virtual time: specs of what a program uses, but tests that need a real process, date
-# or collector. Under three seeds (ASan: one), or SEEDS of them, or SEED alone.
+# Specs in worlds of virtual time, but the tests that need a real process, date or collector; under
+# three seeds (ASan: one), or SEEDS of them, or SEED alone.
 WORLDS_BY_DEFAULT = 3
 WORLDS = $(or $(SEED),$(shell seq \
 	$(if $(filter file,$(origin SEEDS)),$(WORLDS_BY_DEFAULT),$(SEEDS))))
 
-# $(call in-worlds,<build>,<lua>,<variables>): whatever ends a world, it is told how it comes again
+# $(call in-worlds,<build>,<lua>,<variables>): a world that fails prints the command that repeats it
 in-world = SEED=$$seed $(1) spec/in_world.lua --helper=spec/failed.lua \
 	--exclude-tags=nginx,server,real $(2) || { status=$$?; \
 	echo "seed $$seed: make $@ SEED=$$seed SPEC=\"$(2)\"" >&2; exit $$status; }
@@ -395,21 +428,17 @@ in-worlds = @export ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(call with,$(1)) $(3)
 
 test-worlds: test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 
-test-worlds-5.4 test-worlds-5.1: test-worlds-%: $(BUILD)/%/zklock/core.so
-	$(call in-worlds,$*,$(LUA_$*))
-
 test-worlds-asan: WORLDS_BY_DEFAULT = 1
-test-worlds-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua
-	$(call in-worlds,asan,$(BUILD)/asan/lua,$(asan))
+test-worlds-asan: $(BUILD)/asan/lua
+test-worlds-5.4 test-worlds-5.1 test-worlds-asan: test-worlds-%: $(BUILD)/%/zklock/core.so
+	$(call in-worlds,$*,$(LUA_$*),$(options-$*))
 
-# The other Luas: what differs from these two, in a few seconds. Plain Lua 5.1 has no zklock.run.
+# The other Luas: their differences from these two, in a few seconds. Plain Lua 5.1 has no
+# zklock.run.
 test-older-luas: $(OLDER:%=test-%)
 
-test-lua5.1: $(BUILD)/lua5.1/zklock/core.so
-	$(call in-memory,lua5.1,lua5.1,$(call runs,lua5.1))
-
-test-lua5.2 test-lua5.3: test-%: $(BUILD)/%/zklock/core.so
-	$(call in-memory,$*,$*,$(call runs,older))
+$(OLDER:%=test-%): test-%: $(BUILD)/%/zklock/core.so
+	$(call in-memory,$*,$*,$(call runs,$(if $(filter %5.1,$*),lua5.1,older)))
 
 # Flash sales, and the engines of other servers.
 laboratory = $(wildcard spec/bench_*_spec.lua spec/checker_spec.lua spec/seckill/*_spec.lua \
@@ -419,12 +448,12 @@ engines = $(wildcard spec/seckill/engine*_spec.lua spec/seckill/cerberus*_spec.l
 pages = $(wildcard $(patsubst %,spec/seckill/%_spec.lua,report scheduler site workshop))
 sales = $(filter-out $(engines) $(pages),$(laboratory))
 faults = $(wildcard spec/fault/*_spec.lua)
-# Of them: of servers, and of all else.
+# Faults of servers, and of all else.
 servers = $(patsubst %,spec/fault/%_spec.lua,ensemble fake malformed wiped)
 links = $(filter-out $(servers),$(faults))
 others = $(documents) \
 	$(filter-out $(laboratory),$(wildcard spec/*_spec.lua spec/loops/*_spec.lua))
-# Two halves of them, by their names.
+# Two halves of the other specs, by their names.
 early = $(filter $(foreach letter,a b c d e f g h i j k l,spec/$(letter)%),$(others))
 late = $(filter-out $(early),$(others))
 specs = $(faults) $(others)
@@ -437,13 +466,13 @@ test-cerberus-storm: $(BUILD)/$(ABI)/zklock/core.so
 	@rig/packages engines
 	@$(call with,$(ABI)) ZKLOCK_LUA=$(LUA) $(LUA) spec/seckill/cerberus/storm.lua $(SECONDS) $(SEED)
 
-# So many shells want one lock; the spec takes 30.
+# The number of shells that want one lock; the spec takes 30.
 SHELLS ?= 100
 
 test-command-counter: $(BUILD)/$(ABI)/zklock/core.so
 	ZKLOCK_SHELLS=$(SHELLS) $(call busted,$(ABI),$(LUA),spec/command_counter_spec.lua)
 
-# So many schedules of cerberus in worlds, of each kind; the spec takes 100.
+# The number of schedules of cerberus in worlds, of each kind; the spec takes 100.
 WAYS ?= 20000
 
 test-cerberus-model: $(BUILD)/5.1/zklock/core.so
@@ -452,40 +481,36 @@ test-cerberus-model: $(BUILD)/5.1/zklock/core.so
 
 # An error at each instruction of each operation; the specs take some.
 interrupts:
-	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-lua SPEC=spec/interrupt_spec.lua
-	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-luajit SPEC=spec/interrupt_spec.lua
-
-# Built with the same sanitizer as the module.
-$(BUILD)/asan/lua $(BUILD)/tsan/lua: $(BUILD)/%/lua: rig/lua.c
-	mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARNINGS) $(FLAGS_$*) -g -o $@ $< -llua5.4
-
-# Leaks are valgrind's to find: what Lua and libzookeeper keep to the end is not ours.
-asan = ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
-
-test-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
-	$(asan) $(call busted,asan,$(BUILD)/asan/lua,$(call runs,asan))
-
-# libzookeeper is not instrumented, but what it does by way of the C library is seen.
-test-tsan: $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
-	TSAN_OPTIONS=atexit_sleep_ms=0:halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/spec/tsan.supp \
-		$(call busted,tsan,$(BUILD)/tsan/lua,$(call runs,tsan))
+	ZKLOCK_INTERRUPTS=all $(MAKE) test-lua SPEC=$(interrupts)
+	ZKLOCK_INTERRUPTS=all $(MAKE) test-luajit SPEC=$(interrupts)
 
 # All specs, for a quarter of an hour; see spec/memcheck.
-valgrind: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
+valgrind: $(on-5.4)
 	@$(call with,5.4) ZKLOCK_LUA=$(LUA) spec/memcheck $(LUA) $(filter-out spec,$(SPEC))
 
-# The short form: one life with all that allocates. It finds what is leaked when all is closed.
+# The short form: one life with all that allocates. It finds leaks after all is closed.
 test-valgrind: $(BUILD)/5.4/zklock/core.so
 	$(call with,5.4) rig/zookeeper run -t 500 -- valgrind --quiet --fair-sched=yes \
 		--error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
 		--errors-for-leak-kinds=definite --suppressions=spec/valgrind.supp \
 		$(LUA) spec/valgrind.lua
 
-# What is installed, by LuaRocks and by make, for each Lua or one, and used from there.
+# zklock is installed, by LuaRocks and by make, for each Lua or one, and used from there.
 test-rock test-rock-5.4: test-rock%:
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 		rig/zookeeper run -- rig/rock "$$folder" $(*:-%=lua%)
+
+# The commands of README.md, docs/install.md and docs/start.md, each section in a root of its own.
+# It takes eight minutes of a processor, nine in all, and more beside other tests.
+#
+#   make test-install SECTION="docs/install.md#Without LuaRocks"     one section
+#   make test-install JOBS=2                                         two sections at a time
+#   make test-install VERBOSE=1                                      with all that they print
+test-install: setup root-tools
+	@VERBOSE=$(VERBOSE) rig/zookeeper run -- spec/install/run $(if $(SECTION),"$(SECTION)")
+
+root-tools:
+	@rig/packages deb-root
 
 
 # --- style -----------------------------------------------------------------------------
@@ -497,7 +522,7 @@ C_FILES = $(C_SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 
 CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples rig proof -name '*.lua')
 
-# What was found to be well stays so until it changes: each stamp has the time when the look began.
+# A file is checked again only when it has changed. A stamp has the time at which its check began.
 LINT = $(BUILD)/lint
 begin = @mkdir -p $(@D) && touch $@.begun
 well = @mv $@.begun $@
@@ -506,7 +531,7 @@ lint: lint-quick lint-tidy
 lint-quick: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(LINT)/words
 lint-tidy: $(C_SOURCES:%=$(LINT)/%.tidy)
 
-# $(call changed,<its settings>,<all>): of all, what changed; with the settings all did
+# $(call changed,<its settings>,<all>): the changed files; all, if the settings have changed
 changed = $(if $(filter $(1),$?),$(2),$?)
 
 $(LINT)/format: .clang-format $(C_FILES)
@@ -519,7 +544,7 @@ $(LINT)/luacheck: .luacheckrc $(CHECKED_LUA)
 	luacheck --quiet $(call changed,$<,$(CHECKED_LUA))
 	$(well)
 
-# The list has how often a file goes against the rules of words; it only gets shorter.
+# The list has the slips of each file against the rules of words; it only gets shorter.
 WORDED = $(C_FILES) $(CHECKED_LUA) $(filter-out %.zh-CN.md,$(shell find *.md docs spec proof rig \
 	bench examples lua -name '*.md'))
 
@@ -551,14 +576,14 @@ $(LINT)/%.tidy: % .clang-tidy $(LINT)/flags
 
 -include $(wildcard $(LINT)/src/*/*.d)
 
-# Written only when they are others.
+# Written only when the flags have changed.
 lint-flags:
 $(LINT)/flags: lint-flags
 	@mkdir -p $(@D)
 	@echo '$(CPPCHECK) $(TIDY) $(SEEN_BY_TIDY)' | cmp -s - $@ || \
 		echo '$(CPPCHECK) $(TIDY) $(SEEN_BY_TIDY)' >$@
 
-# What a claim asks for is carried out in one place, for whoever drives a session: src/session.
+# Only src/session carries out what a claim asks for.
 lint-actions:
 	@! grep -nHE 'case +\(?ZKL_DO_' $(filter-out src/core/% src/session/%,$(C_FILES)) || \
 		{ echo 'only src/session may carry out what a claim asks for'; exit 1; }

@@ -1,7 +1,7 @@
-# proof.mk - what is proven: docs/proof.md says what is claimed, and has the commands. tla-checker
-# is a package of npm, CBMC one of Debian 13; both are unpacked below build. npm is installed if it
-# is missing. TLA2TOOLS=/path/to/tla2tools.jar has TLC do it, with larger models, too;
-# CBMC=/path/to/cbmc has to be 6.6 or later.
+# proof.mk - proofs: docs/proof.md has the claims and the commands. tla-checker is a package of npm,
+# CBMC of Debian 13; both are unpacked below build. npm is installed if it is missing.
+# TLA2TOOLS=/path/to/tla2tools.jar has TLC do it, with larger models, too; CBMC=/path/to/cbmc has to
+# be 6.6 or later.
 
 TLA_CHECKER = tla-checker@0.9.0
 TLA_CHECKER_FOLDER = $(BUILD)/proof/node_modules/tla-checker
@@ -47,7 +47,7 @@ proof-history: $(BUILD)/$(ABI)/zklock/core.so $(TLA_CONFIGURATIONS) $(TLA_CHECKE
 	@$(call with,$(ABI)) $(LUA) proof/tla/history.lua $(HISTORY) $(HISTORY_FOLDER)
 	@node proof/tla/trace.mjs History $(HISTORY_FOLDER)
 
-# Without CBMC the rest of `make proof` runs all the same, and this says what is missing.
+# Without CBMC it only says so, and the rest of `make proof` runs.
 proof-cbmc: $(if $(CBMC),,$(CBMC_FOLDER))
 	@if [ -n "$(CBMC)" ] || [ -x $(CBMC_FOLDER)/run/cbmc ]; then \
 		CBMC="$(CBMC)" LUA="$(LUA)" proof/cbmc/run; fi

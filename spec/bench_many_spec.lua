@@ -1,4 +1,4 @@
---- [lua] make bench WHAT=many and WHAT=contended, with few waiters: they print sensible tables,
+--- [lua] make bench WHAT=many and WHAT=contended print sensible tables, with few waiters and
 -- however slow the machine is.
 
 local clients = require "bench.harness.clients"

@@ -7,16 +7,11 @@
 ALLOC_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free
 
 $(BUILD)/alloc/zklock/core.so: $(SOURCES) $(HEADERS) spec/alloc/failing.c
-	mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARNINGS) -g -O1 -fno-omit-frame-pointer \
-		-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined \
-		-fPIC -fvisibility=hidden -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR) -shared \
-		-o $@ $(SOURCES) spec/alloc/failing.c $(ALLOC_WRAP) $(LIBS)
+	$(call module,$(FLAGS_asan),$(filter %.c,$^),$(ALLOC_WRAP) $(LIBS))
 
 $(BUILD)/alloc/line_test: spec/alloc/line_test.c $(CORE_SOURCES) $(CORE_HEADERS)
-	mkdir -p $(@D)
-	$(CC) $(CORE_STRICT) $(CORE_SANITIZE) -Isrc/core -Ispec/core -Wl,--wrap=calloc \
-		-o $@ $< $(CORE_SOURCES)
+	$(compile) $(CORE_STRICT) $(CORE_SANITIZE) -Isrc/core -Ispec/core -Wl,--wrap=calloc \
+		-o $@ $(filter %.c,$^)
 
 test-alloc: $(BUILD)/alloc/zklock/core.so $(BUILD)/alloc/line_test $(BUILD)/asan/lua $(RIG)
 	@$(call with,alloc) ZKLOCK_LUA=$(BUILD)/asan/lua rig/zookeeper run -t 200 -- spec/alloc/run

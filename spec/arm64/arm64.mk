@@ -9,29 +9,20 @@ QEMU = qemu-aarch64 -L /usr/aarch64-linux-gnu
 
 test-arm64:
 	@rig/packages tests arm64
-	$(MAKE) --no-print-directory test-core-arm64 test-sim-arm64 test-lua-memory-arm64-5.4 \
+	$(MAKE) test-core-arm64 test-sim-arm64 test-lua-memory-arm64-5.4 \
 		test-lua-memory-arm64-5.1
 
-$(ARM64)/packages:
-	rig/unpack $(CODENAME):arm64 $(@D) liblua5.4-dev libluajit2-5.1-dev libzookeeper-mt2 \
-		libzookeeper-mt-dev
-
-$(ARM64_RUN)/packages:
-	rig/unpack -d $(CODENAME):arm64 $(@D) lua5.4 luajit2 libzookeeper-mt2 lua-busted lua-socket \
-		lua-cqueues lua-luv lua-copas
+unpack-arm64 = $(CODENAME):arm64 $(@D) liblua5.4-dev libluajit2-5.1-dev libzookeeper-mt2 \
+	libzookeeper-mt-dev
+unpack-arm64-run = -d $(CODENAME):arm64 $(@D) lua5.4 luajit2 libzookeeper-mt2 lua-busted lua-socket \
+	lua-cqueues lua-luv lua-copas
 
 FLAGS_arm64/5.4 = -I$(ARM64)/usr/include/lua5.4 -I$(ARM64)/usr/include/aarch64-linux-gnu
 FLAGS_arm64/5.1 = -I$(ARM64)/usr/include/luajit-2.1
 $(foreach build,arm64/5.4 arm64/5.1,\
-	$(eval $(call modules,$(BUILD)/$(build),$$(FLAGS_$(build)))))
+	$(eval $(call modules-of,$(build),$$(FLAGS_$(build)),$(ARM64),aarch64-linux-gnu)))
 
-arm64-modules = $(foreach abi,5.4 5.1,$(BUILD)/arm64/$(abi)/zklock/core.so \
-	$(BUILD)/arm64/$(abi)/zklock/child.so)
-$(arm64-modules): $(ARM64)/packages
-$(arm64-modules): ZOOKEEPER_INCDIR = $(ARM64)/usr/include
-$(arm64-modules): ZOOKEEPER_LIBDIR = $(ARM64)/usr/lib/aarch64-linux-gnu
-
-$(arm64-modules) $(BUILD)/arm64/sim test-core-arm64: CC = aarch64-linux-gnu-gcc
+$(BUILD)/arm64/% test-core-arm64: CC = aarch64-linux-gnu-gcc
 
 test-core-arm64: AR = aarch64-linux-gnu-ar
 test-core-arm64: CORE_RUNNER = $(QEMU)
@@ -47,8 +38,8 @@ test-sim-arm64: $(BUILD)/arm64/sim $(BUILD)/sim/sim
 	$(QEMU) $< replay 4711 >$<.replay
 	$(BUILD)/sim/sim replay 4711 | cmp - $<.replay
 
-# Left out: two that see qemu's own threads, or preload into the machine's programs, too; and two in
-# which a forked process starts a thread, at which qemu 7.2 aborts.
+# Two tests would see qemu's own threads, or preload into the machine's programs, too. In the other
+# two a forked process starts a thread, at which qemu 7.2 aborts.
 NOT_ON_QEMU = --filter-out='signals are blocked in every thread' \
 	--filter-out='while a handle is being made by a slow thread' \
 	--filter-out='a server in memory is not there' \
@@ -62,8 +53,6 @@ in-memory-on-arm64 = @export CC=aarch64-linux-gnu-gcc \
 	$(ARM64_RUN)/run/$(2) $(BUSTED) --exclude-tags=nginx,server $(or $(TAGS),$(UNTIMED)) \
 		$(NOT_ON_QEMU) $(or $(SPEC),$(call runs,memory))
 
-test-lua-memory-arm64-5.4: $(ARM64_RUN)/packages $(BUILD)/arm64/5.4/zklock/core.so
-	$(call in-memory-on-arm64,5.4,lua5.4)
-
-test-lua-memory-arm64-5.1: $(ARM64_RUN)/packages $(BUILD)/arm64/5.1/zklock/core.so
-	$(call in-memory-on-arm64,5.1,luajit)
+test-lua-memory-arm64-5.4 test-lua-memory-arm64-5.1: test-lua-memory-arm64-%: \
+		$(ARM64_RUN)/packages $(BUILD)/arm64/%/zklock/core.so
+	$(call in-memory-on-arm64,$*,$(if $(filter 5.4,$*),lua5.4,luajit))

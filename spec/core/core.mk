@@ -1,7 +1,4 @@
-# core.mk - the C specs of src/core. Stands alone, too: make -f spec/core/core.mk test-core
-
-BUILD ?= build
-CFLAGS ?= -O2 -g
+# core.mk - the C specs of src/core, and of src/session, whose server is the tree of src/memory.
 
 CORE_STRICT = -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Wshadow \
 	-Wmissing-prototypes -Wstrict-prototypes -Werror
@@ -37,3 +34,13 @@ test-core-asan: CORE_FLAGS = $(CORE_SANITIZE)
 
 test-core test-core-unsigned test-core-asan: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
 	$(call core-programs,$(BUILD)/$(@:test-core%=core-tests%),$(CORE_FLAGS))
+
+SESSION_SPECS = $(wildcard spec/session/*_test.c)
+SESSION_DRIVEN = $(SIM_DRIVEN) $(MEMORY_SOURCES)
+SESSION_FILES = $(SESSION_SPECS) $(SIM_DRIVEN) $(CORE_HEADERS) $(wildcard src/session/*.h) \
+	$(wildcard spec/session/*.h)
+
+session-programs = $(call spec-programs,$(1),$(2),$(SESSION_SPECS),$(SESSION_DRIVEN))
+
+test-session: $(SESSION_FILES)
+	$(call session-programs,$(BUILD)/session-tests,$(CORE_SANITIZE))

@@ -12,14 +12,14 @@ $(eval $(call modules,$(COVERAGE),$$(FLAGS_coverage)))
 $(COVERAGE)/sim: $(SIM_FILES)
 	$(call simulator,$(COVERAGE_FLAGS))
 
-# $(call profile,<name>): where a program writes what it covered
+# $(call profile,<name>): the file for a program's coverage
 profile = LLVM_PROFILE_FILE=$(COVERAGE)/profiles/$(1).profraw
 
 coverage-core coverage-session coverage-sim coverage-worlds: CC = clang-19
 
 coverage: setup-tests coverage-tools
 	@rm -rf $(COVERAGE)/profiles
-	@$(MAKE) --no-print-directory -s coverage-core coverage-session coverage-sim coverage-worlds
+	@$(MAKE) -s coverage-core coverage-session coverage-sim coverage-worlds
 	@llvm-profdata-19 merge -o $(COVERAGE)/profdata $(COVERAGE)/profiles/*.profraw
 	@llvm-cov-19 export -skip-expansions -instr-profile=$(COVERAGE)/profdata \
 		$(COVERAGE)/zklock/core.so >$(COVERAGE)/export.json

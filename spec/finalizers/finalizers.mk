@@ -1,7 +1,6 @@
-# finalizers.mk - finalizers that call what the reference allows (storm.lua), by a Lua 5.4 that
-# collects at each allocation, under AddressSanitizer, and by LuaJIT with its collector at its
-# quickest. That Lua 5.4 is Debian's source, built with a switch for tests that its packages do not
-# have.
+# finalizers.mk - finalizers that call all that the reference allows (storm.lua), in a Lua 5.4 that
+# collects at each allocation, under AddressSanitizer, and in LuaJIT with its collector at its
+# quickest. That Lua 5.4 is built from Debian's source, with a switch that its packages lack.
 
 HARD_LUA = $(BUILD)/finalizers/lua
 
@@ -15,8 +14,7 @@ $(BUILD)/finalizers/lua5.4: $(HARD_LUA)/src/lua.c
 		-DHARDMEMTESTS -DLUA_COMPAT_5_3 -DLUA_USE_POSIX -DLUA_USE_DLOPEN -Wl,-E -o $@ \
 		$(filter-out %/luac.c,$(wildcard $(HARD_LUA)/src/*.c)) -lm -ldl
 
-# Each allocation is by another way through Lua: of what was freed, and of the stacks that did it,
-# the sanitizer keeps little, or it takes gigabytes.
+# The sanitizer keeps little freed memory and short stacks, or it would take gigabytes.
 STORM = spec/finalizers/storm.lua
 
 test-finalizers: $(BUILD)/finalizers/lua5.4 $(BUILD)/asan/zklock/core.so \

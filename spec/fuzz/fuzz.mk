@@ -5,14 +5,13 @@
 SECONDS ?= 3600
 FUZZ ?= name hosts options session reply
 
-FUZZ_CC = clang -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fno-omit-frame-pointer \
+FUZZ_FLAGS = $(CSTD) $(WARNINGS) -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	-Isrc -Isrc/core -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 FUZZ_PROGRAMS = $(FUZZ:%=$(BUILD)/fuzz/%_fuzz)
 
 $(BUILD)/fuzz/%_fuzz: spec/fuzz/%_fuzz.c $(wildcard spec/fuzz/*.h) $(SOURCES) $(HEADERS)
-	@mkdir -p $(@D)
-	$(FUZZ_CC) -o $@ $< $(FUZZ_SOURCES)
+	$(compile) $(FUZZ_FLAGS) -o $@ $< $(FUZZ_SOURCES)
 
 $(BUILD)/fuzz/name_fuzz: FUZZ_SOURCES = src/core/name.c
 $(BUILD)/fuzz/session_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c src/session/*.c) \
@@ -23,6 +22,8 @@ $(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(filter-out src/shell/now.c src/shell/
 	src/zookeeper/descriptors.c,$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper))) \
 	-ldl
 $(BUILD)/fuzz/options_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4
+
+$(FUZZ_PROGRAMS): CC = clang
 
 fuzz: $(FUZZ_PROGRAMS)
 	@spec/fuzz/run $(SECONDS) $(FUZZ_PROGRAMS)

@@ -1,14 +1,14 @@
-# matrix.mk - zklock with other versions of what it runs with, from packages of newer Debian
-# releases, which rig/unpack unpacks below build/debian: docs/testing.md. After rm -r build/debian
-# the next run takes the packages of its day.
+# matrix.mk - zklock with newer versions of Lua, libzookeeper, ZooKeeper and nginx, from packages of
+# newer Debian releases, which rig/unpack unpacks below build/debian (docs/testing.md). After
+# rm -r build/debian the next run takes the packages of its day.
 
 CELLS ?= own server-trixie server-sid library-trixie lua-sid nginx-trixie nginx-sid \
 	peers-sid
 
-# What a program of a server's users relies on.
+# Specs of all that a program relies on.
 MATRIX_SPECS = $(patsubst %,spec/%_spec.lua,lock session expiry rwlock semaphore condition guard \
 	watch)
-# What may differ between Luas, too.
+# More specs, for differences between Luas.
 MATRIX_LUA_SPECS = $(MATRIX_SPECS) $(patsubst %,spec/%_spec.lua,handles input misuse with)
 MATRIX_NGINX_SPECS = spec/nginx/wait_spec.lua spec/nginx/tls_phases_spec.lua
 
@@ -21,40 +21,28 @@ test-matrix: setup-tests all $(RIG)
 
 # --- packages -------------------------------------------------------------------
 
-# <suite> has what zklock is compiled against, and the servers; their libc is the machine's.
+# <suite> has libraries and servers, which use the machine's libc.
 # <suite>-run has programs that need a newer libc, with all that they depend on.
 UNPACKED = libzookeeper-java libzookeeper-mt2 libzookeeper-mt-dev
 PROGRAMS = nginx libnginx-mod-http-lua libzookeeper-mt2
 
-$(DEBIAN)/trixie/packages:
-	rig/unpack trixie $(@D) $(UNPACKED)
+unpack-trixie = trixie $(@D) $(UNPACKED)
+unpack-sid = sid $(@D) $(UNPACKED) liblua5.5-dev
+unpack-trixie-run = -d trixie $(@D) $(PROGRAMS)
+unpack-sid-run = -d sid $(@D) $(PROGRAMS) lua5.5 lua-busted lua-socket
 
-$(DEBIAN)/sid/packages:
-	rig/unpack sid $(@D) $(UNPACKED) liblua5.5-dev
-
-$(DEBIAN)/trixie-run/packages:
-	rig/unpack -d trixie $(@D) $(PROGRAMS)
-
-$(DEBIAN)/sid-run/packages:
-	rig/unpack -d sid $(@D) $(PROGRAMS) lua5.5 lua-busted lua-socket
-
-# $(call with-libzookeeper,<suite>): zklock with the libzookeeper of a suite
-define with-libzookeeper
-$(call modules,$(BUILD)/matrix/$(1),$$(FLAGS_$(1)))
-$(1)-modules = $(BUILD)/matrix/$(1)/zklock/core.so $(BUILD)/matrix/$(1)/zklock/child.so
-$$($(1)-modules): $(DEBIAN)/$(1)/packages
-$$($(1)-modules): ZOOKEEPER_INCDIR = $(DEBIAN)/$(1)/usr/include
-$$($(1)-modules): ZOOKEEPER_LIBDIR = $(DEBIAN)/$(1)/usr/lib/$(MULTIARCH)
-endef
+$(DEBIAN)/%/packages:
+	rig/unpack $(unpack-$*)
 
 FLAGS_trixie = $(FLAGS_5.4)
 FLAGS_sid = -I$(DEBIAN)/sid/usr/include/lua5.5 -I$(DEBIAN)/sid/usr/include/$(MULTIARCH)
+with-libzookeeper = $(call modules-of,matrix/$(1),$$(FLAGS_$(1)),$(DEBIAN)/$(1),$(MULTIARCH))
 $(foreach suite,trixie sid,$(eval $(call with-libzookeeper,$(suite))))
 
 
 # --- cells ----------------------------------------------------------------------
 
-# $(call version,<suite>,<package>): the upstream version of what was unpacked
+# $(call version,<suite>,<package>): the upstream version of an unpacked package
 version = $$(sed -n 's/^$(2) \([0-9]*:\)\?\([0-9.]*\).*/\2/p' $(DEBIAN)/$(1)/packages)
 
 # $(call with-packages,<build>,<folder>,<Lua's version>,<architecture>): as `with`, but the other
@@ -63,7 +51,7 @@ share = $(1)/usr/share/lua/$(2)/?.lua;$(1)/usr/share/lua/$(2)/?/init.lua
 with-packages = LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(call share,$(2),$(3))" \
 	LUA_CPATH="$(BUILD)/$(1)/?.so;$(2)/usr/lib/$(4)/lua/$(3)/?.so"
 
-# $(call cell,<Lua>,<what it must run with>,<specs, if others>)
+# $(call cell,<Lua>,<name and version that it must run with>,<specs, if others>)
 cell = WANT="$(2)" ZKLOCK_LUA=$(1) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- \
 	sh -ec '$(1) spec/matrix/runs_with.lua; exec "$$@"' - \
 	$(1) $(BUSTED) $(or $(TAGS),$(UNTIMED)) $(or $(SPEC),$(3),$(MATRIX_SPECS))
@@ -95,4 +83,4 @@ matrix-nginx-%: $(DEBIAN)/%-run/packages $(BUILD)/5.1/zklock/core.so $(RIG)
 
 # Curator, kazoo and go-zookeeper of that release, beside zklock.
 matrix-peers-sid: $(DEBIAN)/peers/packages $(BUILD)/5.4/zklock/core.so $(RIG)
-	@$(MAKE) --no-print-directory test-neighbours CLIENTS=$(<D)
+	@$(MAKE) test-neighbours CLIENTS=$(<D)

@@ -8,22 +8,18 @@ MEMORY_FILES = $(MEMORY_SOURCES) $(wildcard src/memory/*.h spec/memory/*.h) src/
 	src/core/clock.h src/core/hash.h spec/core/check.h
 MEMORY_TESTS = $(addprefix $(BUILD)/memory/,tree_test tree_test-asan shortage_test-asan)
 
-# $(call memory-program,<sources>,<flags>)
-memory-program = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) -Isrc/memory -Isrc/session \
-	-Ispec/memory -Ispec/core -o $@ $(1) $(MEMORY_SOURCES) $(2)
+$(BUILD)/memory/tree_test $(BUILD)/memory/tree_test-asan: spec/memory/tree_test.c
+$(BUILD)/memory/shortage_test-asan: spec/memory/shortage_test.c
+$(BUILD)/memory/differential: spec/memory/differential.c spec/memory/server.c
 
-$(BUILD)/memory/tree_test: spec/memory/tree_test.c $(MEMORY_FILES)
-	$(call memory-program,$<,$(CFLAGS))
+MEMORY_FLAGS = $(if $(filter %-asan,$@),$(CORE_SANITIZE),$(CFLAGS))
+$(BUILD)/memory/differential: MEMORY_FLAGS += -DTHREADED -I$(ZOOKEEPER_INCDIR) $(LIBS)
+$(BUILD)/memory/shortage_test-asan: MEMORY_FLAGS += \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 
-$(BUILD)/memory/tree_test-asan: spec/memory/tree_test.c $(MEMORY_FILES)
-	$(call memory-program,$<,$(CORE_SANITIZE))
-
-$(BUILD)/memory/shortage_test-asan: spec/memory/shortage_test.c $(MEMORY_FILES)
-	$(call memory-program,$<,$(CORE_SANITIZE) \
-		-Wl$(comma)--wrap=malloc$(comma)--wrap=calloc$(comma)--wrap=realloc$(comma)--wrap=free)
-
-$(BUILD)/memory/differential: spec/memory/differential.c spec/memory/server.c $(MEMORY_FILES)
-	$(call memory-program,$(filter spec/%.c,$^),$(CFLAGS) -DTHREADED -I$(ZOOKEEPER_INCDIR) $(LIBS))
+$(MEMORY_TESTS) $(BUILD)/memory/differential: $(MEMORY_FILES)
+	@$(compile) $(CORE_STRICT) -Isrc/memory -Isrc/session -Ispec/memory -Ispec/core -o $@ \
+		$(filter spec/%.c,$^) $(MEMORY_SOURCES) $(MEMORY_FLAGS)
 
 test-memory: $(MEMORY_TESTS) $(BUILD)/memory/differential
 	@status=0; for program in $(MEMORY_TESTS); do \

@@ -1,4 +1,4 @@
-# machine.mk - builds what judges the mutants of a tree with a switch (switch.lua), in its top:
+# machine.mk - builds the judges of mutants in the top of a tree with a switch (switch.lua):
 #
 #   judge_units, judge_table, judge_schedules   as judge.h says
 #   zklock/core.so                              the module, for worlds

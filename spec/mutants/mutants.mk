@@ -1,6 +1,6 @@
-# mutants.mk - defects put back into src/, one at a time: the checks must catch each.
+# mutants.mk - defects put back into src/, one at a time, of which the checks must catch each.
 # docs/testing.md has the commands, run.lua, drawn.lua and machine.lua their options. A mutant's
-# tree, its build and what caught it stay in build/mutants/<name>.
+# tree, its build and the output of the check that caught it stay in build/mutants/<name>.
 
 MUTANTS ?=
 mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
@@ -16,7 +16,7 @@ mutants-core:
 
 mutants-twentieth:
 	@$(mutants-run) --twentieth
-	@$(MAKE) --no-print-directory mutants-machine PARTS=20
+	@$(MAKE) mutants-machine PARTS=20
 
 COUNT ?= 150
 DRAW ?= 1

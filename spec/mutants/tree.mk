@@ -1,4 +1,4 @@
-# tree.mk - builds the tree whose top it runs in: a copy of ours, perhaps with a defect in it.
+# tree.mk - builds the tree in whose top it runs, a copy of ours, perhaps with a defect in it.
 #
 #   unit/<spec>      one of spec/core, with the sanitizers: a crash is a catch, too
 #   sim/sim          the simulator

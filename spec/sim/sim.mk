@@ -11,23 +11,21 @@ SIM_FILES = $(SIM_SOURCES) $(SIM_DRIVEN) $(CORE_HEADERS) $(wildcard src/session/
 
 # The linker puts spec/sim/feeds.c between the session and its claims.
 SIM_WRAP = $(shell spec/sim/wraps)
-# It has two paths and few nodes: small tables are searched sooner. Few waiters are many.
+# With two paths and few nodes small tables are searched sooner, and few waiters count as many.
 SIM_TABLES = @spec/sim/tables.flags
 
 # $(call simulator,<flags>)
-simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim $(SIM_TABLES) \
-	$(SIM_WRAP) -o $@ $(SIM_SOURCES) $(SIM_DRIVEN)
+simulator = @$(compile) $(CORE_STRICT) -Isrc/core -Ispec/sim $(SIM_TABLES) $(SIM_WRAP) -o $@ \
+	$(SIM_SOURCES) $(SIM_DRIVEN) $(1)
 
-# At a fixed address, and without detours into libc: a twentieth faster.
-$(BUILD)/sim/sim: $(SIM_FILES)
-	$(call simulator,-O3 -g -fno-pie -no-pie -fno-plt)
+# At a fixed address, and without detours into libc: a twentieth faster. In sim-two a node has two
+# tokens.
+SIM_FLAGS_sim = -O3 -g -fno-pie -no-pie -fno-plt
+SIM_FLAGS_sim-two = -g -UZKL_BATCH_MAX -DZKL_BATCH_MAX=2
+SIM_FLAGS_sim-asan = $(CORE_SANITIZE)
 
-# A node has two tokens.
-$(BUILD)/sim/sim-two: $(SIM_FILES)
-	$(call simulator,-g) -UZKL_BATCH_MAX -DZKL_BATCH_MAX=2
-
-$(BUILD)/sim/sim-asan: $(SIM_FILES)
-	$(call simulator,$(CORE_SANITIZE))
+$(patsubst %,$(BUILD)/sim/%,sim sim-two sim-asan): $(BUILD)/sim/%: $(SIM_FILES)
+	$(call simulator,$(SIM_FLAGS_$*))
 
 sim: $(BUILD)/sim/sim $(BUILD)/sim/sim-two
 	$(BUILD)/sim/sim seeds $(FIRST) $(SEEDS)
