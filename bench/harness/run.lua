@@ -14,9 +14,12 @@
 --   delay     milliseconds of a round trip
 --   servers   3: of an ensemble
 --
--- A measure has run(world, row), which gives a result (world.lua), or one(world, row, contender),
--- which gives the figures of a round and is called once more, in short, before anything counts; and
--- show(results), which prints the tables of its rows.
+-- A measure has show(results), which prints the tables of its rows, and
+--
+--   one(world, row, contender)   gives the figures of a round; it is called once more, in short,
+--                                before anything counts, unless the measure `is_cold`
+--   contenders(world, row)       if they are not world:contenders(row)
+--   run(world, row)              instead of these: gives a result (world.lua)
 
 local clients = require "bench.harness.clients"
 local compare = require "bench.harness.compare"
@@ -40,9 +43,11 @@ end
 local function measure(world, row)
     local module = require("bench.measures." .. row.measure)
     if module.run then return module.run(world, row) end
-    local list = module.contenders and module.contenders(world, row) or world:contenders(row)
+    local list = (module.contenders or world.contenders)(world, row)
     local warm = setmetatable({ delay = 0, laps = 1 }, { __index = row })
-    for _, contender in ipairs(list) do module.one(world, warm, contender) end
+    for _, contender in ipairs(module.is_cold and {} or list) do
+        module.one(world, warm, contender)
+    end
     local figures = rounds.run(world.options, list, function(contender)
         return module.one(world, row, contender)
     end)

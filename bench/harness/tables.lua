@@ -66,6 +66,10 @@ function tables.ratio(figures, base, name)
 end
 
 
+--- A figure, its median and range.
+function tables.value(figures, _, name) return range(rounds.middle(figures, name)) end
+
+
 -- A count has no digits behind its point.
 local function text(value) return value % 1 == 0 and ("%d"):format(value) or number(value) end
 

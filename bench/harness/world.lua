@@ -83,24 +83,25 @@ function World:start_crowd(name, count, flags, heap)
 end
 
 
---- The names of the clients that are measured in a row: those of the options or of the row that
--- can do it, and that are there.
+--- The contenders of a row, by name: the clients of the options, or of the row, that can do it and
+-- that are there.
 function World:able(row)
-    local names = {}
+    local list = {}
     for _, name in ipairs(self.options.clients or row.clients) do
         local client = clients[name]
-        if client.can[row.can] and not client.missing() then names[#names + 1] = name end
+        if client.can[row.can] and not client.missing() then list[#list + 1] = { name = name } end
     end
-    return names
+    return list
 end
 
 
---- A contender for each of them: its name and its crowd, which all rows share.
+--- The same, each with its crowd, which all rows share.
 function World:contenders(row)
-    local list = {}
-    for i, name in ipairs(self:able(row)) do
+    local list = self:able(row)
+    for _, each in ipairs(list) do
+        local name = each.name
         self.crowds[name] = self.crowds[name] or self:start_crowd(name, self.options.processes or 1)
-        list[i] = { name = name, crowd = self.crowds[name] }
+        each.crowd = self.crowds[name]
     end
     return list
 end

@@ -39,9 +39,7 @@ end
 
 function grants.show(results)
     tables.grid("ratio of times; ms a grant", tables.lines(results), tables.ratio)
-    tables.grid("grants a second", tables.lines(results, "rate"), function(figures, _, name)
-        return markdown.range(rounds.middle(figures, name))
-    end)
+    tables.grid("grants a second", tables.lines(results, "rate"), tables.value)
     for _, half in ipairs{ "queue", "serve" } do
         tables.grid(half == "queue" and "to queue, a waiter: requests; bytes"
             or "to be served, a grant: requests; bytes", tables.lines(results), function(figures)

@@ -1,18 +1,21 @@
 --- Memory of a client: kilobytes that a session more, a lock more that is held, and a waiter more
 -- occupy in its process. A row has `share`, of the numbers below.
 
-local rounds = require "bench.harness.rounds"
 local tables = require "bench.harness.tables"
 
 local SESSIONS, LOCKS, WAITERS = 16, 100, 100
 local HEAP = 128 -- megabytes, of Java: resident from the beginning, and what is free is not counted
 local FLAGS = ("-Xms%dm -XX:+AlwaysPreTouch"):format(HEAP)
 
-local memory = {}
+local memory = { is_cold = true }
+
+
+function memory.contenders(world, row) return world:able(row) end
 
 
 -- A fresh process each time.
-local function measure(world, row, name)
+function memory.one(world, row, contender)
+    local name = contender.name
     local crowd = world:start_crowd(name, 1, FLAGS, HEAP)
     local function grown(count, fn)
         local before = crowd:memory()
@@ -35,15 +38,6 @@ local function measure(world, row, name)
     crowd:serve()
     crowd:stop()
     return figures
-end
-
-
-function memory.run(world, row)
-    local list = {}
-    for i, name in ipairs(world:able(row)) do list[i] = { name = name } end
-    return world:result(row, list, rounds.run(world.options, list, function(contender)
-        return measure(world, row, contender.name)
-    end))
 end
 
 

@@ -1,7 +1,6 @@
 --- zklock in nginx, with a single worker and sixteen connections of wrk: requests a second of a
 -- handler that acquires a lock and releases it, beside a handler that does nothing.
 
-local markdown = require "bench.markdown"
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
 local rounds = require "bench.harness.rounds"
@@ -48,9 +47,7 @@ end
 
 function measure.show(results)
     tables.grid("a handler with", tables.lines(results), tables.ratio)
-    tables.grid("requests a second", tables.lines(results, "rate"), function(figures, _, name)
-        return markdown.range(rounds.middle(figures, name))
-    end)
+    tables.grid("requests a second", tables.lines(results, "rate"), tables.value)
 end
 
 

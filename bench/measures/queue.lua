@@ -6,7 +6,6 @@
 --   only_leaves   true: nobody is served
 
 local core = require "zklock.core"
-local rounds = require "bench.harness.rounds"
 local tables = require "bench.harness.tables"
 local traffic = require "bench.harness.traffic"
 local zklock = require "zklock"
@@ -17,7 +16,10 @@ local TRIES = 8
 local PATIENCE = 300 -- seconds
 local POLL = 0.02 -- seconds
 
-local queue = {}
+local queue = { is_cold = true }
+
+
+function queue.contenders(world, row) return world:able(row) end
 
 
 -- Seconds since then, when no node is left.
@@ -81,8 +83,9 @@ end
 
 
 -- A fresh crowd each time.
-local function measure(world, row, name)
-    local crowd, figures = world:start_crowd(name, row.processes, "-Xss256k"), {}
+function queue.one(world, row, contender)
+    local crowd = world:start_crowd(contender.name, row.processes, "-Xss256k")
+    local figures = {}
     crowd:line(row.kind, row.sessions, 1)
     crowd:throng(WARM * row.processes)
     crowd:serve()
@@ -90,15 +93,6 @@ local function measure(world, row, name)
     give_up(world, row, crowd, figures)
     crowd:stop()
     return figures
-end
-
-
-function queue.run(world, row)
-    local list = {}
-    for i, name in ipairs(world:able(row)) do list[i] = { name = name } end
-    return world:result(row, list, rounds.run(world.options, list, function(contender)
-        return measure(world, row, contender.name)
-    end))
 end
 
 
