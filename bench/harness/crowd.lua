@@ -49,8 +49,8 @@ local Crowd = {}
 Crowd.__index = Crowd
 
 
---- Starts COUNT processes of a client (clients.lua), with these arguments; nodes() counts the
--- ephemeral nodes of the server. await() waits for their start.
+--- Starts COUNT processes of a client (clients.lua), with these arguments; nodes(path) counts the
+-- ephemeral nodes below a path. await() waits for their start.
 function crowd.start(client, program, count, nodes)
     local self = setmetatable({ client = client, name = client.name, processes = {}, sessions = 0,
                                 nodes = not client.tells and nodes or nil }, Crowd)
@@ -95,17 +95,18 @@ end
 function Crowd:line(kind, sessions, laps)
     self:open(sessions)
     kind = self.client.kinds[kind] or kind
-    tell_all(self, "line %s /bench-%s/%s %d", kind, self.name, kind, laps)
+    self.path = ("/bench-%s/%s"):format(self.name, kind)
+    tell_all(self, "line %s %s %d", kind, self.path, laps)
     self.processes[1]:command("hold")
 end
 
 
--- Calls join(), and waits for COUNT nodes more on the server, where the client does not tell.
+-- Calls join(), and waits for COUNT nodes more below the path, where the client does not tell.
 local function until_in_line(self, count, join, deadline)
-    local before = self.nodes and self.nodes()
+    local before = self.nodes and self.nodes(self.path)
     join()
     if not before then return end
-    local there = rig.eventually(function() return self.nodes() >= before + count end,
+    local there = rig.eventually(function() return self.nodes(self.path) >= before + count end,
                                  deadline and deadline - core.now() or PATIENCE)
     if not (there or deadline) then error(self.name .. ": not all are in line", 0) end
 end

@@ -77,7 +77,8 @@ function World:start_crowd(name, count, flags, heap)
     local client = clients[name]
     local program = ("%s %s %s %d"):format(client.program(heap or HEAP, flags), self.proxy.hosts,
                                            self.address, self.options.batch or 0)
-    local started = crowd.start(client, program, count, function() return self:nodes() end):await()
+    local function nodes(path) return #self.server:nodes(path) end
+    local started = crowd.start(client, program, count, nodes):await()
     self.versions[name] = started.version
     return started
 end
