@@ -103,8 +103,9 @@ local function wait_in_line(lock, options, deadline)
 end
 
 
-local function are_watched()
-    for number = 1, #sessions do
+-- The sessions are the keys of `locks`.
+local function are_watched(locks)
+    for number in pairs(locks) do
         if sessions[number]:stats().in_flight > 0 then return false end
     end
     return true
@@ -114,14 +115,14 @@ end
 function commands.join(first, count, deadline)
     first, count, deadline = tonumber(first), tonumber(count), tonumber(deadline)
     local options, locks = { timeout = PATIENCE, on_queued = in_line }, {}
-    for number = 1, #sessions do locks[number] = LOCKS[kind](sessions[number], path) end
     queued, waiting = 0, waiting + count
     for i = 0, count - 1 do
-        local lock = locks[(first + i - 1) % #sessions + 1]
-        coroutine.wrap(wait_in_line)(lock, options, deadline)
+        local number = (first + i - 1) % #sessions + 1
+        locks[number] = locks[number] or LOCKS[kind](sessions[number], path)
+        coroutine.wrap(wait_in_line)(locks[number], options, deadline)
     end
     await("all in line", function() return queued >= count end)
-    await("their watches", are_watched)
+    await("their watches", function() return are_watched(locks) end)
 end
 
 
