@@ -205,7 +205,7 @@ describe("a timer of the cluster #session:members", function()
         end)
     end
 
-    it("one member runs the timer, once things are calm, whatever has happened", function()
+    it("a single member runs the timer, once things are calm, whatever has happened", function()
         local result = simulated(tick, function(calm)
             local name, times = only(calm.tick)
             for other in pairs(calm.life) do assert(name <= other, "not the first") end
