@@ -1,5 +1,5 @@
---- [lua] make bench WHAT=engines for a few seconds, in one short round of some engines; and the tables
--- of docs/performance/engines.md, which must have all that it measures.
+--- [lua] make bench WHAT=engines for a few seconds, in one short round of some engines; and the
+-- tables of docs/performance/engines.md, which must have all that it measures.
 
 local contenders = require "bench.engines.contenders"
 local engine = require "zklock.engine"
@@ -24,7 +24,7 @@ end
 
 
 describe("make bench WHAT=engines", function()
-    it("make bench WHAT=engines measures the number, the requests and the order of grants #slow",
+    it("make bench measures the number, the requests and the order of grants #slow",
        function()
         local rows = bench("--rows grants --rounds 1 --seconds 0.2 --contenders 1,8 "
             .. "--engines redis-set,sql-optimistic,sql-table,zookeeper")
@@ -44,7 +44,7 @@ describe("make bench WHAT=engines", function()
         assert.equal("—", rows["sql-optimistic, MariaDB"][2][6])
     end)
 
-    it("make bench WHAT=engines measures the claims of the seeds (NUM-01, NUM-02, NUM-04) #slow",
+    it("make bench measures the claims of the seeds (NUM-01, NUM-02, NUM-04) #slow",
        function()
         local rows = bench("--rows claims --rounds 1 --seconds 0.1 --locks 200 "
             .. "--engines redis-expire,redis-set,redlock,zookeeper")
@@ -54,7 +54,7 @@ describe("make bench WHAT=engines", function()
         assert.is_true(tonumber(rows["2 of 5"][1][1]) >= 8)
     end)
 
-    it("make bench WHAT=engines strikes holders, servers and clocks #slow", function()
+    it("make bench strikes holders, servers and clocks #slow", function()
         local rows = bench("--rows faults --faults killed,promoted,clock --fault-rounds 1 "
             .. "--lease 4 --engines redis-set,sql-pessimistic,zookeeper")
         assert.matches("^%d+%.%d s", rows["sql-pessimistic"][1][1])
