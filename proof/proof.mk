@@ -22,7 +22,7 @@ proof-tla: $(TLA_CONFIGURATIONS) $(if $(TLA2TOOLS),,$(TLA_CHECKER_FOLDER))
 
 $(TLA_CHECKER_FOLDER):
 	@command -v npm >/dev/null || rig/packages proof
-	npm install --silent --no-save --prefix $(BUILD)/proof $(TLA_CHECKER)
+	npm install --loglevel=error --no-audit --no-fund --no-save --prefix $(BUILD)/proof $(TLA_CHECKER)
 
 $(TLA_CONFIGURATIONS): proof/tla/configurations.lua
 	@rm -rf $@ && mkdir -p $@

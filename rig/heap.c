@@ -3,8 +3,8 @@
  *
  *     require "heap" ()    bytes that malloc has given and not got back
  *
- * What a process has resident also counts what free() kept for later and what
- * LuaJIT compiled meanwhile: it grows by half a megabyte without a leak.
+ * Resident memory also counts memory that free() kept for later and code that
+ * LuaJIT compiled meanwhile, and grows by half a megabyte without a leak.
  * Lua's own memory is in it where Lua takes it from malloc, which LuaJIT does not.
  */
 #include <malloc.h>

@@ -1,7 +1,7 @@
-/* lane.h - one direction of a proxied connection
+/* lane.h - a direction of a proxied connection
  *
- * Bytes read from the source wait in `arrived` until whoever understands them
- * admits them, a whole frame at a time. An admitted frame is a passage: it goes
+ * Bytes read from the source wait in `arrived` until the lane's owner, which
+ * understands them, admits them, a whole frame at a time. An admitted frame is a passage: it goes
  * out at its due time, after all passages before it, and then its sequel takes
  * place. The owner does the admitting and the sequels; a lane only moves bytes.
  */
@@ -27,7 +27,7 @@ void fifo_append(struct fifo *fifo, const void *data, size_t length);
 void fifo_remove(struct fifo *fifo, size_t offset, size_t length);
 void fifo_free(struct fifo *fifo);
 
-/* What happens to the connection after a passage. */
+/* The connection after a passage. */
 enum sequel {
     GO_ON,
     HANG_UP,    /* shut down towards the destination; the other lane goes on */
@@ -47,7 +47,7 @@ struct passage {
 struct lane {
     struct fifo arrived;
     struct fifo admitted;
-    struct fifo queue;  /* of struct passage */
+    struct fifo queue;  /* each a struct passage */
     size_t sent;        /* bytes sent of the passages in the queue */
     enum sequel ending; /* HANG_UP or RESET when the source has ended that way */
     bool sealed;        /* nothing is admitted any more */
@@ -55,7 +55,7 @@ struct lane {
     bool broken;        /* the destination is gone, passages go nowhere */
 };
 
-/* Reads once, and notes the end of the source. What a sealed lane reads is lost. */
+/* Reads once, and notes the end of the source. A sealed lane loses the bytes. */
 void lane_read(struct lane *lane, int source);
 
 /* The big-endian integer at `offset`; 0 if the frame is too short for it. */

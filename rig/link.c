@@ -120,8 +120,8 @@ void link_reset(struct link *link) {
     reset_socket(&link->server);
 }
 
-/* RST to the client; the server may read all that it was sent. What it answers
- * is read and forgotten, for closing with unread data would be a RST to it. */
+/* RST to the client; the server may read all that it was sent. Its answers
+ * are read and forgotten, because closing with unread data would be a RST to it. */
 static void link_cut_client(struct link *link) {
     reset_socket(&link->client);
     hang_up(link->server);
@@ -153,7 +153,7 @@ struct awaited {
     uint64_t burst; /* 0: in no flight */
 };
 
-/* What the rules say to a request with this operation. */
+/* The rules' verdict on a request with this operation. */
 static enum action judge(struct traffic *traffic, int operation) {
     enum action verdict = traffic->lacks & 1u << operation ? DROP_REQUEST : PASS;
     size_t offset = 0;

@@ -1,4 +1,4 @@
-/* link.h - one client's connection through the proxy, and what is done to it
+/* link.h - a client's connection through the proxy, and the faults done to it
  *
  * A link has two sockets and a lane for each direction. It admits requests and
  * replies as the traffic allows: counts them, matches replies to requests, and
@@ -27,18 +27,18 @@ struct rule {
     long remaining;
 };
 
-/* What all links have in common. */
+/* State that all links share. */
 struct traffic {
     bool up_open;                           /* requests are forwarded */
     bool down_open;                         /* replies and events are forwarded */
     nanoseconds one_way;                    /* delay */
-    struct fifo rules;                      /* of struct rule, in the order given */
+    struct fifo rules;                      /* each a struct rule, in the order given */
     uint32_t lacks;                         /* a bit for each operation that none gets through */
     bool renews;                            /* connect requests lose their session */
     unsigned long requests[OPERATIONS_MAX]; /* forwarded in full, by operation */
     unsigned long flights;
     unsigned long events;          /* forwarded in full */
-    uint64_t up_bytes, down_bytes; /* of frames that were forwarded in full */
+    uint64_t up_bytes, down_bytes; /* sums of frames that were forwarded in full */
 };
 
 struct link {

@@ -1,4 +1,4 @@
-/* proxy.c - a TCP proxy that understands ZooKeeper's framing, for fault injection
+/* proxy.c - a TCP proxy that understands ZooKeeper's framing, for fault injection.
  *
  * Build:  cc -std=c11 -O2 -o proxy proxy.c link.c lane.c      (Linux)
  * Usage:  proxy TARGET_HOST:PORT
@@ -44,8 +44,8 @@
  * The following await the Nth request from now, on any connection, with the
  * given operation (a name from above), and then act once. They may be combined;
  * if several are for the same request, the first one given acts. "Cuts" means:
- * the client gets a RST, the server reads all it was sent and then EOF. What was
- * ahead of the cut in the same direction still arrives before it.
+ * the client gets a RST, the server reads all it was sent and then EOF. Frames
+ * ahead of the cut in the same direction still arrive before it.
  *
  *   drop-request OPERATION N  cuts instead of forwarding the request.
  *   cut-after OPERATION N     forwards the request, then cuts.
@@ -55,7 +55,7 @@
  *                             connection, until flow. If flow comes first,
  *                             nothing is held.
  *
- * Four-letter words are no frames: a connection that sends one is reset.
+ * Four-letter words are no frames, so a connection that sends such a word is reset.
  */
 #define _GNU_SOURCE
 #include "link.h"
@@ -74,7 +74,7 @@
 
 struct proxy {
     struct sockaddr_in self, target;
-    int reserve;  /* bound, never listens: the port stays ours while we refuse */
+    int reserve;  /* bound, and never listens, so that the port stays ours while we refuse */
     int listener; /* -1 while we refuse */
     struct traffic traffic;
     struct link **links;
@@ -168,7 +168,7 @@ static const struct command {
     const char *name;
     int arguments;
     enum verb verb;
-    enum action action; /* of a RULE */
+    enum action action; /* a RULE's */
 } commands[] = {
     {"counts", 0, COUNTS, PASS},
     {"bytes", 0, BYTES, PASS},
@@ -208,7 +208,7 @@ static void set_flow(struct proxy *proxy, bool up, bool down) {
     proxy->traffic.down_open = down;
 }
 
-/* Those that await their request, too: it may be on its way to us, and pass then. */
+/* Also of rules that await their request, which may be on its way to us, and pass then. */
 static void end_holds(struct proxy *proxy) {
     struct fifo *rules = &proxy->traffic.rules;
     size_t offset = 0;
@@ -321,7 +321,7 @@ static nanoseconds next_due(const struct proxy *proxy) {
     return next;
 }
 
-/* Without events poll would still report hang-ups, which we know of: ask nothing. */
+/* Without events poll would still report hang-ups, which we know of, so ask nothing. */
 static struct pollfd interest(int fd, bool readable, bool writable) {
     short events = (short)((readable ? POLLIN : 0) | (writable ? POLLOUT : 0));
     return (struct pollfd){.fd = events != 0 ? fd : -1, .events = events};

@@ -97,7 +97,7 @@ describe("an interrupt #session:interrupt", function()
         at_rest(other)
     end
 
-    --- One interrupt, in a fresh setting. False if the operation ended before it.
+    --- A single interrupt, in a fresh setting. False if the operation ended before it.
     local function try(operation, n, where)
         local path = rig.path()
         local setting = { session = session, other = other, path = path,

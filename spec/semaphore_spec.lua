@@ -58,7 +58,7 @@ describe("a semaphore #session:semaphore", function()
         assert.same({ 1, 2, 3 }, order)
     end)
 
-    it("one release lets in every waiter that fits, each told by the one before", function()
+    it("a release lets in every waiter that fits, each told by the one before", function()
         local all = hold(one, { permits = 3, timeout = 5 })
         local order = rig.line_up({ other, one, other, one, other }, function(order)
             all:release()

@@ -1,4 +1,4 @@
---- [lua luajit asan tsan] zklock.simulate and zklock.world: programs of users in virtual time.
+--- [lua luajit asan tsan] zklock.simulate and zklock.world run users' programs in virtual time.
 
 local zklock = require "zklock"
 

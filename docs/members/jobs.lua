@@ -1,12 +1,12 @@
---- jobs.lua - shares jobs out among the members of a folder by rendezvous hashing: a job belongs to
--- the member with the highest hash of the two names. When a member goes, only its jobs move.
+--- jobs.lua - shares jobs out among the members of a folder by rendezvous hashing, so a job belongs
+-- to the member with the highest hash of the two names. When a member goes, only its jobs move.
 
 local join = require "join"
 
 local jobs = {}
 jobs.__index = jobs
 
--- Not linear, as a CRC is: that one would share out unevenly.
+-- Not linear, because a linear hash such as a CRC would share out unevenly.
 local function hash(text)
     local value = 1
     for i = 1, #text + 2 do -- the last byte counts for all bits, too

@@ -1,5 +1,5 @@
 --- join.lua - joins a folder under a name. A process that was killed keeps the name for up to a
--- session timeout and a tick: whoever takes its place waits so long.
+-- session timeout and a tick, and its successor waits so long.
 
 local zklock = require "zklock"
 

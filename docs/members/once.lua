@@ -1,4 +1,4 @@
---- once.lua - a timer of the cluster: the member whose name sorts first runs it.
+--- once.lua - a timer of the cluster, which the member runs whose name sorts first.
 
 local join = require "join"
 local zklock = require "zklock"

@@ -33,13 +33,13 @@ local function write(hosts, text)
 end
 
 
---- While no client runs: writes into each ensemble which part of the set it is.
+--- Writes into each ensemble which part of the set it is. Call it while no client runs.
 function locks.mark(ensembles)
     for i, hosts in ipairs(ensembles) do write(hosts, part(i, ensembles)) end
 end
 
 
---- While no client runs: all lists refuse this ensemble from now on.
+--- Makes all lists refuse this ensemble from now on. Call it while no client runs.
 function locks.retire(hosts) write(hosts, RETIRED) end
 
 
@@ -76,7 +76,7 @@ end
 
 
 --- The session in which all that is about this path is done. If its ensemble has not answered yet,
--- it waits for an answer; nil, message, code: there is none.
+-- it waits for an answer. Returns nil, message and code if there is none.
 function Locks:session(path)
     local sessions, i = self.sessions, hash(path) % #self.ensembles + 1
     if sessions[i] then return sessions[i] end
@@ -87,7 +87,7 @@ function Locks:session(path)
 end
 
 
---- Nil, message, code: its ensemble does not answer.
+--- Returns nil, message and code if its ensemble does not answer.
 function Locks:mutex(path, options)
     local session, problem, code = self:session(path)
     if not session then return nil, problem, code end

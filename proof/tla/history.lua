@@ -85,7 +85,7 @@ local ALTERED = {
     { "node", "until", LATE }, { "stored", "token", "0" }, { "stored", "read", '"c0"' },
 }
 
--- Of a mutex, or of a semaphore, which has permits.
+-- The records are a mutex's or a semaphore's, which has permits.
 local function write_altered(folder, records, of_permits)
     for _, how in ipairs(ALTERED) do
         local event, field, found = how[1], how[2], {}

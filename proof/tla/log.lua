@@ -1,6 +1,6 @@
 --- log.lua - writes a module Log, which Trace.tla or History.tla judges.
 
---- Of records, as text, into the folder; `altered`: the line that makes it one to be refused.
+--- Writes records into the folder, as text. `altered` is the line by which it must be refused.
 return function(folder, records, altered)
     assert(os.execute("mkdir -p " .. folder))
     local file = assert(io.open(folder .. "/Log.tla", "w"))

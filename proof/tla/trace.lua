@@ -3,8 +3,8 @@
 --   build/sim/sim trace 1 100 | lua5.4 proof/tla/trace.lua FOLDER [altered]
 --
 -- The trace of seed 7 comes to FOLDER/7/Log.tla. spec/sim/trace.h says what a line is; here it
--- becomes a record, with its values as fields. `altered` makes traces that have to be refused: of
--- each kind of line one in which the first line of the kind is altered.
+-- becomes a record, with its values as fields. `altered` makes traces that have to be refused,
+-- a trace for each kind of line, with the first line of the kind altered.
 
 package.path = "./?.lua;" .. package.path
 local write_log = require "proof.tla.log"
@@ -34,7 +34,7 @@ end
 
 -- --- altered ---------------------------------------------------------------------------
 
--- What makes a line of its kind one that does not conform: another value, or that it comes twice.
+-- How a line of its kind is altered to conform no more, by another value or by coming twice.
 local ALTERED = {
     create = "number", look = "number", delete = "number", watched = "number", hears = "number",
     list = "id", listed = "id", searched = "id", grant = "token", expire = "session", is = "own",

@@ -1,8 +1,8 @@
 --- export.lua - the conditions of a folder in the output of `llvm-cov export`.
 --
 -- A decision is taken at one place: `a && b || c` with three conditions, or the one condition of an
--- if, a loop or a ?:, or a case of a switch. One of several conditions is covered when two runs
--- differ in it alone, and in the outcome (MC/DC); a single condition, when it was true and was
+-- if, a loop or a ?:, or a case of a switch. A condition among several is covered when two
+-- runs differ in it alone, and in the outcome (MC/DC); a single condition, when it was true and was
 -- false; a case, when it was taken. Code that is compiled several times, as an inline function is,
 -- counts once, and any copy may cover it.
 

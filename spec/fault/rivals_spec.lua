@@ -112,7 +112,7 @@ describe("a lock after the end of its session #lease:state", function()
         assert.equal("lost", lease:state())
     end)
 
-    it("one expired wait does not break the lock object, and leaves no node (Menagerie) #slow",
+    it("an expired wait does not break the lock object, and leaves no node (Menagerie) #slow",
        function()
         local theirs = hold(rival)
         fails("expired", rig.wait_while(lock, { timeout = 30 }, expire))

@@ -4,8 +4,8 @@
 --   lua5.4 spec/mutants/drawn.lua COUNT SEED [number ...]   from the top, by mutants.mk
 --
 -- A mutant is one change of places.lua in code that loads or compiles then; its name is its number
--- in the draw. Parts of the suite (checks.lua) judge it one after the other, until one fails. Of
--- each the tests that execute the changed line run (traces.lua); for a change in C, all tests.
+-- in the draw. Parts of the suite (checks.lua) judge it one after the other, until one fails. The
+-- tests of each that execute the changed line run (traces.lua); for a change in C, all tests.
 -- A failed test runs again, and on the unchanged tree. It must fail again, and pass there.
 -- Mutants and traces stay in build/mutants/drawn, and the verdicts in table.tsv there.
 

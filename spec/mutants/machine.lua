@@ -4,7 +4,7 @@
 --   lua5.4 spec/mutants/machine.lua COUNT SEED [file ...]   from the top, by mutants.mk
 --
 -- Takes all mutants of the files; without files, all of those in COMPLETE, and COUNT of the rest,
--- drawn by the seed. One check after the other judges a mutant, until KILLS (1) of them kill it: C
+-- drawn by the seed. Checks judge a mutant one after the other, until KILLS (1) of them kill it: C
 -- tests, schedules of the simulator, both with sanitizers, worlds, servers in memory. A survivor
 -- must be in equivalent.txt, with its reason; an entry of a killed or vanished mutant fails, too.
 -- With KILLS=2 a table shows what each check alone kills. PARTS=20 takes a twentieth of them, which

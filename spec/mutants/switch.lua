@@ -2,9 +2,9 @@
 -- the active one, or 0.
 --
 -- A site is a whole expression (the head of an `if`, an initializer, a returned value), or a
--- statement. Of a site that has mutants there is one copy for each, in a chain of `?:`, so that no
--- operand need be found but those of && and ||, ?: and |. Each copy has a line of its own, so a
--- compiler that refuses a mutant names it by its line.
+-- statement. A site that has mutants gets a copy for each, in a chain of `?:`, so that no operand
+-- need be found but those of && and ||, ?: and |. Each copy has a line of its own, so a compiler
+-- that refuses a mutant names it by its line.
 --
 -- Mutants are: a condition is negated, or the operand of && or ||; a bound is moved by one (< for
 -- <=); && and || are swapped, == and !=, + and -, true and false; a number is one more, and one

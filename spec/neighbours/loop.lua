@@ -162,7 +162,7 @@ end
 
 -- --- the loop -------------------------------------------------------------------------------
 
--- Whether it is time for a kept lock. Of zklock it is for one worker.
+-- Whether it is time for a kept lock. With zklock it is for one worker.
 local function is_time_to_keep(worker)
     local at = now() % SPAN
     if OURS then return worker.number == 1 and at < 2 end

@@ -31,7 +31,7 @@ local PATHS = { MUTEX, RWLOCK, MIXED, KEPT[1], KEPT[2], KEPT[3] }
 local JUNK = { "hello", "0000000001", "lock-", "n_0000000001", "-foreign" }
 
 
--- One process each; the checker knows clients by names such as c1.1.
+-- A process each; the checker knows clients by names such as c1.1.
 local function processes()
     return {
         { name = "zklock, Lua 5.4", mutexes = { MUTEX, MIXED }, rwlocks = { RWLOCK },

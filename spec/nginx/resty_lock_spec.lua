@@ -103,7 +103,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         end)
     end)
 
-    it("one worker of two servers holds the lock", function()
+    it("a worker of two servers holds the lock alone", function()
         host = start{ workers = 2 }
         local other = start{ workers = 2 }
         assert.equal("free", ask "keep")
@@ -113,7 +113,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         end
     end)
 
-    it("one of forty requests on two servers fills a cache", function()
+    it("a single request of forty on two servers fills a cache", function()
         host = start{ workers = 2 }
         local other = start{ workers = 2 }
         local cache, go = host.dir .. "/cache", host.dir .. "/go"

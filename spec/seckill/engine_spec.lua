@@ -182,7 +182,7 @@ end)
 
 describe("a lock", function()
     for _, name in ipairs(LOCKS) do
-        describe("of " .. name, function()
+        describe("the engine " .. name, function()
             it("a lock is granted to one client at a time", function()
                 local mine, yours = two(name)
                 local lease = assert(mine:acquire(PATIENT))

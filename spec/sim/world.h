@@ -125,7 +125,7 @@ struct guarded {
     int32_t served;
     bool open;        /* unanswered */
     unsigned carried; /* times that it was carried out */
-    int error;        /* of the last answer; `refused` is its operation, from 0 */
+    int error;        /* the last answer's; `refused` is its operation, from 0 */
     unsigned refused;
     bool denied; /* its user heard that nothing was written */
 };
@@ -163,7 +163,7 @@ struct item {
     int node;           /* asked for, or with the event; from NODES on a datum */
     int nodes[OPS];     /* made or written by the operations */
     zxid view;          /* zxid that the server had seen */
-    int line;           /* of LIST, CHILDREN, ENDED */
+    int line;           /* for LIST, CHILDREN, ENDED */
     int session;        /* BACK */
     zkl_time issued;    /* by the client's clock */
     bool arrived;       /* seen by the client's library */
@@ -454,7 +454,7 @@ static inline bool alive(const struct node *node) {
 bool path_at(zxid view);
 void path_make(void);
 void path_remove(void);
-int line_at(const char *path);         /* of a path, or of a node's path */
+int line_at(const char *path);         /* a path's, or that of a node's path */
 const char *line_path(int line);       /* "/a", "/b"; "/u", the folder */
 const char *name_in(const char *path); /* name of a node; NULL: the line's path */
 const char *path_to(const struct node *node, char room[ZKL_NAME_SIZE + 4]);
@@ -518,7 +518,7 @@ struct item *queue_at(struct queue *queue, unsigned i);
 struct item *queue_push(struct queue *queue, const struct item *item);
 bool queue_pull(struct queue *queue, struct item *item);
 
-bool network_carry(struct client *client); /* one request to the server, with its reply */
+bool network_carry(struct client *client); /* a request to the server, with its reply */
 void network_sever(struct client *client); /* cuts the connection, with random losses */
 void network_connect(struct client *client, int server, zkl_time timeout);
 bool network_can_connect(const struct client *client, int server);

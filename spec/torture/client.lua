@@ -278,8 +278,8 @@ local function may_wait(claim)
 end
 
 
---- Gives the lock away until a signal. One hold ends, and another begins, or none. Both nodes' data
--- names the first claim.
+--- Gives the lock away until a signal. The claim's hold ends, and another hold begins, or none. The
+-- data of both nodes names the first claim.
 local function wait_in_condition(claim)
     local lease, limit = claim.lease, between(0.02, 2)
     local condition = claim:lock():condition("c")

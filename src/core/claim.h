@@ -65,7 +65,7 @@ void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
  */
 void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
 
-/* Why a claim in NEW may not make a node yet: which other claim of its session it waits for. */
+/* Why a claim in NEW may not make a node yet, by the claim of its session that it waits for. */
 enum zkl_awaits zkl_claim_awaits(const struct zkl_claim *claim);
 /* The claim, in NEW, may get the node of `other`. */
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *other);
@@ -110,7 +110,7 @@ zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
  * With ZKL_DONE a name has at most ZKL_NAME_SIZE - 1 bytes, and a czxid is above 0, except for
  * parts of a multi-lock in zkl_claim_created(), as transactions return no czxids.
  */
-/* The reply to one parent's create. ZKL_ABSENT only for the topmost: the chroot does not exist. */
+/* The reply to one parent's create. ZKL_ABSENT for the topmost says that the chroot is missing. */
 void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid);
@@ -133,7 +133,7 @@ zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_conten
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid);
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply);
-/* A get of the `marked` own node lacks ZKL_HELD_WORD, and no mark is out: it was overwritten. */
+/* A get of the `marked` own node lacks ZKL_HELD_WORD, and no mark is out, so it was overwritten. */
 zkl_actions zkl_claim_unmarked(struct zkl_claim *claim);
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now);

@@ -15,8 +15,8 @@ typedef uint32_t zkl_actions;
 enum zkl_action {
     ZKL_DO_PARENTS = 1 << 0,   /* create the missing parents of the path */
     ZKL_DO_CREATE = 1 << 1,    /* create2 claim->node.name, ephemeral, and sequential unless
-                                  zkl_kind_is_fixed(); for a multi-lock all parts' nodes, for a waiter
-                                  also delete partner->node.name, in one transaction */
+                                  zkl_kind_is_fixed(); all parts' nodes of a multi-lock, and with a
+                                  delete of partner->node.name for a waiter, in one transaction */
     ZKL_DO_SYNC = 1 << 2,      /* sync the path */
     ZKL_DO_LIST = 1 << 3,      /* get_children of the path; a claim in LIST, or `looking`, shares a
                                   list that is out already */
@@ -105,7 +105,7 @@ enum zkl_reply {
 /* A node of ours, as it passes from claim to claim. */
 struct zkl_node {
     int64_t czxid;       /* 0: not known */
-    uint64_t nonce;      /* of the attempt that makes, or made, the node */
+    uint64_t nonce;      /* the nonce of the attempt that makes, or made, the node */
     zkl_time turn_began; /* time of its first grant */
     zkl_time listed_at;  /* answer time of the list `listed`; 0: none, or a change may have come */
     uint32_t listed;     /* serial of the list that showed its place last */

@@ -56,7 +56,7 @@ static bool is_proof(const struct call *call) {
     return by_leader && !call->kind->makes_parent;
 }
 
-/* Asked of the server's own rc: it sets the watch even if zkl_reply_sift() rejects the answer. */
+/* By the server's own rc, because its watch is set even if zkl_reply_sift() rejects the answer. */
 static bool sets_watch(const struct call *call, int rc) {
     return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->rpc.kind == ZKL_RPC_EXISTS);
 }

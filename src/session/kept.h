@@ -12,7 +12,7 @@ void zkl_kept_contended(const struct path *path); /* others came to the path, or
 /* The same, by a watch event. */
 void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 void zkl_kept_clear_way(const struct path *path,
-                        const struct stake *stake); /* before `stake` starts: gives back a node that
+                        const struct stake *stake); /* before `stake` starts, gives back a node that
                                                        it cannot inherit */
 
 #endif

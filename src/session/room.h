@@ -15,9 +15,9 @@
  */
 enum zkl_room {
     ROOM_FREE,          /* only watches that nobody wants */
-    ROOM_OF_LOOKAHEADS, /* of the predecessor's predecessor; a hand-off then costs a request */
+    ROOM_OF_LOOKAHEADS, /* the predecessor's predecessor's; a hand-off then costs a request */
     ROOM_OF_KEPT,       /* kept nodes, the longest kept first */
-    ROOM_OF_TURNS,      /* of a lock's children, which tell a turn that other sessions wait */
+    ROOM_OF_TURNS,      /* a lock's children's, which tell a turn that other sessions wait */
     ROOM_OF_ROSTERS,    /* the newest first; users hear ZKL_TOO_MANY */
     ROOM_OF_WATCHERS    /* likewise */
 };
@@ -27,7 +27,7 @@ enum zkl_room {
  * up watches up to and including `from`. False: there is too little.
  */
 bool zkl_room_make(struct zkl_session *session, enum zkl_room from, size_t nodes, size_t watches);
-/* True if watches are given up whose requests are out: there may be room after the answers. */
+/* True if watches are given up whose requests are out, so that answers may bring room. */
 bool zkl_room_comes(const struct zkl_session *session);
 
 bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);   /* gives nothing up */

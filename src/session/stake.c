@@ -27,8 +27,8 @@ size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
 
 /*
  * Each claim is charged for the node that it has or will make. Claims that take turns share a node,
- * so only two of them are charged: the old node may still exist while the next is made. The first
- * uncharged claim is charged when it inherits or makes a node.
+ * so only two of them are charged, as the old node may still exist while the next is made. The
+ * first uncharged claim is charged when it inherits or makes a node.
  */
 enum { NODES_IN_TURNS = 2 };
 
@@ -85,7 +85,7 @@ static char *node_data(char *identity, const char *data) {
     return strcat(strcat(strcpy(text, identity), "\n"), data);
 }
 
-/* The first stake after a time without any: heartbeats begin again. */
+/* Begins heartbeats again, at the first stake after a time without any. */
 static void busy_again(struct zkl_session *session) {
     session->busy_since = session->now;
     zkl_session_wake(session, session->now + session->common.clock.timeout / 6);
@@ -269,7 +269,7 @@ void zkl_stake_hold_begins(struct stake *stake) {
     const struct zkl_session *session = stake->session;
     zkl_time begun = stake->request ? stake->request->begun : session->now;
     stake->granted_at = session->now;
-    stake->queued_at = stake->ahead_gone_at = 0; /* of an earlier wait, before a condition */
+    stake->queued_at = stake->ahead_gone_at = 0; /* left by a wait before a condition */
     zkl_step_tell(stake, ZKL_STEP_GRANTED, session->now - begun);
     if (zkl_stake_revoked(stake)) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
 }

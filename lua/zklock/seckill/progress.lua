@@ -39,7 +39,7 @@ function progress.of(plan)
 end
 
 
---- What is to be called after each schedule of a simulated sale, and what after all.
+--- Functions to call after each schedule of a simulated sale, and after the last.
 ---@param plan zklock.seckill.Plan
 ---@return fun(found: zklock.Found) heard
 ---@return fun() clear

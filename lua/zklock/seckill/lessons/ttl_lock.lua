@@ -1,5 +1,5 @@
---- A lock that ends by itself, as `SET lock owner NX PX …` makes one in Redis: a table that all
---- servers of a simulated sale share is the server.
+--- A lock that ends by itself, as `SET lock owner NX PX …` makes one in Redis. The server
+--- is here a table that all servers of a simulated sale share.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"

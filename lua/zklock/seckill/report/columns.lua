@@ -191,7 +191,7 @@ local function moment_of(moment)
 end
 
 
---- What the page needs of a record.
+--- The part of a record that the page needs.
 ---@param record table
 ---@param is_history boolean  its verdict comes from a check, not from a store
 ---@return table

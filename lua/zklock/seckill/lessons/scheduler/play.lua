@@ -68,7 +68,7 @@ function Game:stop(world, stop)
 end
 
 
--- Who is in the queue of a lock. A node that is new is of the server that has just asked.
+-- The queue of a lock, by servers. A new node belongs to the server that has just asked.
 function Game:queue(host, choice)
     local queue = {}
     for i, lease in ipairs(self.shared and self.shared.line or {}) do queue[i] = lease.owner end

@@ -1,5 +1,5 @@
---- What the page says of a state: of each server, each lock, the store; of choices, the verdict and
---- the hint.
+--- The page's texts about a state, for each server, each lock, the store, the choices, the verdict
+--- and the hint.
 
 local odds = require "zklock.seckill.lessons.scheduler.odds"
 local play = require "zklock.seckill.lessons.scheduler.play"

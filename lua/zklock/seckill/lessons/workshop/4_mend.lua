@@ -1,5 +1,5 @@
 --- Exercise 4: mend. Two servers sell three buns to four buyers. Nothing may go wrong, whichever
--- server is stopped, killed or cut off. What there is:
+-- server is stopped, killed or cut off. You can use:
 --
 --     lock:acquire(60)            waits at most 60 s: a lease; or nil, message, code
 --     lease:release()

@@ -1,5 +1,5 @@
---- Exercise 5: prove. Write down what is true of each sale of a right shop, whatever happens: the
--- property. A thousand schedules with faults then look for a sale of which it is false.
+--- Exercise 5: prove. Write down what is true of each sale of a right shop, whatever happens. It is
+-- called a property. A thousand schedules with faults then look for a sale of which it is false.
 --
 --     sale.stock      buns before the sale
 --     sale.left       buns that the store has left in the end

@@ -182,7 +182,7 @@ local function program(path, options)
 end
 
 
--- A server that waits for a lock may look again and again: its first look is enough.
+-- A server that waits for a lock may look again and again, and its first look is enough.
 local function without_repetitions(story)
     local kept, last = {}, {}
     for _, line in ipairs(story) do
@@ -194,7 +194,7 @@ local function without_repetitions(story)
 end
 
 
---- One schedule of a sale: its story, and what is wrong with it, if anything.
+--- Runs a schedule of a sale. Returns its story, and what is wrong with it, if anything.
 ---@param path string of a file that returns a purchase: function(store, lock)
 ---@param options table servers, buyers (of each), stock, arrives, open (seconds), fault, property,
 -- seed
