@@ -14,7 +14,7 @@
 # make deb       Debian packages, in build/deb, made by MAINTAINER; test-deb: installed and used
 # make specs     each spec, where it runs, and its subject
 # make promises  each promise of docs/reference, and its tests
-# make lint, format, words
+# make lint, format
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (the Lua that `install` builds for),
 # ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR BINDIR MANDIR TYPESDIR DESTDIR.
@@ -544,17 +544,14 @@ $(LINT)/luacheck: .luacheckrc $(CHECKED_LUA)
 	luacheck --quiet $(call changed,$<,$(CHECKED_LUA))
 	$(well)
 
-# The list has the slips of each file against the rules of words; it only gets shorter.
+# The rules of words hold for these.
 WORDED = $(C_FILES) $(CHECKED_LUA) $(filter-out %.zh-CN.md,$(shell find *.md docs spec proof rig \
 	bench examples lua -name '*.md'))
 
-$(LINT)/words: spec/words.lua spec/words.txt $(WORDED)
+$(LINT)/words: spec/words.lua $(WORDED)
 	$(begin)
-	@lua5.4 spec/words.lua spec/words.txt $(WORDED)
+	@lua5.4 spec/words.lua $(WORDED)
 	$(well)
-
-words:
-	@lua5.4 spec/words.lua spec/words.txt --update $(WORDED)
 
 CPPCHECK = cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
 	--enable=warning,portability --suppress=missingIncludeSystem

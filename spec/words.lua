@@ -1,12 +1,9 @@
---- words.lua LIST [--update] FILE...: three habits that make a sentence hard to read, counted in
+--- words.lua FILE...: shows sentences with one of three habits that make them hard to read, in
 -- comments, titles of tests and English documents. Code, tables, headings and lists do not count.
 --
 --   1. A sentence begins with What, Who, Whoever, Whose, Of, One or Those.
 --   2. A colon is followed by a reason. A comma, "or" or code after it make a list or an example.
 --   3. A lock "is had", or somebody "has the lock".
---
--- LIST has a row for each file with slips. A file with more than its row fails, and one with fewer
--- until `make words` has written the list again, which never makes the sum larger.
 
 local STARTS = {}
 local VERBS = { "is", "are", "was", "were", "be", "been" }
@@ -92,53 +89,11 @@ local function slips_in(path)
 end
 
 
--- --- the list --------------------------------------------------------------------------------
-
-local function read_list(path)
-    local counts, sum = {}, 0
-    for count, name in read(path):gmatch("(%d+) (%S+)") do
-        counts[name], sum = tonumber(count), sum + count
+local well = true
+for _, path in ipairs(arg) do
+    for _, slip in ipairs(slips_in(path)) do
+        well = false
+        print(path .. ": " .. slip)
     end
-    return counts, sum
 end
-
-
-local function write_list(path, slips, most)
-    local rows, sum = {}, 0
-    for name, found in pairs(slips) do
-        if found[1] then rows[#rows + 1] = ("%d %s\n"):format(#found, name) end
-        sum = sum + #found
-    end
-    if sum > most then
-        io.stderr:write(("words: %d slips in all, and the list has %d\n"):format(sum, most))
-        os.exit(false)
-    end
-    table.sort(rows, function(a, b) return a:match(" .*") < b:match(" .*") end)
-    local file = assert(io.open(path, "wb"))
-    assert(file:write(table.concat(rows)))
-    assert(file:close())
-end
-
-
-local function check(counts, slips)
-    local well = true
-    for name, found in pairs(slips) do
-        local allowed = counts[name] or 0
-        if #found ~= allowed then
-            well = false
-            print(("%s: %d slips, and %d in the list%s"):format(name, #found, allowed,
-                #found < allowed and ": make words" or "; one of these is new:"))
-        end
-        for _, slip in ipairs(#found > allowed and found or {}) do print("    " .. slip) end
-    end
-    for name in pairs(counts) do
-        if not slips[name] then well = false print(name .. ": is gone: make words") end
-    end
-    return well
-end
-
-
-local list, update, slips = arg[1], arg[2] == "--update", {}
-for i = update and 3 or 2, #arg do slips[arg[i]] = slips_in(arg[i]) end
-local counts, sum = read_list(list)
-if update then write_list(list, slips, sum) else os.exit(check(counts, slips)) end
+os.exit(well)
