@@ -683,6 +683,7 @@ static const struct {
     {"stall", .happens = stall},
     {"start", .happens = zkl_claim_start},
     {"stop", .happens = pass},
+    {"stop-keeping", .happens = zkl_claim_stop_keeping},
     {"synced", .happens = synced},
     {"take", .timed = zkl_claim_take},
     {"taken", .happens = zkl_claim_taken},

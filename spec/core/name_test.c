@@ -59,6 +59,7 @@ static void contenders(void) {
     } permits[] = {
         {{UUID "permit-3-of-10-0000000042", ZKL_PERMIT, 42, OURS}, 3, 10},
         {{UUID "permit-10-of-10-0000000042", ZKL_PERMIT, 42, OURS}, 10, 10},
+        {{UUID "permit-9-of-19-0000000042", ZKL_PERMIT, 42, OURS}, 9, 19},
         {{UUID "permit-1-of-1--000000042", ZKL_PERMIT, -42, OURS}, 1, 1},
         {{UUID "permit-2-of-3--2147483648", ZKL_PERMIT, -INT32_MAX, OURS}, 2, 3},
         {{UUID "permit-2147483647-of-2147483647-2147483647", ZKL_PERMIT, INT32_MAX, OURS},
@@ -148,6 +149,7 @@ static void others(void) {
         UUID,
         UUID "lock-",
         UUID "lock-42",
+        UUID "lock-000000004:",
         "permit-0-of-10-0000000042",
         "permit-11-of-10-0000000042",
         "permit-1-of-0-0000000042",
@@ -225,6 +227,7 @@ static void uuids(void) {
             "_c_550e8400-e29b-41d4-a716-44665544000-lock-0000000042",  /* 31 digits */
             "_c_550E8400-E29B-41D4-A716-446655440000-lock-0000000042", /* capitals */
             "_c_550e8400-e29b-41d4-a716-44665544000g-lock-0000000042",
+            "_c_550e8400-e29b-41d4-a716-44665544000:-lock-0000000042",
             "_c_550e8400 e29b 41d4 a716 446655440000-lock-0000000042",
             "_cx550e8400-e29b-41d4-a716-446655440000-lock-0000000042",
             "_C_550e8400-e29b-41d4-a716-446655440000-lock-0000000042",

@@ -245,7 +245,7 @@ static const struct {
     COUNTER("losses", losses),     COUNTER("timeouts", timeouts),
     COUNTER("expiries", expiries), COUNTER("events", events),
     COUNTER("watches", watches),   COUNTER("paths", paths),
-    COUNTER("untold", untold),
+    COUNTER("untold", untold),     COUNTER("orphans", orphans),
 };
 
 static bool say_counter(const char *name) {
