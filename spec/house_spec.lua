@@ -36,7 +36,7 @@ describe("the house", function()
                                    .. "grep -v '^--'; true"))
     end)
 
-    it("rooms that are too large make a warning", function()
+    it("a room above its target of lines gives a warning", function()
         for _, warning in ipairs(weights.excess(weights.count())) do
             print("warning: " .. warning)
         end
@@ -98,7 +98,7 @@ describe("a break of a rule", function()
         says({ ["lua/zklock/lock.lua"] = "return {}\n" }, "lua/zklock/lock.lua is in no room")
     end)
 
-    it("a module that is named to be required later, where it may not be, is named", function()
+    it("a string with the name of a module that the file may not require is reported", function()
         says({ ["lua/zklock/command/ls.lua"] = 'local verbs = { "zklock.seckill.verb" }\n' },
              "lua/zklock/command/ls.lua names zklock.seckill.verb: the room command may require "
              .. "only zklock, object, waiting, value, core, system, throwaway, child")
@@ -106,7 +106,7 @@ describe("a break of a rule", function()
               ["lua/zklock/waiting/driver/luv.lua"] = '-- not as "zklock.engine" does it\n' }
     end)
 
-    it("a starter of commands outside the command line is named", function()
+    it("a require of zklock.child outside the command line is reported", function()
         says({ ["lua/zklock/waiting/driver/ngx.lua"] = 'local child = require "zklock.child"\n' },
              "lua/zklock/waiting/driver/ngx.lua names zklock.child: the room waiting may require "
              .. "only value, core")

@@ -57,14 +57,14 @@ describe("queue() #lock:queue", function()
         end
     end)
 
-    it("the queue shows since when a contender is there, by the server's clock #server", function()
+    it("`since` is the creation of an entry's node by the server's clock #server", function()
         hold(lock, 5)
         local since = lock:queue()[1].since
         local stat = rig.foreign(server:host(), "stat '%s/%s'", path, lock:queue()[1].name)
         assert.equal(tonumber(stat:match("ctime=(%d+)")), math.floor(since * 1000 + 0.5))
     end)
 
-    it("the queue shows since when a contender is there, in memory, too #real", function()
+    it("an entry's `since` is the time when its node was created, in memory, too #real", function()
         hold(lock, 5)
         local made = os.time()
         local since = lock:queue()[1].since

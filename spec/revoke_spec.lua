@@ -100,7 +100,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert.equal(0, listen(hold(lock)).count)
     end)
 
-    it("all readers hear a revocation, and no waiter behind them", function()
+    it("all readers that hold hear a revocation, and no waiter behind them", function()
         local rw, theirs = one:rwlock(path), two:rwlock(path)
         local leases = { hold(rw:read(), { owner = 1 }), hold(theirs:read()) }
         local heard = { listen(leases[1]), listen(leases[2]) }
@@ -120,7 +120,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert.equal(0, lock:revoke())
     end)
 
-    it("another client's word is heard, and no other words", function()
+    it("only the data __REVOKE__, of any client, is a revocation", function()
         local lease = hold(lock)
         local heard = listen(lease)
         local node = server:nodes(path)[1]

@@ -78,7 +78,7 @@ describe("a session #zklock.connect", function()
         child:finish()
     end)
 
-    it("on_state hears the latest states, in order, if nobody took many changes #server #slow",
+    it("on_state hears the last 16 states, in order, if nobody dispatched meanwhile #server #slow",
        function()
         local session, proxy, states = recorded()
         session:dispatch()
@@ -190,7 +190,7 @@ describe("close #session:close", function()
         end)
     end)
 
-    it("close waits for a lost connection, to give up in order #server", function()
+    it("close waits until a lost connection is back, to delete its nodes #server", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local path = rig.path()
         local child = rig.child(proxy.hosts, ([[

@@ -88,7 +88,7 @@ describe("a lock after the end of its session #lease:state", function()
         assert.is_true(hold(lock).token > token)
     end)
 
-    it("a lost lease is not held, not re-entered, and its release frees nobody (CURATOR-206) #slow",
+    it("a lost lease is not held, and its release leaves the next holder alone (CURATOR-206) #slow",
        function()
         local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
         expire()
@@ -170,7 +170,7 @@ describe("a session without a connection #lease:held", function()
         assert.equal(0, nodes())
     end)
 
-    it("a blip makes no waiter ask again (Curator)", function()
+    it("40 waiters ask for nothing again after a short loss of the connection (Curator)", function()
         behind_another(40, function(theirs)
             proxy:command("cut")
             fault.reconnected(session, 1)

@@ -245,7 +245,7 @@ return {
     { "hasty-close", "close does not wait for a lost connection: nodes stay for a session timeout",
       at = "zkl_client_may_close", find = "!zkl_session_has_claims(client->session)",
       replace = "true",
-      catch = by("session", "close waits for a lost connection, to give up in order") },
+      catch = by("session", "close waits until a lost connection is back") },
     { "no-probe", "a session that a server refuses for ever, without its data, is waited for",
       at = "wanted_at",
       find = "return link->unconnected_since + zkl_session_timeout(link->session);",
@@ -268,7 +268,7 @@ return {
       find = [[
         session->change_first = (session->change_first + 1) % STATE_NEWS;
         session->change_count--;]],
-      catch = by("session", "on_state hears the latest states, in order, if nobody took many") },
+      catch = by("session", "on_state hears the last 16 states, in order") },
 
     -- --- readers and writers ----------------------------------------------------------
 

@@ -1,7 +1,7 @@
 /*
  * max_waiters.c - whether `max_waiters` claims wait for a lock already. A claim with a node counts
- * the waiters ahead of it. Before that it counts its session's waiting claims, and in turns also
- * other sessions' nodes in the last list, which costs no request.
+ * the waiters ahead of it. Before that it counts its session's waiting claims, and in turns, where
+ * it makes no node soon, also other sessions' nodes in the last list, without a request.
  */
 #include "claim_steps.h"
 
@@ -16,7 +16,7 @@ static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
     return each->kind == ZKL_READ;
 }
 
-/* Holders are in front of all others. */
+/* The number of holders among the first `count` contenders; they stand in front of all waiters. */
 static size_t holders(const struct zkl_line *line, size_t count) {
     int64_t permits = 0;
     size_t at = 0;

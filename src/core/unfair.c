@@ -4,7 +4,11 @@
  * A get tells whether the node is a claim's, which it is if this session owns it and no other claim
  * has its czxid. Therefore no claim creates while another claim of the session may have a node that
  * it does not know of. While a claim waits, holds or leaves, the session's other claims stay in
- * NEW.
+ * NEW, `stalled`. NEW without `stalled` is the pause before the next attempt, until
+ * zkl_claim_wake().
+ *
+ * For a claim in WAIT the "own" node, which it watches, is the node of the fixed name, whoever
+ * owns it.
  *
  * A delete of unknown outcome is not repeated. RECOVER_SYNC and RECOVER_LIST first ask, with a get,
  * whether the node still has the claim's czxid.
@@ -52,6 +56,7 @@ static zkl_actions wait_for_end(struct zkl_claim *claim) {
 
 /* --- replies --------------------------------------------------------------------------------- */
 
+/* The create was carried out. */
 zkl_actions zkl_claim_placed(struct zkl_claim *claim, int64_t czxid, zkl_time now) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->line->opened = true;
@@ -60,6 +65,7 @@ zkl_actions zkl_claim_placed(struct zkl_claim *claim, int64_t czxid, zkl_time no
     return claim->wanted ? admit(claim, now) : leave(claim);
 }
 
+/* The node exists already, so the claim waits for its end. */
 zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->line->opened = true;

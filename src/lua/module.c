@@ -103,7 +103,7 @@ static int await_input(lua_State *L) {
     return 1;
 }
 
-/* core.interruptible(yes): makes the next Ctrl-C raise in this coroutine, or only end a read */
+/* core.interruptible(raises): does Ctrl-C raise in the running code, or only end await_input()? */
 static int interruptible(lua_State *L) {
     struct sigaction action = {0};
     interrupted = L;
@@ -139,7 +139,7 @@ static int forget_state(lua_State *L) {
     return 0;
 }
 
-/* Counts each Lua state once, until it is closed. */
+/* Counts the Lua states with this module; several in nginx show that lua_code_cache is off. */
 static void count_state(lua_State *L) {
     static const luaL_Reg methods[] = {{"__gc", forget_state}, {NULL, NULL}};
     lua_getfield(L, LUA_REGISTRYINDEX, STATE_MARK);

@@ -16,7 +16,7 @@ const char *zkl_memory_name(const zkl_client *client) {
 
 /* --- a session ------------------------------------------------------------------------------ */
 
-/* With both mutexes held, after a join. False: no effect. */
+/* With the client's and the servers' mutex held, for an attached link. False: no effect. */
 typedef bool fault(struct zkl_link *link);
 
 static bool expire(struct zkl_link *link) {
@@ -50,7 +50,7 @@ static bool inflict(zkl_client *client, fault *what) {
     }
     zkl_servers_unlock();
     zkl_link_tell(link);
-    zkl_client_wake(client, 0); /* it may open a session */
+    zkl_client_wake(client, 0); /* the link may have to open a session */
     zkl_client_leave(client);
     return changed;
 }

@@ -1,6 +1,6 @@
 /*
- * list.h - circular doubly linked lists, whose links are members of the user's structs. The user
- * serialises calls. A list is itself a link, between the last and the first.
+ * list.h - circular doubly linked lists, whose links are members of the listed structs. Callers
+ * lock. A list is itself a link, between the last and the first.
  *
  *     for (struct zkl_list *at = list.next; at != &list; at = at->next)
  *         use(ZKL_LISTED(at, struct item, place));
@@ -15,7 +15,7 @@ struct zkl_list {
     struct zkl_list *next, *previous;
 };
 
-/* The struct around a link. */
+/* From a link to the struct that contains it. */
 #define ZKL_LISTED(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 static inline void zkl_list_init(struct zkl_list *list) {

@@ -7,9 +7,10 @@
 struct stake *zkl_kept_longest(const struct zkl_session *session); /* NULL: none is kept */
 zkl_time zkl_kept_due(const struct zkl_session *session);          /* when the first is to end */
 void zkl_kept_give_back(struct stake *kept); /* removes the node, so that others may hold */
-void zkl_kept_take(const struct path *path); /* a claim was started on a path with a kept node */
+void zkl_kept_take(
+    const struct path *path); /* another claim was started; hands the node on, if it may */
 void zkl_kept_contended(const struct path *path); /* others came to the path, or may have */
-/* The same, by a watch event. */
+/* A children watch fired, or the path is gone. Then others may have come. */
 void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 void zkl_kept_clear_way(const struct path *path,
                         const struct stake *stake); /* before `stake` starts, gives back a node that

@@ -8,12 +8,13 @@
 #include "path.h"
 #include "rpc.h"
 
-/* After a list was taken into the line. Each orphan in it gets a claim that removes it. */
+/* Call it after zkl_line_replace(). Each orphan in the list gets a claim that removes it. */
 void zkl_orphans_find(struct zkl_session *session, struct path *path);
 /* The same for a node of the fixed name, after a get. */
 void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
                             const struct zkl_stat *stat);
-void zkl_orphans_look(struct zkl_session *session); /* at paths where it is due */
+/* Asks the server, at paths where a create may still have landed, when that is due. */
+void zkl_orphans_look(struct zkl_session *session);
 zkl_time zkl_orphans_due(struct zkl_session *session);
 
 #endif

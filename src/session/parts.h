@@ -20,7 +20,7 @@ struct parts {
 
 void zkl_stake_ref(struct stake *stake);
 void zkl_stake_unref(struct stake *stake);
-void zkl_parts_set(struct parts *parts, struct stake *one);
+void zkl_parts_set(struct parts *parts, struct stake *one);      /* replaces, without a release */
 bool zkl_parts_copy(struct parts *to, const struct parts *from); /* without memory false */
 void zkl_parts_drop(struct parts *parts);
 struct stake *zkl_parts_at(const struct parts *parts, size_t i);

@@ -78,7 +78,7 @@ void zkl_request_unref(struct zkl_request *request) {
     zkl_asker_unref(&request->asker);
 }
 
-/* A stop counts as over once grants can be used again. */
+/* Stops of the process that no longer matter, as grants count again. A timeout tells the others. */
 static uint64_t stops_over(const struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
     bool matters = session->now < zkl_clock_grants_from(clock);
@@ -191,6 +191,7 @@ const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *c
 
 /* --- a pause ---------------------------------------------------------------------------------- */
 
+/* Asks nothing, and ends at its timeout, or with the session. */
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_PAUSE, timeout);
     enum zkl_code code = zkl_session_refusal(session);

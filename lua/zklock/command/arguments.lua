@@ -1,4 +1,4 @@
---- Splits a command line for argparse. Behind PATH, the arguments of `run` are another command.
+--- Finds where zklock's own arguments end, for argparse, and a user's command begins, as for `run`.
 
 local sub = string.sub
 

@@ -1,5 +1,5 @@
---- Reads, runs and prints Lua. The interpreter's own prompt makes expressions tail calls, in which
--- errors name neither the line nor a missing name.
+--- Reads, runs and prints Lua. The interpreter's own prompt is not used, because it compiles an
+-- input as a tail call, whose errors name neither the line nor a missing name.
 
 local completions = require "zklock.command.completions"
 local core = require "zklock.core"

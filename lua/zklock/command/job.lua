@@ -18,8 +18,8 @@ local SLICE = 0.5 -- seconds of a wait without news
 
 local KILLED = status.SIGNAL + 9
 
--- look() is called repeatedly, may_resume() after a stop of the command. Other functions of a
--- keeper replace the handlers below.
+-- look() is called repeatedly, may_resume() after the command was suspended. A keeper's function
+-- for a kind of news (late: the minder sends SIGTERM, as a limit passed) replaces the job's.
 ---@class zklock.command.Keeper
 ---@field look fun(self)
 ---@field may_resume fun(self): boolean?
@@ -41,7 +41,7 @@ local KILLED = status.SIGNAL + 9
 ---@field child userdata of zklock.child; the command and its minder, or a process in the background
 ---@field session zklock.Session?
 ---@field keeper zklock.command.Keeper? nil while there is no command
----@field stopping boolean? the command is to stop, and then this process
+---@field stopping boolean? SIGTSTP came, so this process is suspended after the command
 ---@field resuming boolean? it goes on when the keeper permits
 ---@field status integer? the command's
 ---@field over boolean? the command and its children have ended
@@ -55,7 +55,7 @@ local _M = {}
 -- --- the command line ---------------------------------------------------------------
 
 ---@param what string "the lock"
----@param more string? the sentence about 76
+---@param more string? about the exit status 76
 function _M.statuses(what, more)
     return ("Exit status: the command's, 128 + n if signal n ended it; 64 usage; 69 no server "
         .. "answers, or says whether %s is taken; 70 another failure; 75 %s is taken;%s 77 the "
@@ -124,7 +124,8 @@ end
 
 news["continue"] = function(self) self.resuming = true end
 
--- Stops the whole job. It goes on when this process is continued.
+-- Suspends this process; `as_job` 1: its whole group, as the command had the terminal. It goes on
+-- when this process is continued.
 function news.stopped(self, as_job)
     if as_job == 0 and not self.stopping then return end
     self.stopping = false
@@ -251,7 +252,7 @@ end
 
 --- Starts the command, when nothing is left of the one before.
 ---@param token string? in its environment
----@param seconds number after the end of this process, when the command is killed
+---@param seconds number that the command may outlive this process
 function Job:launch(keeper, token, seconds)
     self.keeper = keeper
     self.stopping, self.resuming, self.status, self.over = nil, nil, nil, nil

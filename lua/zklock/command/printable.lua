@@ -3,8 +3,8 @@
 
 local utf8 = require "zklock.value.utf8"
 
--- Unseen characters that are not ASCII, such as separators of lines and turns of the direction of
--- writing.
+-- Patterns of unseen characters that are not ASCII, such as separators of lines and turns of the
+-- direction of writing. json.lua escapes them, too.
 local hidden = { "\194[\128-\159]", "\216\156", "\226\128[\142\143\168-\174]",
                  "\226\129[\166-\169]" }
 

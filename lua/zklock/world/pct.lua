@@ -1,7 +1,7 @@
 --- A program under schedules that find a bug of depth d with a known probability (Burckhardt,
 -- Kothari, Musuvathi, Nagarakatte: A randomized scheduler with probabilistic guarantees of finding
--- bugs, ASPLOS 2010). Each process, and time, has a random priority, and the highest goes on. At
--- d - 1 random steps the highest falls behind all others.
+-- bugs, ASPLOS 2010). Each process has a random priority, and so has time, which may pass. The
+-- highest that can goes on. At d - 1 random steps the highest falls behind all others.
 
 local schedule_of = require "zklock.world.schedule"
 local search = require "zklock.world.search"
@@ -26,7 +26,8 @@ local function length_of(fn, opts)
 end
 
 
--- The steps at which the highest falls, and its new priorities.
+-- The steps at which the highest falls, and its new priorities. Changes that are left out are
+-- drawn, too, so that later random numbers stay the same.
 local function changes_of(core, opts, length, left_out)
     local changes = {}
     for change = 1, opts.pct - 1 do

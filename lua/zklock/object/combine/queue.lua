@@ -1,5 +1,5 @@
---- The queue of waiting entries, in order of arrival. It is weak, so an entry goes with its
--- submitter.
+--- The queue of waiting entries, in order of arrival. Its table is weak, so an entry whose
+-- submitter is gone is collected, and leaves a gap.
 
 local setmetatable = setmetatable
 
@@ -16,6 +16,7 @@ function Queue:add(entry)
 end
 
 
+-- Drops ended entries in front of it.
 ---@return zklock.Entry?
 function Queue:first()
     while self.head <= self.tail do
