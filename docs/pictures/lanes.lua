@@ -6,7 +6,7 @@
 ---     LUA_PATH="lua/?.lua;lua/?/init.lua;;" LUA_CPATH="build/5.4/?.so;;" \
 ---         lua5.4 docs/pictures/lanes.lua >docs/pictures/lanes.svg
 
-local axis = require "docs.pictures.axis"
+local axis = require "zklock.seckill.lessons.site.axis"
 local seckill = require "zklock.seckill"
 
 local LEFT, WIDTH, LANE, SALE, FOOT = 90, 720, 22, 86, 64 -- pixels

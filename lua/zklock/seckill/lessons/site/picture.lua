@@ -3,7 +3,7 @@
 --- table behind it has the numbers. (The report beside the page shows thousands of holds, and
 --- zooms.)
 
-local axis = require "docs.pictures.axis"
+local axis = require "zklock.seckill.lessons.site.axis"
 local holds = require "zklock.seckill.lessons.site.holds"
 local markup = require "zklock.seckill.lessons.site.markup"
 local signs = require "zklock.seckill.lessons.site.signs"
