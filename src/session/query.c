@@ -280,9 +280,8 @@ static void check_got(struct zkl_request *request, const struct call *call,
         zkl_query_again(request); /* by the node's new name, unless the lease ended */
         return;
     }
-    const struct zkl_stat *stat = answer->stat;
     bool another =
-        stat && zkl_kind_is_fixed(stake->claim.kind) && stat->czxid != stake->claim.node.czxid;
+        zkl_kind_is_fixed(stake->claim.kind) && answer->stat->czxid != stake->claim.node.czxid;
     if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
     enum zkl_code ended = zkl_parts_ended(&request->parts);
     if (ended != ZKL_OK || request->asker.calls == 0) zkl_request_finish(request, ended, 0);
