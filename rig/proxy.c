@@ -168,7 +168,7 @@ static const struct command {
     const char *name;
     int arguments;
     enum verb verb;
-    enum action action; /* a RULE's */
+    enum action action; /* as a RULE names it */
 } commands[] = {
     {"counts", 0, COUNTS, PASS},
     {"bytes", 0, BYTES, PASS},

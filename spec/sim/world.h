@@ -454,7 +454,7 @@ static inline bool alive(const struct node *node) {
 bool path_at(zxid view);
 void path_make(void);
 void path_remove(void);
-int line_at(const char *path);         /* a path's, or that of a node's path */
+int line_at(const char *path);         /* line of the path, or of the path above a node */
 const char *line_path(int line);       /* "/a", "/b"; "/u", the folder */
 const char *name_in(const char *path); /* name of a node; NULL: the line's path */
 const char *path_to(const struct node *node, char room[ZKL_NAME_SIZE + 4]);

@@ -53,7 +53,7 @@ enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
  */
 struct zkl_backoff {
     zkl_time gave_back; /* when the lock last went to others; 0: not since our last acquire */
-    zkl_time length;    /* the pause's from keeping; 0: the last pause is long ago */
+    zkl_time length;    /* length of the last pause from keeping; 0: that is long ago */
     zkl_time until;
 };
 

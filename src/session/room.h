@@ -15,9 +15,9 @@
  */
 enum zkl_room {
     ROOM_FREE,          /* only watches that nobody wants */
-    ROOM_OF_LOOKAHEADS, /* the predecessor's predecessor's; a hand-off then costs a request */
+    ROOM_OF_LOOKAHEADS, /* watches two places ahead; a hand-off then costs a request */
     ROOM_OF_KEPT,       /* kept nodes, the longest kept first */
-    ROOM_OF_TURNS,      /* a lock's children's, which tell a turn that other sessions wait */
+    ROOM_OF_TURNS,      /* watches of a lock's children, which tell a turn that others wait */
     ROOM_OF_ROSTERS,    /* the newest first; users hear ZKL_TOO_MANY */
     ROOM_OF_WATCHERS    /* likewise */
 };
