@@ -67,6 +67,27 @@ local function play_crowd(scenario, run, attempt)
 end
 
 
+-- A shop's SQLite store with more methods, and tables that the statements make.
+local function store_with(methods, statements)
+    local store = {}
+
+    function store.open(place)
+        local self = sql.open(place)
+        for name, method in pairs(methods) do self[name] = method end
+        return self
+    end
+
+    function store.create(place)
+        sql.create(place):close()
+        local self = store.open(place)
+        self:execute_all(statements)
+        return self
+    end
+
+    return store
+end
+
+
 -- customers that click twice ---------------------------------------------------------------------
 
 -- Two requests of a customer on two servers make two orders where one is allowed (ONE), or two
@@ -92,7 +113,7 @@ function paying:pay(customer, amount)
 end
 
 function paying:orders()
-    local orders, sums = self:unpaid_orders(), {}
+    local orders, sums = getmetatable(self).orders(self), {} -- as without payments
     for _, row in ipairs(self:rows "SELECT buyer, sum(amount) FROM tb_payment GROUP BY buyer") do
         sums[tonumber(row[1])] = tonumber(row[2])
     end
@@ -102,21 +123,9 @@ end
 
 
 --- A shop's SQLite store with payments. An order is paid with all payments of its buyer.
-s1.paying_store = {}
-
-function s1.paying_store.open(place)
-    local self = sql.open(place)
-    self.unpaid_orders = self.orders
-    for name, method in pairs(paying) do self[name] = method end
-    return self
-end
-
-function s1.paying_store.create(place)
-    sql.create(place):close()
-    local self = s1.paying_store.open(place)
-    self:execute "CREATE TABLE tb_payment (buyer varchar(64), amount bigint)"
-    return self
-end
+s1.paying_store = store_with(paying, {
+    "CREATE TABLE tb_payment (buyer varchar(64), amount bigint)",
+})
 
 
 local function sell_to(customer)
@@ -200,33 +209,23 @@ end
 local WRITERS, READERS = 4, 12
 
 
-local function cached(self, product)
+local caching = {}
+
+function caching:cached(product)
     return self:number("SELECT number FROM cache WHERE id = " .. self:text(product))
 end
 
-
-local function set_cached(self, product, number)
+function caching:set_cached(product, number)
     self:execute(("UPDATE cache SET number = %d WHERE id = %s"):format(number, self:text(product)))
 end
 
 
 --- An SQLite database with stock and orders, and a cache of the stock that only the writer keeps in
 --- step.
-s1.cached_store = {}
-
-function s1.cached_store.open(place)
-    local self = sql.open(place)
-    self.cached, self.set_cached = cached, set_cached
-    return self
-end
-
-function s1.cached_store.create(place)
-    sql.create(place):close()
-    local self = s1.cached_store.open(place)
-    self:execute "CREATE TABLE cache (id varchar(64) PRIMARY KEY, number int(10))"
-    self:execute "INSERT INTO cache SELECT id, number FROM tb_commodity_info"
-    return self
-end
+s1.cached_store = store_with(caching, {
+    "CREATE TABLE cache (id varchar(64) PRIMARY KEY, number int(10))",
+    "INSERT INTO cache SELECT id, number FROM tb_commodity_info",
+})
 
 
 local function write_both(buyer)
