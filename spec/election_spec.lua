@@ -119,6 +119,16 @@ describe("an election #session:election #election:lead", function()
         server:wait_for_nodes(path, 0)
     end)
 
+    it("a candidate contends again after a function that returns nil, message, code", function()
+        local terms = 0
+        assert.same({ true }, { a:election(path):lead(function(lease)
+            terms = terms + 1
+            if terms == 2 then return true end
+            return lease:guard{ { "check", path .. "/none" } }
+        end) })
+        assert.equal(2, terms)
+    end)
+
     it("candidates contend again after an expiry, leading or waiting", function()
         local memory = begin_in_memory()
         zklock.run(function()

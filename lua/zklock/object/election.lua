@@ -25,8 +25,16 @@ local function acquire(self)
 end
 
 
---- Contends, and runs fn(lease) while leading, each time from the end of the line, until fn returns
--- true. An error passes unchanged.
+-- From section's results, fn's first result and, if the lead was lost, a message and "lost".
+local function result_first(kept, ...)
+    if kept then return (...) end
+    local message, code, result = ...
+    return result, message, code
+end
+
+
+--- Contends, and runs fn(lease) when the candidate leads. Unless fn returns true, contends again,
+-- from the end of the line. An error passes unchanged.
 ---@param fn fun(lease: zklock.Lease): boolean?
 ---@return true? done
 ---@return string? message why it contends no more
@@ -36,9 +44,9 @@ function Election:lead(fn)
     while true do
         local lease, message, code = acquire(self)
         if not lease then return nil, message, code end
-        local led, result, lost, done = section(lease, fn)
-        if led and result then return true end
-        if done then return nil, result, lost end
+        local done, loss, loss_code = result_first(section(lease, fn))
+        if done and loss then return nil, loss, loss_code end
+        if done then return true end
     end
 end
 
