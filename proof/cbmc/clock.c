@@ -42,18 +42,18 @@ static bool is_sound(const struct zkl_clock *clock, const struct history *histor
     zkl_time now = history->now;
     if (!is_within(0, clock->timeout, LONGEST)) return false;
     if (!is_within(0, clock->margin, LONGEST / 2)) return false;
-    if (!is_within(0, clock->patience, LONGEST)) return false;
+    if (!is_within(0, clock->attend_within, LONGEST)) return false;
     if (!is_within(0, clock->attended, now)) return false;
     if (!is_within(0, clock->awake_since, now)) return false;
     if (!is_within(-LONGEST, clock->proof, now)) return false;
     if (!is_within(-LONGEST, clock->steady_since, now)) return false;
-    if (!is_within(-LONGEST, clock->certain, LATEST + LONGEST)) return false;
+    if (!is_within(-LONGEST, clock->certain_until, LATEST + LONGEST)) return false;
     if (clock->timeout == 0) return !clock->connected;
     if (clock->timeout < LEAST) return false;
     if (clock->margin > clock->timeout / 2) return false;
-    if (!is_within(clock->proof, clock->certain, clock->proof + clock->margin)) return false;
+    if (!is_within(clock->proof, clock->certain_until, clock->proof + clock->margin)) return false;
     if (history->proven) return clock->proof == history->newest;
-    return clock->certain <= now && clock->proof + clock->timeout <= now;
+    return clock->certain_until <= now && clock->proof + clock->timeout <= now;
 }
 
 static zkl_time any_time(zkl_time least, zkl_time most) {
@@ -76,8 +76,9 @@ static void prove(struct zkl_clock *clock, struct history *history) {
     zkl_clock_prove(clock, issued, history->now);
     if (clock->timeout == 0) return;
     bool newer = issued > before.proof;
-    SHOW(newer || clock->certain == before.certain, "an old proof makes nothing certain");
-    SHOW(clock->certain >= before.certain, "a proof takes no certainty away");
+    SHOW(newer || clock->certain_until == before.certain_until,
+         "an old proof makes nothing certain");
+    SHOW(clock->certain_until >= before.certain_until, "a proof takes no certainty away");
     if (!newer) return;
     if (!history->proven || issued > history->newest) history->newest = issued;
     history->proven = true;
@@ -99,8 +100,8 @@ static void retime(struct zkl_clock *clock, struct history *history) {
 static void attend(struct zkl_clock *clock, struct history *history) {
     struct zkl_clock before = *clock;
     zkl_clock_attend(clock, history->now);
-    bool stopped = before.attended > 0 && before.patience > 0 &&
-                   history->now - before.attended > before.patience;
+    bool stopped = before.attended > 0 && before.attend_within > 0 &&
+                   history->now - before.attended > before.attend_within;
     SHOW(!stopped || clock->awake_since == history->now, "a stop is noted");
 }
 
@@ -108,7 +109,7 @@ static void operate(struct zkl_clock *clock, struct history *history) {
     switch (nondet_int()) {
     case 0: start(clock, history); break;
     case 1: retime(clock, history); break;
-    case 2: zkl_clock_stop(clock); break;
+    case 2: zkl_clock_end(clock); break;
     case 3: attend(clock, history); break;
     case 4: prove(clock, history); break;
     case 5: clock->connected = clock->timeout > 0 && nondet_bool(); break;

@@ -49,7 +49,7 @@ return {
       at = "zkl_line_precedes",
       find = "if (line->exhausted) return ranks_ahead(claim, contender);" },
     { "line", "unknown-is-behind", breaks = "of two contenders one is ahead",
-      at = "is_unranked", find = "return contender->seen <= claim->node.listed;",
+      at = "is_unranked", find = "return contender->first_list <= claim->node.list_serial;",
       replace = "return false;" },
 
     { "permits", "one-too-many", breaks = "all that fit have no more than the limit",

@@ -32,7 +32,7 @@ static struct zkl_contender *any_contender(char name) {
     contender->kind = (enum zkl_kind)kind;
     contender->sequence = nondet_int32();
     contender->czxid = nondet_int64();
-    contender->seen = 1;
+    contender->first_list = 1;
     contender->name[0] = name;
     contender->name[1] = '\0';
     ASSUME(contender->czxid >= 0);
@@ -71,7 +71,7 @@ static struct zkl_claim claim_of(struct zkl_line *line, const struct zkl_contend
     struct zkl_claim claim = {.line = line, .kind = own->kind};
     claim.node.sequence = own->sequence;
     claim.node.czxid = own->czxid;
-    claim.node.listed = 1;
+    claim.node.list_serial = 1;
     claim.node.name[0] = own->name[0];
     return claim;
 }
@@ -97,7 +97,7 @@ static void show_order(struct zkl_line *line, size_t i) {
     SHOW(zkl_line_count_ahead(line, &claim) == ahead, "those ahead are counted");
     SHOW(zkl_line_ahead(line, &claim) == nearest, "the nearest that excludes it is ahead");
     if (line->exhausted) return;
-    struct zkl_contender *before = zkl_line_before(line, own);
+    struct zkl_contender *before = zkl_line_ahead_of(line, own);
     bool tied = before && before->sequence == own->sequence;
     SHOW(tied || before == nearest, "and it is before the claim's node");
 }

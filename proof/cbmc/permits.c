@@ -94,10 +94,11 @@ static void show_one(void) {
     struct zkl_line line = list_of(room, there), later = list_of(fewer_room, fewer);
     bool fits = zkl_permits_fit(&line, &claim);
     SHOW(!fits || zkl_permits_fit(&later, &claim), "what fits once, fits for ever");
-    SHOW(!fits || zkl_permits_head(&line, &claim), "what fits is at the head");
+    SHOW(!fits || zkl_permits_all_ahead_hold(&line, &claim), "what fits is at the head");
     SHOW((there & ahead) != 0 || fits, "the first fits");
     if (!(there >> j & 1)) return;
-    SHOW(!zkl_permits_unseen(&line, &first) || !(there >> i & 1), "a claim behind has seen it");
+    SHOW(!zkl_permits_needs_no_mark(&line, &first) || !(there >> i & 1),
+         "a claim behind has seen it");
     SHOW(!zkl_permits_stranger(&line, &claim), "none is a stranger");
     all[j]->limit = nondet_int32();
     SHOW((zkl_permits_stranger(&line, &claim) == all[j]) == (all[j]->limit != limit),

@@ -22,7 +22,7 @@ struct zkl_contender *zkl_line_own(const struct zkl_claim *claim) {
     return nondet_bool() ? &contender : NULL;
 }
 
-bool zkl_line_has_others(const struct zkl_line *line) {
+bool zkl_line_may_have_others(const struct zkl_line *line) {
     (void)line;
     return nondet_bool();
 }
@@ -61,14 +61,14 @@ static void show_hand_over(void) {
     claim.next_part = &claim;
     next.next_part = &next;
     common.clock.connected = nondet_bool();
-    claim.ends = nondet_bool();
+    claim.last_of_turn = nondet_bool();
     ASSUME(claim.reuse != ZKL_ONE_GRANT && next.reuse != ZKL_ONE_GRANT);
     ASSUME(is_grants_number(claim.node.grants));
     ASSUME(claim.node.czxid > 0 && claim.node.czxid <= ZKL_BATCH_CZXID_MAX);
     ASSUME(claim.node.turn_began >= 0);
     zkl_time now = nondet_int64();
     ASSUME(now >= claim.node.turn_began);
-    ASSUME(claim.node.listed_at >= 0 && now >= claim.node.listed_at);
+    ASSUME(claim.node.list_time >= 0 && now >= claim.node.list_time);
     int64_t token = zkl_claim_token(&claim);
     bool granted = has_held(&claim);
     if (zkl_turn_successor(&claim) != &next || turn(&claim, now) == ZKL_TURN_OVER) return;

@@ -45,7 +45,7 @@ static bool takes_turns_in(int state) {
 /* The part follows the claim on the same line, not started. */
 static void follow(void) {
     zkl_claim_init(&s.part, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_batch(&s.part, 3);
+    zkl_claim_set_batch(&s.part, 3);
 }
 
 /* The part hands node 42 on to the claim. */
@@ -56,7 +56,7 @@ static void reach_successor(zkl_time deadline) {
     zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 42), 1042);
     LINE(s.part.node.name);
     zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
-    zkl_claim_batch(&s.claim, 3);
+    zkl_claim_set_batch(&s.claim, 3);
     zkl_claim_release(&s.part, s.now);
     CHECK_IS(s.claim.state, ZKL_FIRST);
     scene_detach(&s.part);
@@ -65,7 +65,7 @@ static void reach_successor(zkl_time deadline) {
 static void reach_turns(enum zkl_claim_state state, zkl_time deadline) {
     if (state == ZKL_FIRST) reach_successor(deadline);
     else scene_reach_as(kind_in(state, AS_BATCH), state, deadline);
-    zkl_claim_batch(&s.claim, 3);
+    zkl_claim_set_batch(&s.claim, 3);
     follow();
 }
 
@@ -138,7 +138,7 @@ static zkl_actions reply_event(int event, enum zkl_reply reply) {
     case GOT_AHEAD: return zkl_claim_got_ahead(claim, ahead, reply, ZKL_AUTH, s.now);
     case GOT_OTHER: return zkl_claim_got_ahead(claim, s.other, reply, ZKL_AUTH, s.now);
     case RANKED:
-        if (!claim->ranks) claim->ranks = 1;
+        if (!claim->rank_gets) claim->rank_gets = 1;
         return zkl_claim_ranked(claim, s.other, reply, 1000, s.now);
     case MARKED: return zkl_claim_marked(claim, reply);
     case SHARED: return zkl_claim_downgraded(claim, reply, ZKL_AUTH);
@@ -176,7 +176,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case RELEASE: return zkl_claim_release(claim, s.now);
     case DOWNGRADE: return zkl_claim_may_downgrade(claim) ? zkl_claim_downgrade(claim) : 0;
     case YIELD: return zkl_claim_yield(claim);
-    case TAKE: return zkl_claim_take(claim, s.now);
+    case TAKE: return zkl_claim_offer_kept(claim, s.now);
     case CONTENDED: s.line.changed = true; return zkl_claim_contended(claim, s.now);
     case TURN: return claim->waiting || !claim->partner ? 0 : zkl_claim_partner_changed(claim);
     case TAKEN_OVER: return called();
@@ -187,12 +187,12 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case AHEAD_DELETED: return deleted(ahead);
     case AHEAD_CHANGED: return zkl_claim_ahead_changed(claim, ahead);
     case AHEAD_MARKED: return zkl_claim_ahead_marked(claim, ahead, 2000);
-    case UNMARKED: return claim->node.marked ? zkl_claim_unmarked(claim) : 0;
+    case UNMARKED: return claim->node.says_held ? zkl_claim_mark_overwritten(claim) : 0;
     case OTHER_DELETED: return deleted(s.other);
     case OTHER_CHANGED: return zkl_claim_ahead_changed(claim, s.other);
     case RESUME: s.common.clock.connected = true; return zkl_claim_resume(claim, s.now);
     case SUSPEND: s.common.clock.connected = false; return zkl_claim_suspend(claim);
-    case EXPIRE: zkl_clock_stop(&s.common.clock); return zkl_claim_expire(claim, ZKL_EXPIRED);
+    case EXPIRE: zkl_clock_end(&s.common.clock); return zkl_claim_expire(claim, ZKL_EXPIRED);
     case TICK: return zkl_claim_tick(claim, s.now);
     case TICK_LATE: s.now = 2000 * ZKL_SECOND; return zkl_claim_tick(claim, s.now);
     case BEAT: return zkl_claim_beat(claim, s.now);
@@ -242,7 +242,7 @@ static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is
  * True if the claim is on its way, or holds and will hand its node on, so later claims wait for it.
  */
 static bool leads(const struct zkl_claim *claim) {
-    if (claim->state == ZKL_HELD || claim->state == ZKL_KEPT) return !claim->ends;
+    if (claim->state == ZKL_HELD || claim->state == ZKL_KEPT) return !claim->last_of_turn;
     return claim->wanted && claim->state >= ZKL_CREATE && claim->state <= ZKL_FIRST;
 }
 
@@ -306,9 +306,9 @@ static void check_asked(const struct zkl_claim *was, zkl_actions did) {
     }
     if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->node.name) && is->node.watched);
     if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
-    if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->headed);
+    if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->holders_list);
     if (did & ZKL_DO_MARK)
-        CHECK(is->state == ZKL_HELD && (is->kind == ZKL_PERMIT || is->node.marked));
+        CHECK(is->state == ZKL_HELD && (is->kind == ZKL_PERMIT || is->node.says_held));
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s.line, is, NULL) != NULL);
     if (did & ZKL_DO_REMOVE)
         CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && complete(is->node.name));
@@ -327,8 +327,8 @@ static void check_state(void) {
     if (is->waiting) CHECK(waits_in(is->state) && (!is->ahead || is->state == ZKL_FORWARD));
     if (!is->wanted) CHECK(unwanted_ok[is->state]);
     if (is->state >= ZKL_KEPT) CHECK(!is->wanted);
-    if (is->state == ZKL_KEPT) CHECK(s.line.kept == is);
-    if (s.line.kept == is) CHECK(is->state == ZKL_KEPT || is->state == ZKL_HELD);
+    if (is->state == ZKL_KEPT) CHECK(s.line.keeper == is);
+    if (s.line.keeper == is) CHECK(is->state == ZKL_KEPT || is->state == ZKL_HELD);
     if (is->state >= ZKL_LIST && is->state <= ZKL_DOWNGRADE)
         CHECK((is->node.czxid || is->waiting) && complete(is->node.name));
 }

@@ -170,19 +170,19 @@ static zkl_actions join(struct zkl_claim *claim) {
 }
 
 static zkl_actions want(struct zkl_claim *claim) {
-    zkl_claim_want(claim, (int32_t)number(1, 1), (int32_t)number(2, 1));
+    zkl_claim_set_permits(claim, (int32_t)number(1, 1), (int32_t)number(2, 1));
     return 0;
 }
 
 /* batch <grants>|time */
 static zkl_actions batch(struct zkl_claim *claim) {
     bool by_time = is(1, "time");
-    zkl_claim_batch(claim, by_time ? ZKL_BATCH_BY_TIME : (int32_t)number(1, 1));
+    zkl_claim_set_batch(claim, by_time ? ZKL_BATCH_BY_TIME : (int32_t)number(1, 1));
     return 0;
 }
 
 static zkl_actions keep(struct zkl_claim *claim) {
-    zkl_claim_keep(claim, seconds(1, ZKL_SECOND), s.now);
+    zkl_claim_set_keep(claim, seconds(1, ZKL_SECOND), s.now);
     return 0;
 }
 
@@ -191,8 +191,8 @@ static zkl_actions come(struct zkl_claim *claim) {
     if (claim->line) wrong = "it is there already";
     if (wrong) return 0;
     zkl_claim_init(claim, &s.line, ZKL_MUTEX, ZKL_NEVER, has("try"));
-    if (s.claim.batch) zkl_claim_batch(claim, s.claim.batch);
-    if (s.claim.keep) zkl_claim_keep(claim, s.claim.keep, s.now);
+    if (s.claim.batch) zkl_claim_set_batch(claim, s.claim.batch);
+    if (s.claim.keep) zkl_claim_set_keep(claim, s.claim.keep, s.now);
     return zkl_claim_start(claim);
 }
 
@@ -203,7 +203,7 @@ static zkl_actions come(struct zkl_claim *claim) {
 static zkl_actions reach_kept(struct zkl_claim *claim) {
     (void)claim;
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_keep(&s.claim, 10 * ZKL_SECOND, s.now);
+    zkl_claim_set_keep(&s.claim, 10 * ZKL_SECOND, s.now);
     scene_start();
     scene_created(42, 1042);
     LISTED(s.claim.node.name);
@@ -220,10 +220,11 @@ static zkl_actions reach_kept(struct zkl_claim *claim) {
  */
 static zkl_actions await_signal(struct zkl_claim *claim) {
     if (claim == &s.part && claim_of(at(1)))
-        return zkl_claim_await(claim_of(at(1)), &s.part, ZKL_NEVER);
-    if (claim == &s.part) return zkl_claim_await(&s.claim, &s.part, s.now + seconds(1, 1000 * T));
+        return zkl_claim_enter_condition(claim_of(at(1)), &s.part, ZKL_NEVER);
+    if (claim == &s.part)
+        return zkl_claim_enter_condition(&s.claim, &s.part, s.now + seconds(1, 1000 * T));
     zkl_claim_init(&s.part, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
-    return zkl_claim_await(&s.part, claim, words > 1 ? s.now + seconds(1, 0) : ZKL_NEVER);
+    return zkl_claim_enter_condition(&s.part, claim, words > 1 ? s.now + seconds(1, 0) : ZKL_NEVER);
 }
 
 /* created <number> [<czxid>] */
@@ -243,8 +244,8 @@ static zkl_actions parents(struct zkl_claim *claim) {
     return 0;
 }
 
-static zkl_actions placed(struct zkl_claim *claim) {
-    return zkl_claim_placed(claim, number(1, 0), s.now);
+static zkl_actions fixed_created(struct zkl_claim *claim) {
+    return zkl_claim_fixed_created(claim, number(1, 0), s.now);
 }
 
 /* Expands a word to names; lock-3..5 gives three. */
@@ -320,9 +321,9 @@ static zkl_actions ahead(struct zkl_claim *claim) {
     return found ? zkl_claim_got_ahead(claim, found, reply(1), ZKL_AUTH, s.now) : 0;
 }
 
-static zkl_actions told_held(struct zkl_claim *claim) {
+static zkl_actions ahead_is_held(struct zkl_claim *claim) {
     struct zkl_contender *found = contender(claim, 1);
-    return wrong ? 0 : zkl_claim_told_held(claim, found);
+    return wrong ? 0 : zkl_claim_ahead_is_held(claim, found);
 }
 
 /* ahead-marked <zxid> [<name>] */
@@ -414,7 +415,7 @@ static zkl_actions cut(struct zkl_claim *claim) {
 
 /* expire [<code>] */
 static zkl_actions expire(struct zkl_claim *claim) {
-    zkl_clock_stop(&s.common.clock);
+    zkl_clock_end(&s.common.clock);
     return zkl_claim_expire(claim, words > 1 ? code(1) : ZKL_EXPIRED);
 }
 
@@ -455,12 +456,12 @@ static const struct field {
 #define FIELDS                                                                                     \
     OF_CLAIM(permits), OF_CLAIM(limit), OF_CLAIM(max_waiters), OF_CLAIM(reuse), OF_CLAIM(trying),  \
         OF_CLAIM(wanted), OF_CLAIM(stalled), OF_CLAIM(announced), OF_CLAIM(rounds),                \
-        OF_CLAIM(ranks), OF_CLAIM(headed), OF_CLAIM(looking), OF_CLAIM(epoch), OF_CLAIM(ends),     \
-        OF_CLAIM(asks), OF_CLAIM(node.czxid), OF_CLAIM(node.nonce), OF_CLAIM(node.sequence),       \
-        OF_CLAIM(node.grants), OF_CLAIM(node.watched), OF_CLAIM(node.doubted),                     \
-        OF_CLAIM(node.contended), OF_CLAIM(node.marked), OF_LINE(count), OF_LINE(tries),           \
-        OF_LINE(incomplete), OF_LINE(opened), OF_LINE(changed), OF_LINE(backoff.gave_back),        \
-        OF_COMMON(session), OF_COMMON(clock.epoch)
+        OF_CLAIM(rank_gets), OF_CLAIM(holders_list), OF_CLAIM(looking_ahead), OF_CLAIM(epoch),     \
+        OF_CLAIM(last_of_turn), OF_CLAIM(awaits_list), OF_CLAIM(node.czxid), OF_CLAIM(node.nonce), \
+        OF_CLAIM(node.sequence), OF_CLAIM(node.grants), OF_CLAIM(node.watched),                    \
+        OF_CLAIM(node.doubted), OF_CLAIM(node.contended), OF_CLAIM(node.says_held),                \
+        OF_LINE(count), OF_LINE(tries), OF_LINE(incomplete), OF_LINE(path_exists),                 \
+        OF_LINE(changed), OF_LINE(backoff.gave_back), OF_COMMON(session), OF_COMMON(clock.epoch)
     FIELDS};
 
 /* Finds a field by its name, also without the part before the dot. */
@@ -557,11 +558,11 @@ static void show_place(const struct zkl_claim *claim) {
     const struct zkl_node *node = &claim->node;
     uint64_t nonce = node->nonce & (ZKL_NONCE_COUNTS - 1);
     script_say("place %s %" PRId32 "/%" PRId64, word_for(node->name), node->sequence, node->czxid);
-    script_say(" nonce %" PRIu64 " list %" PRIu32 " grants %" PRId32, nonce, node->listed,
+    script_say(" nonce %" PRIu64 " list %" PRIu32 " grants %" PRId32, nonce, node->list_serial,
                node->grants);
     if (node->watched) script_say(" watched");
     if (node->doubted) script_say(" doubted");
-    if (node->marked) script_say(" marked");
+    if (node->says_held) script_say(" marked");
 }
 
 static void show_one(struct zkl_claim *claim, const char *what) {
@@ -587,7 +588,7 @@ static void show_one(struct zkl_claim *claim, const char *what) {
     else if (strcmp(what, "ahead") == 0) script_say("ahead %s", contender_word(claim->ahead));
     else if (strcmp(what, "lookahead") == 0)
         script_say("lookahead %s", contender_word(claim->lookahead));
-    else if (strcmp(what, "kept") == 0) script_say("kept %s", claim_word(claim->line->kept));
+    else if (strcmp(what, "keeper") == 0) script_say("keeper %s", claim_word(claim->line->keeper));
     else if (strcmp(what, "orphan") == 0)
         script_say("orphan %s", contender_word(zkl_line_orphan(claim->line)));
     else if (strcmp(what, "children") == 0)
@@ -598,7 +599,7 @@ static void show_one(struct zkl_claim *claim, const char *what) {
                                        : (double)(claim->deadline - s.now) / (double)ZKL_SECOND);
     else if (strcmp(what, "place") == 0) show_place(claim);
     else if (strcmp(what, "inherits") == 0)
-        script_say("inherits %d", zkl_claim_inherits(claim, claim->line->kept));
+        script_say("inherits %d", zkl_claim_inherits(claim, claim->line->keeper));
     else if (strcmp(what, "keep") == 0)
         script_say("keep %g", (double)claim->keep / (double)ZKL_SECOND);
     else if (strcmp(what, "backoff") == 0)
@@ -638,7 +639,7 @@ static const struct {
     {"children", .happens = children},
     {"come", .happens = come},
     {"contended", .happens = contended},
-    {"count", .told = zkl_claim_count},
+    {"count-grants", .told = zkl_claim_count_grants},
     {"create", .happens = create},
     {"created", .happens = created},
     {"cut", .happens = cut},
@@ -659,13 +660,13 @@ static const struct {
     {"offline", .happens = connect},
     {"online", .happens = connect},
     {"open", .happens = enter, .makes_scene = true},
-    {"overlook", .told = zkl_claim_overlook},
+    {"drop-lookahead", .told = zkl_claim_drop_lookahead},
     {"own-changed", .happens = zkl_claim_own_changed},
     {"own-deleted", .happens = zkl_claim_own_deleted},
     {"parents", .happens = parents},
     {"partner", .happens = zkl_claim_partner_changed},
     {"pass", .happens = pass},
-    {"placed", .happens = placed},
+    {"fixed-created", .happens = fixed_created},
     {"prove", .happens = prove},
     {"ranked", .happens = ranked},
     {"reach", .happens = reach, .makes_scene = true},
@@ -685,11 +686,11 @@ static const struct {
     {"stop", .happens = pass},
     {"stop-keeping", .happens = zkl_claim_stop_keeping},
     {"synced", .happens = synced},
-    {"take", .timed = zkl_claim_take},
-    {"taken", .happens = zkl_claim_taken},
+    {"offer-kept", .timed = zkl_claim_offer_kept},
+    {"fixed-exists", .happens = zkl_claim_fixed_exists},
     {"tick", .happens = tick},
-    {"told-held", .happens = told_held},
-    {"unmarked", .happens = zkl_claim_unmarked},
+    {"ahead-is-held", .happens = ahead_is_held},
+    {"mark-overwritten", .happens = zkl_claim_mark_overwritten},
     {"wake", .happens = zkl_claim_wake},
     {"want", .happens = want},
     {"yield", .happens = zkl_claim_yield},
@@ -708,7 +709,7 @@ static size_t count_ranks(struct zkl_claim *claim) {
     size_t gets = 0;
     struct zkl_contender *c = NULL;
     while ((c = zkl_line_unranked(claim->line, claim, c))) gets++;
-    claim->ranks += (uint32_t)gets;
+    claim->rank_gets += (uint32_t)gets;
     return gets;
 }
 

@@ -73,14 +73,14 @@ static void beginnings(void) {
         begin(0.5);
         beat(6);
         uint32_t epoch = clock.epoch;
-        zkl_clock_stop(&clock);
+        zkl_clock_end(&clock);
         CHECK(clock.epoch != epoch && !clock.connected);
         CHECK_IS(zkl_clock_phase(&clock, epoch, start + T), ZKL_PHASE_LOST);
         CHECK_IS(phase(start + T), ZKL_PHASE_LOST);
     }
     TEST("a proof of one session says nothing about the next") {
         proof = steady();
-        zkl_clock_stop(&clock);
+        zkl_clock_end(&clock);
         zkl_clock_start(&clock, T, 0.5, proof + 1);
         clock.connected = true;
         CHECK_IS(phase(proof + 1), ZKL_PHASE_LOST);
@@ -93,7 +93,7 @@ static void beginnings(void) {
         zkl_time now = start;
         for (int i = 0; i < 12; i++) {
             if (i % 4 == 0) zkl_clock_start(&clock, T, 0.5, now);
-            else if (i % 4 == 3) zkl_clock_stop(&clock);
+            else if (i % 4 == 3) zkl_clock_end(&clock);
             else prove(now += 2 * T);
             CHECK(clock.epoch > last);
             last = clock.epoch;
@@ -231,7 +231,7 @@ static void proofs(void) {
         CHECK_IS(phase(proof + 3 * T), ZKL_PHASE_LOST);
     }
     TEST("an answer after the session's end proves nothing") {
-        zkl_clock_stop(&clock);
+        zkl_clock_end(&clock);
         uint32_t epoch = clock.epoch;
         zkl_clock_prove(&clock, proof + 1, proof + 1);
         CHECK(clock.epoch == epoch);
@@ -365,7 +365,7 @@ static void drift(void) {
         CHECK_IS(clock.awake_since, start + T / 12 + T / 12 + 1);
     }
     TEST("looks before the first session count, by the timeout that was asked for") {
-        clock = (struct zkl_clock){.patience = T / 12};
+        clock = (struct zkl_clock){.attend_within = T / 12};
         zkl_clock_attend(&clock, start);
         zkl_clock_attend(&clock, start + T / 12 + 1);
         CHECK_IS(clock.awake_since, start + T / 12 + 1);

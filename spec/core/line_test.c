@@ -17,7 +17,7 @@ static void open_mutex(void) {
 static struct zkl_claim *placed(int32_t sequence, int64_t czxid) {
     s.claim.node.sequence = sequence;
     s.claim.node.czxid = czxid;
-    s.claim.node.listed = s.line.serial;
+    s.claim.node.list_serial = s.line.serial;
     return &s.claim;
 }
 
@@ -62,8 +62,8 @@ static void lists(void) {
         ahead->czxid = 7;
         LINE(BEHIND, AHEAD);
         CHECK(s.line.contenders[0] == ahead);
-        CHECK_IS(ahead->seen, 1);
-        CHECK_IS(s.line.contenders[1]->seen, 2);
+        CHECK_IS(ahead->first_list, 1);
+        CHECK_IS(s.line.contenders[1]->first_list, 2);
         CHECK_IS(ahead->czxid, 7);
     }
     TEST("a contender that is referred to outlives its line") {
@@ -74,9 +74,9 @@ static void lists(void) {
         zkl_line_forget(&s.line, s.other);
         CHECK_IS(s.line.count, 1);
         struct zkl_contender *behind = zkl_contender_ref(s.line.contenders[0]);
-        s.line.opened = true;
+        s.line.path_exists = true;
         zkl_line_clear(&s.line);
-        CHECK(!behind->listed && !s.line.opened);
+        CHECK(!behind->listed && !s.line.path_exists);
         zkl_line_forget(&s.line, behind);
         CHECK_IS(s.line.count, 0);
         zkl_contender_unref(behind);
@@ -164,11 +164,11 @@ static void kinds(void) {
     }
     TEST("the nearest writer is before a reader, if there is a writer") {
         LINE("r__READ__0000000002", "s__READ__0000000003");
-        CHECK(!zkl_line_before(&s.line, s.line.contenders[0]));
-        CHECK(!zkl_line_before(&s.line, s.line.contenders[1]));
+        CHECK(!zkl_line_ahead_of(&s.line, s.line.contenders[0]));
+        CHECK(!zkl_line_ahead_of(&s.line, s.line.contenders[1]));
         LINE("w__WRIT__0000000001", "r__READ__0000000002", "s__READ__0000000003",
              "t__READ__0000000004");
-        CHECK(zkl_line_before(&s.line, s.line.contenders[3]) == s.line.contenders[0]);
+        CHECK(zkl_line_ahead_of(&s.line, s.line.contenders[3]) == s.line.contenders[0]);
     }
     TEST("a line is free for a reader if there are readers only, for others if it is empty") {
         LINE("config");
@@ -243,12 +243,12 @@ static void exhausted(void) {
     }
     TEST("an exhausted line does not show which kept node is first") {
         LINE("_c_11111111-2222-3333-4000-000000000001-lock-0000000041");
-        CHECK(zkl_line_first_kept(&s.line) == s.line.contenders[0]);
+        CHECK(zkl_line_first_keepable(&s.line) == s.line.contenders[0]);
         LINE("_c_11111111-2222-3333-4000-000000000001-lock-2147483647");
-        CHECK(s.line.exhausted && !zkl_line_first_kept(&s.line));
+        CHECK(s.line.exhausted && !zkl_line_first_keepable(&s.line));
         s.line.exhausted = false;
         zkl_line_clear(&s.line);
-        CHECK(!zkl_line_first_kept(&s.line));
+        CHECK(!zkl_line_first_keepable(&s.line));
     }
     TEST("numbers count again when those out of range are gone") {
         LINE("lock-0000000001", LIMITED);
@@ -315,17 +315,17 @@ static void orphans(void) {
         CHECK(!zkl_line_orphan(&s.line));
     }
     TEST("others are contenders of other sessions, or what may have come since the list") {
-        CHECK(!zkl_line_has_others(&s.line));
+        CHECK(!zkl_line_may_have_others(&s.line));
         LINE(AHEAD);
-        CHECK(zkl_line_has_others(&s.line));
+        CHECK(zkl_line_may_have_others(&s.line));
         scene_enter(ZKL_MUTEX);
         scene_created(42, 1042);
         LINE(s.claim.node.name);
-        CHECK(!zkl_line_has_others(&s.line));
+        CHECK(!zkl_line_may_have_others(&s.line));
         s.line.changed = true;
-        CHECK(zkl_line_has_others(&s.line));
+        CHECK(zkl_line_may_have_others(&s.line));
         zkl_line_clear(&s.line);
-        CHECK(!zkl_line_has_others(&s.line));
+        CHECK(!zkl_line_may_have_others(&s.line));
     }
     TEST("a name longer than ours is not this session's, whatever its uuid says") {
         const char *name = "_c_10000000-0000-0abc-0000-000000000063"

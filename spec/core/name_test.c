@@ -285,11 +285,11 @@ static void writing(void) {
         CHECK_TEXT(text, UUID "__READ__");
         zkl_name_prefix(text, ZKL_WRITE, 1, 2);
         CHECK_TEXT(text, "_c_00000000-0000-0001-0000-000000000002-__WRIT__");
-        zkl_name_permits(text, 3, 10, SESSION, NONCE);
+        zkl_name_permit_prefix(text, 3, 10, SESSION, NONCE);
         CHECK_TEXT(text, UUID "permit-3-of-10-");
     }
     TEST("the longest name has room, and is read back") {
-        zkl_name_permits(text, INT32_MAX, INT32_MAX, UINT64_MAX, UINT64_MAX);
+        zkl_name_permit_prefix(text, INT32_MAX, INT32_MAX, UINT64_MAX, UINT64_MAX);
         snprintf(text + strlen(text), ZKL_NAME_SIZE, "%d", INT32_MIN);
         CHECK(strlen(text) < ZKL_NAME_SIZE);
         CHECK(zkl_name_parse(text, &name));
@@ -329,7 +329,7 @@ static void data(void) {
     TEST("data asks to give way, says that the lock is held, or both") {
         EACH(rows, i) {
             CHECK_CASE("%s", rows[i].text);
-            CHECK_IS(zkl_data_asks(rows[i].text, strlen(rows[i].text)), rows[i].asks);
+            CHECK_IS(zkl_data_asks_to_give_way(rows[i].text, strlen(rows[i].text)), rows[i].asks);
             CHECK_IS(zkl_data_says_held(rows[i].text, strlen(rows[i].text)), rows[i].held);
         }
     }

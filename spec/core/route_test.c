@@ -35,7 +35,7 @@ static bool is_due(void) {
 }
 
 static uint64_t next(void) {
-    return route.stops[zkl_route_next(&route, T, now)].key;
+    return route.servers[zkl_route_next(&route, T, now)].key;
 }
 
 /* Connects for a while, and loses the connection. */
@@ -222,7 +222,7 @@ static void change(void) {
     default: net.hangs = below(2); break;
     }
     net.silent = below(2);
-    if (route.state == ZKL_ROUTE_CONNECTED && !is_there(route.chosen))
+    if (route.state == ZKL_ROUTE_CONNECTED && !is_there(route.attempt_key))
         zkl_route_lost(&route, T, now);
 }
 

@@ -52,7 +52,7 @@ static inline zkl_actions scene_count(zkl_actions did) {
 /* Counts reports and, as the owner does, the gets of ZKL_DO_RANK. */
 static inline zkl_actions scene_did(zkl_actions did) {
     struct zkl_contender *c = NULL;
-    while (did & ZKL_DO_RANK && (c = zkl_line_unranked(&s.line, &s.claim, c))) s.claim.ranks++;
+    while (did & ZKL_DO_RANK && (c = zkl_line_unranked(&s.line, &s.claim, c))) s.claim.rank_gets++;
     return scene_count(did);
 }
 
@@ -101,7 +101,7 @@ static inline void scene_open(enum zkl_kind kind, zkl_time deadline, bool trying
     s.common.clock.connected = true;
     scene_prove();
     zkl_claim_init(&s.claim, &s.line, kind, deadline, trying);
-    if (kind == ZKL_PERMIT) zkl_claim_want(&s.claim, 2, 3);
+    if (kind == ZKL_PERMIT) zkl_claim_set_permits(&s.claim, 2, 3);
 }
 
 /* Makes the claim a part of a multi-lock of two, both not started. */
@@ -123,7 +123,7 @@ static inline const char *scene_name_of(const struct zkl_claim *claim, int32_t s
     static char name[2 * ZKL_NAME_SIZE];
     uint64_t session = claim->line->common->session;
     if (claim->kind != ZKL_PERMIT) zkl_name_prefix(name, claim->kind, session, claim->node.nonce);
-    else zkl_name_permits(name, claim->permits, claim->limit, session, claim->node.nonce);
+    else zkl_name_permit_prefix(name, claim->permits, claim->limit, session, claim->node.nonce);
     snprintf(name + strlen(name), ZKL_NAME_SIZE, "%010" PRId32, sequence);
     return name;
 }
@@ -200,7 +200,7 @@ static const char *const scene_states[] = {
 /* The holding claim begins to wait in a condition. Its waiter's transaction is out. */
 static inline zkl_actions scene_await(zkl_time deadline) {
     zkl_claim_init(&s.part, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
-    return scene_did(zkl_claim_await(&s.part, &s.claim, deadline));
+    return scene_did(zkl_claim_enter_condition(&s.part, &s.claim, deadline));
 }
 
 /* The claim is a waiter, not started, and the part its holding lock's claim. */
@@ -219,7 +219,7 @@ static inline void scene_open_waiter(void) {
 static inline void scene_reach_waiter(enum zkl_claim_state state, zkl_time deadline) {
     scene_open_waiter();
     s.common.clock.connected = state != ZKL_NEW;
-    scene_did(zkl_claim_await(&s.claim, &s.part, deadline));
+    scene_did(zkl_claim_enter_condition(&s.claim, &s.part, deadline));
     s.common.clock.connected = true;
     if (state <= ZKL_CREATE) return;
     if (state <= ZKL_RECOVER_LIST) {
@@ -251,11 +251,11 @@ static inline void scene_reach_first(enum zkl_kind kind, zkl_time deadline) {
 
 /* Drives an unfair claim into a state, without a list. Its node is 1042 from PROVE on. */
 static inline void scene_reach_unfair(enum zkl_claim_state state) {
-    if (state == ZKL_WAIT) zkl_claim_taken(&s.claim);
+    if (state == ZKL_WAIT) zkl_claim_fixed_exists(&s.claim);
     if (state <= ZKL_WAIT) return;
     if (state == ZKL_PROVE) scene_run(T * 6 / 10);
     if (state == ZKL_RETREAT) scene_stop(T * 6 / 10);
-    scene_did(zkl_claim_placed(&s.claim, 1042, s.now));
+    scene_did(zkl_claim_fixed_created(&s.claim, 1042, s.now));
     if (state >= ZKL_LEAVE) scene_release();
     if (state == ZKL_GONE) scene_removed(ZKL_DONE);
 }
@@ -301,7 +301,7 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
     if (state == ZKL_DOWNGRADE) scene_did(zkl_claim_downgrade(&s.claim));
     if (state == ZKL_IN_CONDITION) scene_await(deadline);
     if (state == ZKL_KEPT && kind == ZKL_MUTEX) {
-        zkl_claim_keep(&s.claim, 10 * ZKL_SECOND, s.now);
+        zkl_claim_set_keep(&s.claim, 10 * ZKL_SECOND, s.now);
         s.line.children = ZKL_WATCHED;
     }
     if (state >= ZKL_KEPT) scene_release();

@@ -25,8 +25,8 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case CREATED:
         if (reply == ZKL_DONE) return 0;
         return zkl_claim_created(claim, reply, ZKL_AUTH, NULL, 0);
-    case PLACED: return zkl_claim_placed(claim, 1042, s.now);
-    case TAKEN: return zkl_claim_taken(claim);
+    case PLACED: return zkl_claim_fixed_created(claim, 1042, s.now);
+    case TAKEN: return zkl_claim_fixed_exists(claim);
     case SYNCED:
         if (reply == ZKL_DONE) zkl_clock_prove(&s.common.clock, s.now, s.now);
         return zkl_claim_synced(claim, reply, s.now);
@@ -43,7 +43,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case WAKE: return zkl_claim_wake(claim);
     case RESUME: s.common.clock.connected = true; return zkl_claim_resume(claim, s.now);
     case SUSPEND: s.common.clock.connected = false; return zkl_claim_suspend(claim);
-    case EXPIRE: zkl_clock_stop(&s.common.clock); return zkl_claim_expire(claim, ZKL_EXPIRED);
+    case EXPIRE: zkl_clock_end(&s.common.clock); return zkl_claim_expire(claim, ZKL_EXPIRED);
     case TICK_LATE: s.now += 2000 * ZKL_SECOND; return zkl_claim_tick(claim, s.now);
     case BEAT: return zkl_claim_beat(claim, s.now);
     default: return zkl_claim_tick(claim, s.now);

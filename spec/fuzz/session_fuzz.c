@@ -233,7 +233,7 @@ static void add_attempt(struct names *names, const struct zkl_claim *claim, uint
     char prefix[ZKL_NAME_SIZE], counter[16];
     uint64_t session = zkl_session_id(w.session);
     if (claim->kind == ZKL_PERMIT && claim->limit)
-        zkl_name_permits(prefix, claim->permits, claim->limit, session, nonce);
+        zkl_name_permit_prefix(prefix, claim->permits, claim->limit, session, nonce);
     else zkl_name_prefix(prefix, is_fixed(claim) ? ZKL_MUTEX : claim->kind, session, nonce);
     snprintf(counter, sizeof counter, "%010" PRId32, pick_number());
     add_name(names, prefix, counter);
@@ -247,7 +247,7 @@ static void pick_names(struct names *names, const char *path) {
         if (strcmp(stake->path->text, path) != 0 || byte() >= 0xd0) continue;
         if (is_complete_name(claim->node.name)) add_name(names, claim->node.name, "");
         else if (claim->node.nonce) add_attempt(names, claim, claim->node.nonce);
-        if (others >= 0xf0) add_attempt(names, claim, w.session->common.nonces - byte() % 4);
+        if (others >= 0xf0) add_attempt(names, claim, w.session->common.last_nonce - byte() % 4);
     }
     for (int i = 0; i < others % 4; i++) add_name(names, strangers[byte() % STRANGERS], "");
 }

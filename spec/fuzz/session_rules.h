@@ -179,7 +179,7 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
     case STAKE_MARK:
         /* perhaps released in the step of its grant, before its requests were sent */
         require(claim->state == ZKL_HELD || claim->state == ZKL_LEAVE);
-        require(claim->kind == ZKL_PERMIT || claim->node.marked);
+        require(claim->kind == ZKL_PERMIT || claim->node.says_held);
         break;
     default: break;
     }
@@ -275,7 +275,7 @@ static bool watches(const struct stake *stake, const struct zkl_contender *conte
 
 /* A claim that heads watches any, as a later list may have another order. */
 static bool watches_ahead(const struct stake *stake) {
-    if (!stake->claim.headed) return watches(stake, stake->claim.ahead);
+    if (!stake->claim.holders_list) return watches(stake, stake->claim.ahead);
     const struct want *want = stake->wants;
     while (want && !will_tell(want->watch)) want = want->next;
     return want || is_out(stake, STAKE_GET_AHEAD);
@@ -309,7 +309,7 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_RECOVER_SYNC:
     case ZKL_PROVE: return is_out(stake, STAKE_SYNC);
     case ZKL_RECOVER_STAT: return is_out(stake, STAKE_GET_OWN);
-    case ZKL_RANK: return claim->ranks > 0 && count_out(stake, STAKE_RANK) == claim->ranks;
+    case ZKL_RANK: return claim->rank_gets > 0 && count_out(stake, STAKE_RANK) == claim->rank_gets;
     case ZKL_WAIT:
         return watches_own(stake) && (is_fixed(claim) || claim->waiting || watches_ahead(stake));
     case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && watches_own(stake);
@@ -319,7 +319,8 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_SIGNALLED: return claim->partner != NULL;
     case ZKL_FORWARD: return is_out(stake, STAKE_LIST) || is_out(stake, STAKE_FORWARD);
     case ZKL_KEPT:
-        return claim->asks ? stake->path->lists > 0 : zkl_session_due(w.session) <= claim->deadline;
+        return claim->awaits_list ? stake->path->lists > 0
+                                  : zkl_session_due(w.session) <= claim->deadline;
     case ZKL_RETREAT:
     case ZKL_LEAVE: return is_out(stake, STAKE_REMOVE);
     case ZKL_GONE: break;
@@ -341,7 +342,7 @@ static void check_stake(const struct stake *stake) {
     require(!zkl_claim_holds(claim) || is_had_by_any(stake));
     require(claim->ahead == NULL || claim->state == ZKL_WAIT || claim->state == ZKL_FORWARD);
     require(!claim->lookahead || (claim->ahead && watches(stake, claim->lookahead)));
-    require(!claim->looking || (claim->ahead && !claim->lookahead));
+    require(!claim->looking_ahead || (claim->ahead && !claim->lookahead));
     EACH_STAKE(other) {
         bool apart = other == stake || other->path != stake->path || is_fixed(claim);
         require(apart || !*claim->node.name ||

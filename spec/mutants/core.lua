@@ -15,14 +15,14 @@ return {
       also = { { find = "ahead_gone(claim, contender, now)",
                  replace = "ahead_gone(claim, claim->ahead, now)" } } },
     { "walk", "whoever was ahead is asked for one after the other, a round trip each",
-      at = "ahead_gone", find = "claim->recheck = !claim->headed;" },
+      at = "ahead_gone", find = "claim->recheck = !claim->holders_list;" },
     { "look-at-nobody", "a waiting claim does not watch its predecessor's predecessor",
       at = "zkl_lookahead_watch", find = "return ZKL_DO_WATCH_LOOKAHEAD;", replace = "return 0;" },
     { "look-once", "a claim that has looked ahead looks no further",
-      at = "zkl_lookahead_looked", find = "look(claim) : zkl_lookahead_watch(claim)",
+      at = "zkl_lookahead_answered", find = "look(claim) : zkl_lookahead_watch(claim)",
       replace = "look(claim) : 0" },
     { "look-twice", "a claim whose predecessor goes during its look asks once more",
-      at = "ahead_gone", find = "if (claim->looking) {", replace = "if (0) {" },
+      at = "ahead_gone", find = "if (claim->looking_ahead) {", replace = "if (0) {" },
     { "look-ended-watch", "a claim counts on a watch whose end was asked for, or that has fired",
       at = "zkl_watches_follow", find = "watch->state == WATCH_UNSET || watch->removing",
       replace = "0" },
@@ -66,7 +66,7 @@ return {
     { "BUG-12", "the predecessor is gone: granted without a look who else is ahead",
       at = "ahead_gone",
       find = [[
-    claim->recheck = !claim->headed;
+    claim->recheck = !claim->holders_list;
     return zkl_claim_advance(claim, now);]],
       replace = "return admit(claim, now);" },
     { "BUG-13-waiter", "a waiter is not told that its session expired",
@@ -194,14 +194,14 @@ return {
     { "stranded-followers",
       "claims that let the first on a path go alone are forgotten when it fails",
       at = "zkl_claim_created", find = "return actions | make_way(claim);",
-      replace = "    return claim->line->opened ? actions | make_way(claim) : actions;" },
+      replace = "    return claim->line->path_exists ? actions | make_way(claim) : actions;" },
     { "no-late-look", "a create that stayed unknown is not looked for a session timeout later",
       at = "not_created", find = "return ZKL_DO_DOUBT;", replace = "return 0;" },
     { "forgotten-cancel", "a cancelled claim whose create is on its way is forgotten at once",
       at = "zkl_claim_cancel", find = "case ZKL_RECOVER_LIST:",
       replace = "case ZKL_RECOVER_LIST: return fail(claim, why) | gone(claim);" },
     { "found-unranked", "a node that was found takes its place before the czxids are known",
-      at = "recovery_listed", find = "claim->node.listed = claim->line->serial;" },
+      at = "recovery_listed", find = "claim->node.list_serial = claim->line->serial;" },
     { "stale-news", "what is learned of a former predecessor counts for the present one",
       at = "zkl_claim_got_ahead", find = "!awaits(claim, contender)",
       replace = "claim->state != ZKL_WAIT" },
@@ -290,20 +290,20 @@ return {
       at = "zkl_claim_awaits",
       find = "if (waits && !claim->trying)",
       replace = [[
-    if (!line->opened && is_opening(claim)) return ZKL_AWAITS_PATH;
+    if (!line->path_exists && is_opening(claim)) return ZKL_AWAITS_PATH;
     if (waits && !claim->trying)]] },
     { "kept-back-forgotten", "a watch whose event was kept back counts no more, and is set again",
       at = "answer_removal", find = "answer->rc == ZKL_ERROR_NONE",
       replace = "answer->rc == ZKL_ERROR_NONE || answer->rc == ZKL_ERROR_NO_WATCHER" },
     { "slow-beats", "heartbeats after a stop are as rare as ever: the next stop breaks the chain",
-      at = "beat_due", find = "since + clock->patience / 2",
+      at = "beat_due", find = "since + clock->attend_within / 2",
       replace = "since + clock->timeout / 6" },
     { "sleepy-expiry", "a session that expired asks for no tick, and takes the pause for a stop",
       at = "zkl_session_due", find = "if (!is_over(session) || reopens)",
       replace = "if (!is_over(session) && (reopens || true))" },
     { "busy-session", "what is asked of a session puts off its look at the clock",
-      at = "zkl_session_due", find = "clock->attended + clock->patience / 2",
-      replace = "session->now + clock->patience / 2" },
+      at = "zkl_session_due", find = "clock->attended + clock->attend_within / 2",
+      replace = "session->now + clock->attend_within / 2" },
     { "late-drain", "a drain looks whether it is over before the heartbeat that ends a claim",
       at = "zkl_session_tick",
       find = "zkl_stake_end_drain(session); /* whatever ended a claim */" },
@@ -313,10 +313,10 @@ return {
       at = "set_timeout",
       find = "if (timeout > clock->timeout) clock->steady_since = clock->proof;" },
     { "epoch-again", "an epoch comes back after a session has ended: its leases are revived",
-      at = "zkl_clock_stop", find = "clock->epoch++;", replace = "clock->epoch--;" },
+      at = "zkl_clock_end", find = "clock->epoch++;", replace = "clock->epoch--;" },
     { "old-proof", "a proof of the previous session counts in the next",
       at = "zkl_clock_start",
-      find = "clock->proof = clock->steady_since = clock->certain = issued - timeout;" },
+      find = "clock->proof = clock->steady_since = clock->certain_until = issued - timeout;" },
 
     -- --- one node of a fixed name ------------------------------------------------------
 
@@ -327,9 +327,10 @@ return {
     bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, czxid);
     if (claim->state == ZKL_RECOVER_LIST || late) return recovery_got(claim, ours, czxid, now);]] },
     { "unfair-stray", "a create that landed late stays until the session ends",
-      at = "zkl_line_fixed_orphan", find = "return ZKL_ORPHAN;", replace = "return ZKL_ANSWERED;" },
+      at = "zkl_line_fixed_orphan", find = "return ZKL_ORPHAN;",
+      replace = "return ZKL_NO_ORPHAN;" },
     { "unfair-perhaps", "a node that a claim may have without knowing is removed",
-      at = "zkl_line_fixed_orphan", find = "return ZKL_PERHAPS;", replace = "continue;" },
+      at = "zkl_line_fixed_orphan", find = "return ZKL_PERHAPS_ORPHAN;", replace = "continue;" },
     { "unfair-no-sync", "a get that is answered before its sync tells that there is no node",
       at = "zkl_unfair_got_own",
       find = "if (claim->state != ZKL_RECOVER_LIST) return zkl_unfair_own_gone(claim);",
@@ -343,12 +344,13 @@ return {
       at = "recovery_listed", find = "claim->state = ZKL_RECOVER_STAT;",
       replace = [[
     claim->state = ZKL_RECOVER_STAT;
-    claim->unseen = true;]] },
+    claim->needs_no_mark = true;]] },
     { "head-unranked", "who heads counts those ahead whose czxids it does not know as nobody",
       at = "still_waits",
-      find = "if (!claim->headed || zkl_line_unranked(claim->line, claim, NULL)) return false;",
+      find = [[
+    if (!claim->holders_list || zkl_line_unranked(claim->line, claim, NULL)) return false;]],
       replace = [[
-    if (!claim->headed) return false;
+    if (!claim->holders_list) return false;
     claim->line->exhausted = false;]] },
     { "permits-31-bits", "the sum of permits overflows",
       at = "taken", find = "return sum;", replace = "return (int32_t)(uint32_t)sum;" },
@@ -416,7 +418,7 @@ return {
       at = "forget_node", find = "{.doubted =",
       replace = "{.contended = claim->node.contended, .doubted =" },
     { "batch-for-itself", "another node of the own session ends its turn",
-      at = "zkl_line_has_others", find = "!zkl_line_is_own(line, line->contenders[i])",
+      at = "zkl_line_may_have_others", find = "!zkl_line_is_own(line, line->contenders[i])",
       replace = "line->contenders[i]->session != 0" },
     { "batch-first-alone", "where two claims serve only the first is asked if its turn is over",
       at = "zkl_turn_awaited", find = "asks = zkl_turn_watch(each, 0);",
@@ -452,20 +454,20 @@ return {
       at = "stay", find = "claim->wanted = claim->stalled = false;",
       replace = "claim->wanted = false;" },
     { "kept-erased", "a word that is erased with a wish, that a keeper holds, is not written again",
-      at = "see_own", find = "did |= zkl_claim_unmarked(&stake->claim);",
+      at = "see_own", find = "did |= zkl_claim_mark_overwritten(&stake->claim);",
       replace = "did |= 0;",
       catch = { spec = "spec/kept_spec.lua",
                 tests = { "a try fails with busy, too, after we or Curator asked the holder" } } },
     { "counts-untold", "a node of a lock with tokens of turns does not tell it",
-      at = "zkl_claim_count",
+      at = "zkl_claim_count_grants",
       find = "if (claim->reuse == ZKL_ONE_GRANT) claim->reuse = ZKL_MANY_GRANTS;",
       catch = { spec = "spec/queue_spec.lua",
                 tests = { "the queue of a lock in order has tokens of turns, too" } } },
     { "revoke-with-word", "a wish beside the word that a lock is held is not heard",
-      at = "zkl_data_asks", find = "cut_off(data, &size, ZKL_HELD_WORD);", replace = "" },
+      at = "zkl_data_asks_to_give_way", find = "cut_off(data, &size, ZKL_HELD_WORD);" },
     { "kept-said-in-turns", "a successor does not know that its node says that it is held",
       at = "hand_over", find = "next->node = claim->node;",
-      replace = "next->node = claim->node; next->node.marked = false;" },
+      replace = "next->node = claim->node; next->node.says_held = false;" },
 
     -- --- guards, questions, watchers, revocations ----------------------------------------
 
@@ -521,8 +523,8 @@ return {
 size_t drop_repeated(struct zkl_contender **list, size_t count);
 size_t drop_repeated(]] } } },
     { "never-tires", "an attempt that came to nothing is followed by the next at once, for ever",
-      at = "zkl_claim_asks_too_often", find = "return ++claim->rounds > ZKL_ROUNDS;",
-      replace = "return ++claim->rounds == 0;" },
+      at = "zkl_claim_spend_round", find = "return ++claim->rounds <= ZKL_ROUNDS;",
+      replace = "return ++claim->rounds != 0;" },
 
     -- --- an owner's handles -----------------------------------------------------------
 
@@ -590,7 +592,7 @@ size_t drop_repeated(]] } } },
     { "try-mute-unfair", "a try that finds the fixed name taken says timeout",
       at = "wait_for_end", find = "fail(claim, ZKL_BUSY)", replace = "fail(claim, ZKL_TIMEOUT)" },
     { "try-mute-held", "a try that is told that a kept lock is held says timeout",
-      at = "zkl_claim_told_held", find = "fail(claim, ZKL_BUSY)",
+      at = "zkl_claim_ahead_is_held", find = "fail(claim, ZKL_BUSY)",
       replace = "fail(claim, ZKL_TIMEOUT)" },
     { "try-guesses", "a try that loses its connection says busy",
       at = "zkl_claim_suspend", find = "zkl_claim_cancel(claim, ZKL_TIMEOUT)",

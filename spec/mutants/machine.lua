@@ -27,8 +27,8 @@ local EQUIVALENT = "spec/mutants/equivalent.txt"
 local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -D_FORTIFY_SOURCE=2"
 -- A mutant that each check has to kill if the switch works.
 local PLANTED = { file = "src/core/clock.c", in_ = "zkl_clock_phase",
-                  text = "clock->connected && now < clock->certain",
-                  after = "clock->connected && !(now < clock->certain)" }
+                  text = "clock->connected && now < clock->certain_until",
+                  after = "clock->connected && !(now < clock->certain_until)" }
 -- The command for a spec, by the kind of server.
 local RUN = {
     world = "lua5.4 spec/in_world.lua --exclude-tags=nginx,server,real",

@@ -347,7 +347,7 @@ return {
     -- --- permits ------------------------------------------------------------------------
 
     { "deaf-head", "who heads hears of the nearest holder only",
-      at = "zkl_stake_event", find = "claim->state == ZKL_WAIT && claim->headed",
+      at = "zkl_stake_event", find = "claim->state == ZKL_WAIT && claim->holders_list",
       replace = "false",
       catch = by("semaphore", "the first waiter watches each holder, and its grant costs no") },
     { "late-watch", "a mark that came before the watch is not seen",
@@ -361,7 +361,7 @@ return {
     -- --- turns ---------------------------------------------------------------------------
 
     { "turns-no-batch", "each claim has a node of its own, whatever the order",
-      at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch);",
+      at = "zkl_stake_new", find = "zkl_claim_set_batch(&stake->claim, options->batch);",
       catch = by("turns", "a process has one node, with the name of a mutex's") },
     { "turns-all-resumed", "a hand-over asks each that waits for its turn",
       at = "zkl_claim_follower", find = "from && stays(from) ? NULL : from",

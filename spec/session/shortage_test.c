@@ -356,7 +356,7 @@ static void routes(void) {
             zkl_route_resolved(&route, &key, 1, TIMEOUT, now);
             CHECK_IS(left, 0);
         }
-        CHECK(route.count == 1 && route.stops->key == 1);
+        CHECK(route.count == 1 && route.servers->key == 1);
         zkl_route_clear(&route);
     }
 }

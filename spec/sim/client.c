@@ -129,7 +129,7 @@ zkl_time client_due(struct client *client) {
     if (client->asked_due) return client->due;
     zkl_time due = zkl_session_due(client->zk), anew = zkl_session_due_anew(client->zk);
     const struct zkl_clock *clock = &client->zk->common.clock;
-    bool far = due >= clock->attended + clock->patience / 2;
+    bool far = due >= clock->attended + clock->attend_within / 2;
     if (far && !world.setting.lazy) due = ZKL_NEVER;
     client->due = due < anew ? due : anew;
     client->asked_due = true;
@@ -289,7 +289,7 @@ static void stir(struct client *client, int line) {
     client->stirred[line] = true;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
-        struct node *node = zkl_claim_has_node(claim) ? node_find(claim->node.name) : NULL;
+        struct node *node = zkl_claim_holds_or_is_kept(claim) ? node_find(claim->node.name) : NULL;
         if (node && node->line == line) node->stirred = true;
     }
 }
@@ -390,7 +390,7 @@ zkl_time client_round_due(struct client *client) {
 
 void client_keep(struct client *client) {
     zkl_time now = clock_of(client);
-    client->round = world_time(client, now + client->zk->common.clock.patience / 2);
+    client->round = world_time(client, now + client->zk->common.clock.attend_within / 2);
     if (client_is_due(client)) tell("%s's keeper comes round", story_client(client));
     zkl_session_at(client->zk, now);
     reopen(client);

@@ -65,7 +65,7 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
     if (did & ZKL_DO_QUEUED) rules_on_queued(client_of(claim), claim);
     if (gave_up(claim, before, event))
         rules_on_turn(client_of(claim), claim, before.state == ZKL_KEPT);
-    if (did & ZKL_DO_WATCH_AHEAD && !claim->headed) rules_on_watch(client_of(claim), claim);
+    if (did & ZKL_DO_WATCH_AHEAD && !claim->holders_list) rules_on_watch(client_of(claim), claim);
     return did;
 }
 
@@ -120,7 +120,7 @@ static enum event release_event(const struct zkl_claim *claim) {
 }
 
 static enum event tick_event(const struct zkl_claim *claim, zkl_time now) {
-    if (!zkl_claim_has_node(claim))
+    if (!zkl_claim_holds_or_is_kept(claim))
         return claim->wanted && now >= claim->deadline ? EVENT_DEADLINE : EVENT_TICK;
     if (claim->state == ZKL_KEPT && now >= claim->deadline) return EVENT_KEPT_LONG;
     enum zkl_phase phase = zkl_clock_phase(&claim->line->common->clock, claim->epoch, now);

@@ -116,17 +116,18 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)claim->state << 16 | (uint64_t)claim->code << 8 | claim->refusal);
     mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->node.doubted << 2 |
-                   claim->announced << 3 | claim->node.watched << 4 | claim->ends << 5 |
-                   claim->asks << 6 | (claim->reuse != ZKL_ONE_GRANT) << 7 |
-                   claim->node.marked << 8 | (claim->node.nonce != 0) << 9));
+                   claim->announced << 3 | claim->node.watched << 4 | claim->last_of_turn << 5 |
+                   claim->awaits_list << 6 | (claim->reuse != ZKL_ONE_GRANT) << 7 |
+                   claim->node.says_held << 8 | (claim->node.nonce != 0) << 9));
     mix(claim->waiting);
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.grants);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
-    mix((uint64_t)claim->heard << 2 | (uint64_t)(claim->headed != 0) << 1 | claim->unseen);
+    mix((uint64_t)claim->mark_zxid << 2 | (uint64_t)(claim->holders_list != 0) << 1 |
+        claim->needs_no_mark);
     mix((uint64_t)claim->node.czxid);
-    mix((uint64_t)claim->node.listed << 32 | claim->ranks);
-    if (claim->keep) mix_time(claim->node.listed_at, now);
-    mix((uint64_t)claim->headed << 1 | claim->recheck);
+    mix((uint64_t)claim->node.list_serial << 32 | claim->rank_gets);
+    if (claim->keep) mix_time(claim->node.list_time, now);
+    mix((uint64_t)claim->holders_list << 1 | claim->recheck);
     mix(claim->rounds);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
@@ -136,7 +137,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix_text(claim->node.name);
     if (claim->ahead) mix_text(claim->ahead->name);
     if (claim->lookahead) mix_text(claim->lookahead->name);
-    mix(claim->looking);
+    mix(claim->looking_ahead);
 }
 
 static void mix_backoff(const struct zkl_backoff *backoff, zkl_time now) {
@@ -146,7 +147,7 @@ static void mix_backoff(const struct zkl_backoff *backoff, zkl_time now) {
 }
 
 static void mix_line(const struct zkl_line *line, zkl_time now) {
-    mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->opened << 2 |
+    mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->path_exists << 2 |
                    (unsigned)line->children << 3 | line->changed << 5));
     mix(line->serial);
     mix_backoff(&line->backoff, now);
@@ -160,7 +161,7 @@ static void mix_clock(const struct zkl_clock *clock, zkl_time now) {
     mix((uint64_t)clock->timeout << 1 | clock->connected);
     mix_time(clock->proof, now);
     mix_time(clock->steady_since, now);
-    mix_time(clock->certain, now);
+    mix_time(clock->certain_until, now);
     mix_time(clock->attended, now);
     mix_time(clock->awake_since, now);
     mix(clock->epoch);
@@ -245,7 +246,7 @@ static void mix_watches(const struct watches *watches) {
 static void mix_zk(struct zkl_session *session, zkl_time now) {
     struct path *path = NULL;
     mix((uint64_t)session->state << 8 | session->parents);
-    mix(session->common.nonces);
+    mix(session->common.last_nonce);
     mix(session->common.session);
     mix((uint64_t)session->created);
     mix_clock(&session->common.clock, now);

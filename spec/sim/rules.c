@@ -348,7 +348,7 @@ void rules_on_downgraded(const struct client *client, const struct wish *wish, e
 void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
                         const struct zkl_contender *ahead, zxid at) {
     struct shadow *shadow = shadow_of(client, claim);
-    bool waits = claim->state == ZKL_WAIT && claim->ahead == ahead && !claim->headed;
+    bool waits = claim->state == ZKL_WAIT && claim->ahead == ahead && !claim->holders_list;
     if (shadow && waits) shadow->told = at;
 }
 
@@ -388,7 +388,7 @@ static bool has_follower(const struct zkl_claim *claim) {
 static bool ends_anyway(const struct zkl_claim *claim) {
     const struct stake *stake = (const struct stake *)claim;
     bool assumed =
-        claim->ends && claim->batch > 0 && claim->node.contended && claim->node.grants > 0;
+        claim->last_of_turn && claim->batch > 0 && claim->node.contended && claim->node.grants > 0;
     return assumed || zkl_stake_revoked(stake) || claim->node.grants + 1 == ZKL_BATCH_MAX ||
            world.shortages || world.setting.room || world.setting.refusals ||
            !zkl_line_find(claim->line, claim->node.name);
@@ -405,7 +405,7 @@ static bool is_served(const struct client *client, const struct zkl_claim *claim
 static bool will_be_told(const struct client *client, const struct zkl_claim *claim,
                          const struct node *own) {
     const struct zkl_clock *clock = &client->zk->common.clock;
-    bool recent = client->shown_at[own->line] >= clock_of(client) - clock->patience;
+    bool recent = client->shown_at[own->line] >= clock_of(client) - clock->attend_within;
     bool asked = claim->line->children == ZKL_WATCH_ASKED;
     return claim->batch == 0 && asked && recent;
 }
@@ -689,7 +689,7 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
     if (!nearest) return;
     require(nearest->watched & bit_of(client), "a claim that waits watches the nearest");
     if (taken > own->limit || world.setting.refusals) return;
-    require(claim->headed, "the first claim that does not fit knows it");
+    require(claim->holders_list, "the first claim that does not fit knows it");
     EACH_NODE(node) {
         if (node_is_before(node, own))
             require(node->watched & bit_of(client), "a claim that heads watches each holder");
@@ -776,7 +776,7 @@ static bool comes_to_a_holder(const struct zkl_claim *claim) {
 /* The claim inherits the other claim's node, or goes its own way. */
 static bool has_way(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        bool holds = each->state == ZKL_HELD && !each->ends;
+        bool holds = each->state == ZKL_HELD && !each->last_of_turn;
         if (each->batch && (each->state == ZKL_WAIT || holds)) return true;
     }
     return false;
@@ -785,14 +785,14 @@ static bool has_way(const struct zkl_claim *claim) {
 /* A heartbeat repeats requests that failed without memory. */
 static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
                               const struct node *own) {
-    bool known = zkl_line_has_others(claim->line), others = false;
+    bool known = zkl_line_may_have_others(claim->line), others = false;
     if (claim->batch <= 0 || claim->node.grants + 1 < claim->batch || !has_follower(claim)) return;
     if (world.shortages) return;
     EACH_NODE(node) {
         others = others || (is_rival(node, own) && alive(node));
     }
     require(known || !others, "in a calm a holder knows that others wait for its turn to end");
-    require(known || claim->ends || world.children[own->line].watched & bit_of(client),
+    require(known || claim->last_of_turn || world.children[own->line].watched & bit_of(client),
             "a holder is told when others come that wait for its turn to end");
 }
 

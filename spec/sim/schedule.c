@@ -64,7 +64,8 @@ static bool is_behind_another(const struct zkl_claim *claim) {
     bool behind = zkl_kind_is_fixed(claim->kind) || claim->batch;
     if (!behind || claim->state != ZKL_NEW || zkl_claim_is_pausing(claim)) return false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next)
-        if (each->state == ZKL_WAIT || (each->state == ZKL_HELD && !each->ends)) return true;
+        if (each->state == ZKL_WAIT || (each->state == ZKL_HELD && !each->last_of_turn))
+            return true;
     return false;
 }
 
@@ -77,8 +78,8 @@ static bool is_settled(const struct client *client, const struct zkl_claim *clai
         return claim->partner && claim->partner->state == ZKL_WAIT;
     if (claim->state == ZKL_SIGNALLED) return true; /* its lock's claim decides for it */
     bool in_place =
-        claim->state == ZKL_WAIT || claim->state == ZKL_FIRST || zkl_claim_has_node(claim);
-    if (claim->asks) return false;
+        claim->state == ZKL_WAIT || claim->state == ZKL_FIRST || zkl_claim_holds_or_is_kept(claim);
+    if (claim->awaits_list) return false;
     return in_place && claim->node.watched;
 }
 

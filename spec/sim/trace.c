@@ -65,7 +65,7 @@ static const char *wanted_state(const struct zkl_claim *claim, bool certain) {
     case ZKL_RECOVER_SYNC:
     case ZKL_RECOVER_LIST: return claim->wanted ? "create" : "drop";
     case ZKL_RECOVER_STAT: return "found";
-    case ZKL_LIST: return claim->node.listed ? "ask" : "list";
+    case ZKL_LIST: return claim->node.list_serial ? "ask" : "list";
     case ZKL_RANK: return "ask";
     case ZKL_WAIT: return "wait";
     case ZKL_PROVE: return "prove";

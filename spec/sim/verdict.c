@@ -118,7 +118,7 @@ static bool fit(const struct client *client, unsigned more, bool stay) {
 /* True if its own recent list showed no contender, and the children are watched. */
 static bool trusts_its_list(const struct client *client, const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
-    zkl_time at = claim->node.listed_at, patience = client->zk->common.clock.patience;
+    zkl_time at = claim->node.list_time, patience = client->zk->common.clock.attend_within;
     bool asked = line->children == ZKL_WATCH_ASKED && claim->batch == 0;
     return asked && at && clock_of(client) - at <= patience && line->count == 1 && !line->changed;
 }
@@ -130,7 +130,7 @@ static bool inherits(const struct client *client, const struct zkl_acquire_optio
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
         bool here = strcmp(stake->path->text, asked->path) == 0;
-        bool known = !claim->asks || trusts_its_list(client, claim);
+        bool known = !claim->awaits_list || trusts_its_list(client, claim);
         bool kept = claim->state == ZKL_KEPT && claim->keep > 0 && known;
         if (here && kept && !claim->batch == !asked->batch) return true;
     }

@@ -469,7 +469,7 @@ static void remove_one(struct node *node, int session, const struct item *item, 
 
 static enum content content_of(const struct zkl_op *op) {
     static const char signal[] = ZKL_SIGNAL_DATA;
-    bool asks = zkl_data_asks(op->data, op->size);
+    bool asks = zkl_data_asks_to_give_way(op->data, op->size);
     if (zkl_data_says_held(op->data, op->size)) return asks ? ASKED_HOLDS : HOLDS;
     if (op->size == strlen(signal) && memcmp(op->data, signal, op->size) == 0) return SIGNAL;
     return asks ? REVOKE : IDENTITY;

@@ -20,7 +20,7 @@ void zkl_claim_init(struct zkl_claim *claim, struct zkl_line *line, enum zkl_kin
     line->tries += trying;
 }
 
-void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit) {
+void zkl_claim_set_permits(struct zkl_claim *claim, int32_t permits, int32_t limit) {
     assert(claim->state == ZKL_NEW);
     assert(claim->kind == ZKL_PERMIT ? permits > 0 && permits <= limit
                                      : permits == 0 && limit == 0);
@@ -51,7 +51,7 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first) {
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan) {
     assert(claim->state == ZKL_NEW && orphan->listed && !orphan->claimed);
     orphan->claimed = true;
-    claim->waiting = claim->line->condition ? ZKL_WAITER_CAME : ZKL_NO_WAITER;
+    claim->waiting = claim->line->is_condition ? ZKL_WAITER_CAME : ZKL_NO_WAITER;
     claim->node.nonce = orphan->nonce;
     claim->node.czxid = orphan->czxid;
     claim->node.sequence = orphan->sequence;
@@ -146,18 +146,18 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_LIST:
     case ZKL_FORWARD: return ZKL_DO_LIST;
     case ZKL_RECOVER_SYNC: return ZKL_DO_SYNC | ZKL_DO_LIST;
-    case ZKL_RANK: return claim->ranks ? stall(claim) : zkl_claim_advance(claim, now);
+    case ZKL_RANK: return claim->rank_gets ? stall(claim) : zkl_claim_advance(claim, now);
     case ZKL_PROVE: return prove(claim);
     case ZKL_DOWNGRADE: return ZKL_DO_DOWNGRADE;
     case ZKL_RETREAT:
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
     case ZKL_RECOVER_STAT: claim->node.watched = true; return ZKL_DO_WATCH_OWN;
-    case ZKL_HELD: return claim->asks ? zkl_keep_ask(claim) : ZKL_DO_MARK;
-    case ZKL_KEPT: return zkl_keep_ask(claim);
+    case ZKL_HELD: return claim->awaits_list ? zkl_keep_ask_for_list(claim) : ZKL_DO_MARK;
+    case ZKL_KEPT: return zkl_keep_ask_for_list(claim);
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
         if (claim->waiting) return watch_own(claim);
-        if (claim->headed) return zkl_claim_advance(claim, now);
+        if (claim->holders_list) return zkl_claim_advance(claim, now);
         zkl_actions own_too = claim->node.watched ? 0 : ZKL_DO_WATCH_OWN;
         claim->node.watched = true;
         return ZKL_DO_WATCH_AHEAD | own_too | zkl_lookahead_again(claim);
@@ -173,11 +173,11 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
 
 /* After a reconnect the server tells of deletions in no order, so list before a grant. */
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
-    claim->node.listed_at = 0;
+    claim->node.list_time = 0;
     if (claim->trying && claim->wanted) return zkl_claim_cancel(claim, ZKL_TIMEOUT);
     if (claim->state == ZKL_WAIT || claim->state == ZKL_RANK) claim->line->incomplete = true;
-    if (claim->state == ZKL_KEPT && !claim->asks) {
-        claim->asks = true;
+    if (claim->state == ZKL_KEPT && !claim->awaits_list) {
+        claim->awaits_list = true;
         return stall(claim);
     }
     if (claim->state != ZKL_FIRST) return 0;
@@ -209,7 +209,7 @@ zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {
     claim->rounds = 0;
     if (claim->stalled || claim->state == ZKL_WAIT) return zkl_claim_resume(claim, now);
-    zkl_actions did = zkl_claim_take(claim, now);
+    zkl_actions did = zkl_claim_offer_kept(claim, now);
     bool watches = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
     return watches ? watch_own(claim) : did;
 }

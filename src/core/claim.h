@@ -16,8 +16,8 @@
  *   - serialises calls, and feeds replies in the order of the requests;
  *   - calls zkl_clock_prove() before it feeds a reply that is a proof;
  *   - replaces the line before it feeds a list, and looks for orphans; feeds the list to the claim
- *     that asked, to each claim of the line that is in LIST or `looking`, and to line->kept;
- *   - adds 1 to claim->ranks for each get of DO_RANK;
+ *     that asked, to each claim of the line that is in LIST or `looking`, and to line->keeper;
+ *   - adds 1 to claim->rank_gets for each get of DO_RANK;
  *   - feeds zkl_claim_tick() before a release or a re-entry, so that a lease whose clock ran out is
  *     lost;
  *   - cancels a claim that is `trying` when the session is suspended;
@@ -25,8 +25,9 @@
  * DO_DOUBT gets the node besides the list;
  *   - when a lock's claim gives DO_GRANT or DO_FAIL, first feeds its partner in a condition
  *     zkl_claim_release() or zkl_claim_cancel();
- *   - feeds line->kept zkl_claim_take() when a claim of the line was started, zkl_claim_contended()
- *     when the path's children have changed, and zkl_claim_tick() by its deadline.
+ *   - feeds line->keeper zkl_claim_offer_kept() when a claim of the line was started,
+ * zkl_claim_contended() when the path's children have changed, and zkl_claim_tick() by its
+ * deadline.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`; zkl_claim_resume()
  * asks again. A wait in a condition takes two claims, the lock's claim in the lock's line, and the
@@ -50,20 +51,20 @@ void zkl_claim_detach(struct zkl_claim *claim);
 void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
 
 /* A new PERMIT wants `permits`, 1 to limit. */
-void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
+void zkl_claim_set_permits(struct zkl_claim *claim, int32_t permits, int32_t limit);
 
 /*
  * A new MUTEX, which is no part and will wait in no condition, takes turns. If another session
  * waits, a turn ends after `batch` grants, 1 to ZKL_BATCH_MAX, or with ZKL_BATCH_BY_TIME after
  * ZKL_QUANTUM.
  */
-void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
+void zkl_claim_set_batch(struct zkl_claim *claim, int32_t batch);
 
 /*
  * Keeps the node of a new MUTEX, which is no part, for `keep` after the release, unless the lock
  * backs off (zkl_backoff). Its tokens count grants (zkl_token).
  */
-void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
+void zkl_claim_set_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
 
 /* Why a claim in NEW may not make a node yet, by the claim of its session that it waits for. */
 enum zkl_awaits zkl_claim_awaits(const struct zkl_claim *claim);
@@ -76,13 +77,14 @@ struct zkl_claim *zkl_claim_follower(struct zkl_claim *from);
 bool zkl_claim_exceeds_max_waiters(const struct zkl_claim *claim);
 
 /* Makes tokens of a new MUTEX count grants (zkl_token), as with turns, so that they compare. */
-void zkl_claim_count(struct zkl_claim *claim);
+void zkl_claim_count_grants(struct zkl_claim *claim);
 
 /*
  * Sends a lock's claim, in HELD and no part, into a condition. The waiter is a new MUTEX in the
  * condition's line. Returns the waiter's actions.
  */
-zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zkl_time deadline);
+zkl_actions zkl_claim_enter_condition(struct zkl_claim *waiter, struct zkl_claim *lock,
+                                      zkl_time deadline);
 /* For the lock's claim when its waiter gave ZKL_DO_TELL_PARTNER. Returns actions for that claim. */
 zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock);
 
@@ -101,7 +103,7 @@ zkl_actions zkl_claim_yield(struct zkl_claim *claim);
 /* The node will not stay after the release. A claim in KEPT leaves. */
 zkl_actions zkl_claim_stop_keeping(struct zkl_claim *claim);
 /* Another claim of the session wants the lock. A claim in KEPT hands its node on when it may. */
-zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now);
+zkl_actions zkl_claim_offer_kept(struct zkl_claim *kept, zkl_time now);
 /* A claim for which zkl_claim_may_downgrade(). */
 zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
 
@@ -115,9 +117,9 @@ void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_c
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid);
 /* ZKL_UNFAIR: the create was carried out. Other replies go to _taken() or zkl_claim_created(). */
-zkl_actions zkl_claim_placed(struct zkl_claim *claim, int64_t czxid, zkl_time now);
+zkl_actions zkl_claim_fixed_created(struct zkl_claim *claim, int64_t czxid, zkl_time now);
 /* ZKL_UNFAIR: the node exists already. */
-zkl_actions zkl_claim_taken(struct zkl_claim *claim);
+zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim);
 /* With ZKL_DONE the line was replaced before. */
 zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                              zkl_time now);
@@ -128,13 +130,13 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now);
 /* The get of a node that may be kept shows ZKL_HELD_WORD. */
-zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_contender *contender);
+zkl_actions zkl_claim_ahead_is_held(struct zkl_claim *claim, const struct zkl_contender *contender);
 /* The get of a PERMIT's node shows a write, at this zxid. */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid);
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply);
 /* A get of the `marked` own node lacks ZKL_HELD_WORD, and no mark is out, so it was overwritten. */
-zkl_actions zkl_claim_unmarked(struct zkl_claim *claim);
+zkl_actions zkl_claim_mark_overwritten(struct zkl_claim *claim);
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now);
 /* ZKL_DONE also if an earlier transaction has made the reader's node. */
@@ -158,7 +160,7 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);
-/* For line->kept, when line->changed was set. */
+/* For line->keeper, when line->changed was set. */
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now);
 /* --- connection and time -------------------------------------------------------------- */
 /* The session is connected again, or a stalled claim may try again. */

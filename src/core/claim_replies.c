@@ -54,8 +54,8 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
     if (claim->state != ZKL_CREATE) return 0;
     if (zkl_kind_is_fixed(claim->kind)) return not_created(claim, reply, why);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
-    if (claim->line->opened || claim->state == ZKL_CREATE) return actions;
-    claim->line->opened = reply == ZKL_DONE;
+    if (claim->line->path_exists || claim->state == ZKL_CREATE) return actions;
+    claim->line->path_exists = reply == ZKL_DONE;
     return actions | make_way(claim);
 }
 
@@ -70,7 +70,7 @@ static bool may_be_free(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     if (zkl_line_is_free(line, claim->kind)) return true;
     bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
-    return alone && line->count == 1 && zkl_line_first_kept(line);
+    return alone && line->count == 1 && zkl_line_first_keepable(line);
 }
 
 static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
@@ -101,7 +101,7 @@ static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply
         return is_part(claim) ? zkl_claim_requeue(claim) : zkl_claim_enter(claim);
     if (!found) return gone(claim);
     own(claim, found->name);
-    claim->node.listed = claim->line->serial;
+    claim->node.list_serial = claim->line->serial;
     if (claim->waiting) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_RECOVER_STAT;
@@ -114,11 +114,12 @@ static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
                               zkl_time now) {
     switch (reply) {
     case ZKL_DONE:
-        claim->node.listed = claim->line->serial;
-        claim->node.listed_at = now;
+        claim->node.list_serial = claim->line->serial;
+        claim->node.list_time = now;
         claim->line->changed = false; /* the list shows the effect of all events so far */
         claim->recheck = false;
-        claim->unseen = claim->kind == ZKL_PERMIT && zkl_permits_unseen(claim->line, claim);
+        claim->needs_no_mark =
+            claim->kind == ZKL_PERMIT && zkl_permits_needs_no_mark(claim->line, claim);
         return zkl_claim_advance(claim, now);
     case ZKL_ABSENT: return zkl_claim_requeue(claim);
     case ZKL_REFUSED: return fail(claim, why) | leave(claim);
@@ -139,7 +140,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_RECOVER_LIST: return recovery_listed(claim, reply, why);
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
-    case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
+    case ZKL_WAIT: return zkl_lookahead_answered(claim, reply);
     case ZKL_HELD:
     case ZKL_KEPT: return zkl_keep_listed(claim, reply, now);
     default: return 0; /* a late list, or the list of a create that failed */
@@ -206,7 +207,7 @@ static bool looks_ahead_to(const struct zkl_claim *claim, const struct zkl_conte
 
 static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (claim->state != ZKL_WAIT) return false;
-    return claim->ahead == contender || (claim->headed && may_precede(claim, contender));
+    return claim->ahead == contender || (claim->holders_list && may_precede(claim, contender));
 }
 
 /*
@@ -214,8 +215,8 @@ static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *co
  * contenders, unless a newer list shows more.
  */
 static bool still_waits(const struct zkl_claim *claim) {
-    if (!claim->headed || zkl_line_unranked(claim->line, claim, NULL)) return false;
-    return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
+    if (!claim->holders_list || zkl_line_unranked(claim->line, claim, NULL)) return false;
+    return claim->holders_list == claim->line->serial && !zkl_permits_fit(claim->line, claim);
 }
 
 /* Replies about other contenders ahead that are still out come after its end, and decide. */
@@ -223,17 +224,17 @@ static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *con
                               zkl_time now) {
     if (contender) zkl_line_forget(claim->line, contender);
     if (still_waits(claim)) return 0;
-    if (claim->looking) {
-        zkl_lookahead_await(claim);
+    if (claim->looking_ahead) {
+        zkl_lookahead_await_replies(claim);
         return 0;
     }
-    claim->recheck = !claim->headed; /* it watches each contender ahead */
+    claim->recheck = !claim->holders_list; /* it watches each contender ahead */
     return zkl_claim_advance(claim, now);
 }
 
 static zkl_actions got_lookahead(struct zkl_claim *claim, enum zkl_reply reply) {
     if (reply == ZKL_ABSENT) return zkl_lookahead_gone(claim);
-    if (reply != ZKL_DONE) zkl_claim_overlook(claim);
+    if (reply != ZKL_DONE) zkl_claim_drop_lookahead(claim);
     return 0;
 }
 
@@ -256,7 +257,8 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
     return 0;
 }
 
-zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_contender *contender) {
+zkl_actions zkl_claim_ahead_is_held(struct zkl_claim *claim,
+                                    const struct zkl_contender *contender) {
     if (!claim->trying || !awaits(claim, contender)) return 0;
     return fail(claim, ZKL_BUSY) | give_up_node(claim, 0);
 }
@@ -264,15 +266,16 @@ zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_conten
 /* A refused get shows that the node exists, but not its czxid. */
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now) {
-    assert(claim->ranks > 0 && (reply != ZKL_DONE || czxid > 0));
-    claim->ranks--;
+    assert(claim->rank_gets > 0 && (reply != ZKL_DONE || czxid > 0));
+    claim->rank_gets--;
     if (reply == ZKL_DONE) contender->czxid = czxid;
     if (reply == ZKL_ABSENT) zkl_line_forget(claim->line, contender);
-    if (claim->state == ZKL_WAIT && !claim->ranks) return zkl_lookahead_looked(claim, ZKL_DONE);
+    if (claim->state == ZKL_WAIT && !claim->rank_gets)
+        return zkl_lookahead_answered(claim, ZKL_DONE);
     if (claim->state != ZKL_RANK) return 0;
     if (reply == ZKL_UNKNOWN) claim->stalled = true;
     if (reply == ZKL_REFUSED && claim->line->exhausted) return fail(claim, ZKL_AUTH) | leave(claim);
-    if (claim->ranks > 0 || claim->stalled) return 0;
+    if (claim->rank_gets > 0 || claim->stalled) return 0;
     claim->recheck = false;
     return zkl_claim_advance(claim, now);
 }
@@ -314,8 +317,8 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
 /* A list asked for after a change shows it, so each change is followed by one list. */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid) {
-    if (!awaits(claim, contender) || claim->headed || zxid <= claim->heard) return 0;
-    claim->heard = zxid;
+    if (!awaits(claim, contender) || claim->holders_list || zxid <= claim->mark_zxid) return 0;
+    claim->mark_zxid = zxid;
     return zkl_claim_list_again(claim);
 }
 
@@ -327,10 +330,10 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
 }
 
 /* A claim that does not hold yet reads its node again once it does. */
-zkl_actions zkl_claim_unmarked(struct zkl_claim *claim) {
+zkl_actions zkl_claim_mark_overwritten(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) claim->node.watched = false;
     if (claim->state != ZKL_HELD || claim->stalled) return 0;
-    return zkl_claim_asks_too_often(claim) ? stall(claim) : ZKL_DO_MARK;
+    return zkl_claim_spend_round(claim) ? ZKL_DO_MARK : stall(claim);
 }
 
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
@@ -380,7 +383,7 @@ zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contende
     if (looks_ahead_to(claim, contender)) return ZKL_DO_WATCH_LOOKAHEAD;
     if (!awaits(claim, contender)) return 0;
     claim->rounds = 0;
-    if (claim->headed) return watch_again(claim, contender);
+    if (claim->holders_list) return watch_again(claim, contender);
     if (claim->kind == ZKL_PERMIT) return zkl_claim_list_again(claim);
     return ZKL_DO_WATCH_AHEAD; /* the event used the watch up */
 }

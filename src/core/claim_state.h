@@ -43,10 +43,11 @@ enum zkl_action {
     ZKL_DO_PAUSE = 1 << 20,        /* zkl_claim_wake() later; the owner chooses when */
     ZKL_DO_HOLDERS = 1 << 21,      /* get, with a watch, each contender ahead (zkl_line_precedes) */
     ZKL_DO_MARK = 1 << 22,         /* write its data to its node, with ZKL_HELD_WORD if `marked` */
-    ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get and watch claim->lookahead, or zkl_claim_overlook() */
-    ZKL_DO_WATCH_CHILDREN = 1 << 24,  /* get_children of the path, with a watch, and set
-                                         line->children; if no watch fits, set line->changed */
-    ZKL_DO_KEEP = 1 << 25             /* zkl_claim_tick() at claim->deadline */
+    ZKL_DO_WATCH_LOOKAHEAD =
+        1 << 23, /* get and watch claim->lookahead, or zkl_claim_drop_lookahead() */
+    ZKL_DO_WATCH_CHILDREN = 1 << 24, /* get_children of the path, with a watch, and set
+                                        line->children; if no watch fits, set line->changed */
+    ZKL_DO_KEEP = 1 << 25            /* zkl_claim_tick() at claim->deadline */
 };
 
 #define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_KEEP << 1) - 1)
@@ -104,17 +105,17 @@ enum zkl_reply {
 
 /* A node of ours, as it passes from claim to claim. */
 struct zkl_node {
-    int64_t czxid;       /* 0: not known */
-    uint64_t nonce;      /* the nonce of the attempt that makes, or made, the node */
-    zkl_time turn_began; /* time of its first grant */
-    zkl_time listed_at;  /* answer time of the list `listed`; 0: none, or a change may have come */
-    uint32_t listed;     /* serial of the list that showed its place last */
+    int64_t czxid;        /* 0: not known */
+    uint64_t nonce;       /* the nonce of the attempt that makes, or made, the node */
+    zkl_time turn_began;  /* time of its first grant */
+    zkl_time list_time;   /* answer time of the list `listed`; 0: none, or a change may have come */
+    uint32_t list_serial; /* serial of the list that showed its place last */
     int32_t sequence;
     int32_t grants;           /* to earlier claims */
     bool watched;             /* a get with a watch is out, or was answered */
     bool doubted;             /* the reply to its create, or to an earlier attempt's, was lost */
     bool contended;           /* it waited behind another session's node */
-    bool marked;              /* its data shall contain ZKL_HELD_WORD */
+    bool says_held;           /* its data shall contain ZKL_HELD_WORD */
     char name[ZKL_NAME_SIZE]; /* in state CREATE still without the counter */
 };
 
@@ -145,20 +146,20 @@ struct zkl_claim {
     struct zkl_node node;
 
     /* Contenders ahead. */
-    uint32_t ranks;              /* gets of DO_RANK that are out */
+    uint32_t rank_gets;          /* gets of DO_RANK that are out */
     struct zkl_contender *ahead; /* a reference; WAIT: the watched one; FORWARD: the next waiter */
     struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, watched, too
                                         (lookahead.c); a reference, or NULL */
-    int64_t heard;                   /* PERMIT: zxid of the newest mark that led to a list */
-    uint32_t headed; /* WAIT: serial of the list by which it heads (permits.h), or 0 */
-    bool recheck;    /* its predecessor went, so others ahead may be gone, too */
-    bool looking;    /* WAIT: its lookahead went, and a list or gets are out */
-    bool unseen;     /* PERMIT: it came last in its list, so no contender needs its mark */
+    int64_t mark_zxid;               /* PERMIT: zxid of the newest mark that led to a list */
+    uint32_t holders_list; /* WAIT: serial of the list by which it heads (permits.h), or 0 */
+    bool recheck;          /* its predecessor went, so others ahead may be gone, too */
+    bool looking_ahead;    /* WAIT: its lookahead went, and a list or gets are out */
+    bool needs_no_mark;    /* PERMIT: it came last in its list, so no contender needs its mark */
 
     /* The grant. */
-    uint32_t epoch; /* HELD: of the lease clock at the grant */
-    bool ends;      /* HELD: its turn ends with this grant */
-    bool asks;      /* KEPT, HELD: a list is to tell whether others wait; it is out or stalled */
+    uint32_t epoch;    /* HELD: of the lease clock at the grant */
+    bool last_of_turn; /* HELD: its turn ends with this grant */
+    bool awaits_list;  /* KEPT, HELD: a list is to tell whether others wait; it is out or stalled */
 
     struct zkl_claim *next_part; /* ring of the parts of a multi-lock, or the claim alone */
     struct zkl_claim *partner;   /* a lock's claim's waiter, or a waiter's lock's claim */
@@ -171,8 +172,8 @@ struct zkl_claim {
  */
 #define ZKL_ROUNDS 16
 
-static inline bool zkl_claim_asks_too_often(struct zkl_claim *claim) {
-    return ++claim->rounds > ZKL_ROUNDS;
+static inline bool zkl_claim_spend_round(struct zkl_claim *claim) {
+    return ++claim->rounds <= ZKL_ROUNDS;
 }
 
 static inline bool zkl_claim_is_pausing(const struct zkl_claim *claim) {
@@ -219,11 +220,11 @@ static inline bool zkl_claim_holds(const struct zkl_claim *claim) {
     return claim->state == ZKL_HELD || (claim->state == ZKL_DOWNGRADE && claim->wanted);
 }
 
-static inline bool zkl_claim_has_node(const struct zkl_claim *claim) {
+static inline bool zkl_claim_holds_or_is_kept(const struct zkl_claim *claim) {
     return zkl_claim_holds(claim) || claim->state == ZKL_KEPT;
 }
 
-static inline bool zkl_claim_is_kept(const struct zkl_claim *claim) {
+static inline bool zkl_claim_is_kept_for_later(const struct zkl_claim *claim) {
     return claim->state == ZKL_KEPT && claim->keep > 0;
 }
 
@@ -239,7 +240,7 @@ static inline bool zkl_claim_may_downgrade(const struct zkl_claim *claim) {
 }
 
 /* For ZKL_DO_WATCH_LOOKAHEAD, if the lookahead cannot be watched. */
-static inline void zkl_claim_overlook(struct zkl_claim *claim) {
+static inline void zkl_claim_drop_lookahead(struct zkl_claim *claim) {
     zkl_contender_unref(claim->lookahead);
     claim->lookahead = NULL;
 }

@@ -16,8 +16,8 @@ static inline bool connected(const struct zkl_claim *claim) {
 static inline void drop_ahead(struct zkl_claim *claim) {
     zkl_contender_unref(claim->ahead);
     claim->ahead = NULL;
-    zkl_claim_overlook(claim);
-    claim->looking = false;
+    zkl_claim_drop_lookahead(claim);
+    claim->looking_ahead = false;
 }
 
 /* Clears the node, but for `doubted`. */
@@ -49,7 +49,7 @@ static inline bool may_pass_on(const struct zkl_claim *claim) {
 }
 
 static inline void keep_no_more(struct zkl_claim *claim) {
-    if (claim->line->kept == claim) claim->line->kept = NULL;
+    if (claim->line->keeper == claim) claim->line->keeper = NULL;
 }
 
 static inline zkl_actions gone(struct zkl_claim *claim) {
@@ -256,7 +256,7 @@ zkl_actions zkl_claim_rest(struct zkl_claim *claim);    /* back to NEW, stalled 
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim); /* its node is gone */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
 /* True: a claim with `recheck` needs a list of those ahead. False: gets, if any. */
-bool zkl_claim_rechecks_by_list(struct zkl_claim *claim);
+bool zkl_claim_choose_recheck(struct zkl_claim *claim);
 /* Finds the claim's place in line. */
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 
@@ -266,9 +266,9 @@ zkl_actions zkl_lookahead_watch(struct zkl_claim *claim);
 zkl_actions zkl_lookahead_again(struct zkl_claim *claim); /* unless it is watched */
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim);
 /* Requests about other contenders ahead are answered. */
-zkl_actions zkl_lookahead_looked(struct zkl_claim *claim, enum zkl_reply reply);
+zkl_actions zkl_lookahead_answered(struct zkl_claim *claim, enum zkl_reply reply);
 /* The predecessor went while requests are out, so their replies decide. */
-void zkl_lookahead_await(struct zkl_claim *claim);
+void zkl_lookahead_await_replies(struct zkl_claim *claim);
 
 /* --- turn.c: who is next, and when a turn ends ---------------------------------------------- */
 
@@ -288,7 +288,7 @@ zkl_actions zkl_turn_awaited(const struct zkl_line *line);
 zkl_actions zkl_keep_held(struct zkl_claim *claim);
 /* In KEPT, the first two also in HELD. */
 zkl_actions zkl_keep_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
-zkl_actions zkl_keep_ask(struct zkl_claim *claim);
+zkl_actions zkl_keep_ask_for_list(struct zkl_claim *claim);
 zkl_actions zkl_keep_tick(struct zkl_claim *claim, zkl_time now);
 zkl_actions zkl_keep_end(struct zkl_claim *claim);
 

@@ -11,10 +11,10 @@ static const uint64_t reuse_bits[] = {
 static void name_attempt(struct zkl_claim *claim) {
     uint64_t session = claim->line->common->session;
     struct zkl_node *node = &claim->node;
-    node->nonce = ++claim->line->common->nonces | reuse_bits[claim->reuse];
+    node->nonce = ++claim->line->common->last_nonce | reuse_bits[claim->reuse];
     if (zkl_kind_is_fixed(claim->kind)) strcpy(node->name, ZKL_NAME_FIXED);
     else if (claim->kind == ZKL_PERMIT)
-        zkl_name_permits(node->name, claim->permits, claim->limit, session, node->nonce);
+        zkl_name_permit_prefix(node->name, claim->permits, claim->limit, session, node->nonce);
     else zkl_name_prefix(node->name, claim->kind, session, node->nonce);
 }
 
@@ -43,10 +43,10 @@ zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
-    if (zkl_claim_asks_too_often(claim)) return zkl_claim_rest(claim);
+    if (!zkl_claim_spend_round(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
-    claim->stalled = claim->unseen = claim->recheck = false;
-    claim->ends = false; /* set by the node before a wait in a condition */
+    claim->stalled = claim->needs_no_mark = claim->recheck = false;
+    claim->last_of_turn = false; /* set by the node before a wait in a condition */
     forget_node(claim);
     if (is_part(claim)) return gather(claim);
     name_attempt(claim);
@@ -81,11 +81,11 @@ static size_t gets_to_recheck(const struct zkl_claim *claim) {
 /* The claim fits, or heads, and then gets every contender ahead anyway. */
 static bool is_near(const struct zkl_claim *claim) {
     return claim->kind == ZKL_PERMIT && !claim->line->exhausted &&
-           zkl_permits_head(claim->line, claim);
+           zkl_permits_all_ahead_hold(claim->line, claim);
 }
 
 /* Clears `recheck` if no list and no more than one get is needed. */
-bool zkl_claim_rechecks_by_list(struct zkl_claim *claim) {
+bool zkl_claim_choose_recheck(struct zkl_claim *claim) {
     size_t gets = claim->recheck && !is_near(claim) ? gets_to_recheck(claim) : 0;
     if (gets <= 1) claim->recheck = false;
     return gets > GETS_MAX || (gets > 1 && claim->line->count < gets * NAMES_A_GET);
@@ -97,7 +97,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
         return fail(claim, ZKL_BUSY) | give_up_node(claim, 0);
     claim->state = ZKL_WAIT;
     if (!zkl_line_is_own(claim->line, ahead)) claim->node.contended = true;
-    claim->headed = 0;
+    claim->holders_list = 0;
     claim->ahead = zkl_contender_ref(ahead);
     if (!claim->node.watched) actions |= ZKL_DO_WATCH_OWN;
     if (!claim->trying) actions |= announce(claim);
@@ -110,7 +110,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
 /* The first claim that does not fit. Any contender ahead that goes may let it in. */
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_line_ahead(claim->line, claim));
-    claim->headed = claim->line->serial;
+    claim->holders_list = claim->line->serial;
     return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;
 }
 
@@ -118,10 +118,10 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
     if (zkl_permits_stranger(claim->line, claim)) return fail(claim, ZKL_CONFLICT) | leave(claim);
     if (zkl_permits_fit(claim->line, claim)) {
         zkl_actions actions = admit(claim, now);
-        return claim->unseen || claim->state != ZKL_HELD ? actions : actions | ZKL_DO_MARK;
+        return claim->needs_no_mark || claim->state != ZKL_HELD ? actions : actions | ZKL_DO_MARK;
     }
     if (claim->trying) return fail(claim, ZKL_BUSY) | leave(claim);
-    if (zkl_permits_head(claim->line, claim)) return wait_for_any(claim);
+    if (zkl_permits_all_ahead_hold(claim->line, claim)) return wait_for_any(claim);
     return wait_for(claim, zkl_line_ahead(claim->line, claim));
 }
 
@@ -129,7 +129,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;
-    claim->stalled = zkl_claim_asks_too_often(claim);
+    claim->stalled = !zkl_claim_spend_round(claim);
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
@@ -139,7 +139,7 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
  */
 static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_contender *ahead) {
     bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
-    return alone && zkl_line_first_kept(claim->line) == ahead;
+    return alone && zkl_line_first_keepable(claim->line) == ahead;
 }
 
 /* A list for another claim may have shown that the own node is gone. */
@@ -156,7 +156,7 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
     if (claim->reuse != ZKL_ONE_GRANT &&
         claim->node.czxid > ZKL_BATCH_CZXID_MAX) /* its tokens would be too large */
         return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
-    if (claim->line->incomplete || zkl_claim_rechecks_by_list(claim))
+    if (claim->line->incomplete || zkl_claim_choose_recheck(claim))
         return zkl_claim_list_again(claim);
     if (zkl_line_unranked(claim->line, claim, NULL)) {
         claim->state = ZKL_RANK;

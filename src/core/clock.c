@@ -17,7 +17,7 @@ static zkl_time certain_for(const struct zkl_clock *clock) {
 /* `certain` never moves back, as an earlier proof may reach further than the newest. */
 static void extend(struct zkl_clock *clock) {
     zkl_time certain = clock->proof + certain_for(clock);
-    if (certain > clock->certain) clock->certain = certain;
+    if (certain > clock->certain_until) clock->certain_until = certain;
 }
 
 static bool ran_out(const struct zkl_clock *clock, zkl_time now) {
@@ -27,9 +27,9 @@ static bool ran_out(const struct zkl_clock *clock, zkl_time now) {
 static void set_timeout(struct zkl_clock *clock, zkl_time timeout, double margin) {
     if (timeout > clock->timeout)
         clock->steady_since = clock->proof; /* a longer timeout needs a longer chain */
-    if (timeout < clock->timeout) clock->certain = clock->proof;
+    if (timeout < clock->timeout) clock->certain_until = clock->proof;
     clock->timeout = timeout;
-    clock->patience = timeout / 12;
+    clock->attend_within = timeout / 12;
     clock->margin = (zkl_time)((double)timeout * margin);
     extend(clock);
 }
@@ -37,7 +37,7 @@ static void set_timeout(struct zkl_clock *clock, zkl_time timeout, double margin
 void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time issued) {
     assert(timeout > 0 && margin > 0 && margin <= 0.5);
     set_timeout(clock, timeout, margin);
-    clock->proof = clock->steady_since = clock->certain = issued - timeout;
+    clock->proof = clock->steady_since = clock->certain_until = issued - timeout;
     clock->epoch++;
 }
 
@@ -47,14 +47,15 @@ void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, 
     else set_timeout(clock, timeout, margin);
 }
 
-void zkl_clock_stop(struct zkl_clock *clock) {
+void zkl_clock_end(struct zkl_clock *clock) {
     clock->timeout = 0;
     clock->connected = false;
     clock->epoch++;
 }
 
 void zkl_clock_attend(struct zkl_clock *clock, zkl_time now) {
-    bool stopped = clock->attended && clock->patience && now - clock->attended > clock->patience;
+    bool stopped =
+        clock->attended && clock->attend_within && now - clock->attended > clock->attend_within;
     if (stopped) clock->awake_since = now;
     clock->stops += stopped;
     clock->attended = now;
@@ -76,13 +77,13 @@ void zkl_clock_prove(struct zkl_clock *clock, zkl_time issued, zkl_time now) {
 
 enum zkl_phase zkl_clock_phase(const struct zkl_clock *clock, uint32_t epoch, zkl_time now) {
     if (epoch != clock->epoch || ran_out(clock, now)) return ZKL_PHASE_LOST;
-    if (clock->connected && now < clock->certain) return ZKL_PHASE_HELD;
+    if (clock->connected && now < clock->certain_until) return ZKL_PHASE_HELD;
     return ZKL_PHASE_SUSPECT;
 }
 
 zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_time now) {
     if (zkl_clock_phase(clock, epoch, now) != ZKL_PHASE_HELD) return 0;
-    return clock->certain - now;
+    return clock->certain_until - now;
 }
 
 zkl_time zkl_clock_grants_from(const struct zkl_clock *clock) {
@@ -92,13 +93,13 @@ zkl_time zkl_clock_grants_from(const struct zkl_clock *clock) {
 bool zkl_clock_may_grant(const struct zkl_clock *clock) {
     zkl_time now = clock->attended;
     bool goes_on = now - clock->proof <= clock->timeout / 5;
-    if (now < clock->certain) return true;
+    if (now < clock->certain_until) return true;
     if (goes_on && now - clock->steady_since >= reported(clock)) return true;
     return now >= zkl_clock_grants_from(clock);
 }
 
 zkl_time zkl_clock_next(const struct zkl_clock *clock, zkl_time now) {
     if (ran_out(clock, now)) return ZKL_NEVER;
-    if (clock->connected && now < clock->certain) return clock->certain;
+    if (clock->connected && now < clock->certain_until) return clock->certain_until;
     return clock->proof + clock->timeout;
 }

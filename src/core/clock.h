@@ -60,14 +60,14 @@ static inline zkl_time zkl_earlier(zkl_time a, zkl_time b) {
 enum zkl_phase { ZKL_PHASE_HELD, ZKL_PHASE_SUSPECT, ZKL_PHASE_LOST };
 
 struct zkl_clock {
-    zkl_time timeout;      /* session timeout; 0: no session */
-    zkl_time margin;       /* how long a proof counts as certain */
-    zkl_time certain;      /* the session lives at least until then, by all proofs so far */
-    zkl_time proof;        /* issue time of the last acknowledged sync or write */
-    zkl_time steady_since; /* begin of the chain of proofs, T/5 apart at most */
-    zkl_time attended;     /* last time that the process was seen to run; 0: never */
-    zkl_time awake_since;  /* end of its last stop; 0: none */
-    zkl_time patience;     /* longest time between calls of zkl_clock_attend() without a stop */
+    zkl_time timeout;       /* session timeout; 0: no session */
+    zkl_time margin;        /* how long a proof counts as certain */
+    zkl_time certain_until; /* the session lives at least until then, by all proofs so far */
+    zkl_time proof;         /* issue time of the last acknowledged sync or write */
+    zkl_time steady_since;  /* begin of the chain of proofs, T/5 apart at most */
+    zkl_time attended;      /* last time that the process was seen to run; 0: never */
+    zkl_time awake_since;   /* end of its last stop; 0: none */
+    zkl_time attend_within; /* longest time between calls of zkl_clock_attend() without a stop */
     bool connected;
     uint32_t epoch; /* raised whenever all earlier grants are lost */
     uint64_t stops; /* number of stops */
@@ -83,7 +83,7 @@ void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, z
 void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time now);
 
 /* The session is over, and all its grants are lost. */
-void zkl_clock_stop(struct zkl_clock *clock);
+void zkl_clock_end(struct zkl_clock *clock);
 
 /* The process runs. Called every T/24, from the moment a connection is sought. */
 void zkl_clock_attend(struct zkl_clock *clock, zkl_time now);

@@ -19,18 +19,19 @@
 
 /* --- the lock's claim --------------------------------------------------------------------- */
 
-zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zkl_time deadline) {
+zkl_actions zkl_claim_enter_condition(struct zkl_claim *waiter, struct zkl_claim *lock,
+                                      zkl_time deadline) {
     assert(lock->state == ZKL_HELD && !is_part(lock) && !lock->batch && !lock->partner);
     assert(waiter->state == ZKL_NEW && waiter->kind == ZKL_MUTEX && waiter->line != lock->line);
     lock->state = ZKL_IN_CONDITION;
     lock->deadline = deadline;
     lock->line->tries -= lock->trying;
-    lock->trying = lock->stalled = lock->asks = false;
+    lock->trying = lock->stalled = lock->awaits_list = false;
     keep_no_more(lock);
     lock->partner = waiter;
     waiter->partner = lock;
     waiter->waiting = ZKL_WAITER_CAME;
-    waiter->line->condition = true;
+    waiter->line->is_condition = true;
     return zkl_claim_start(waiter);
 }
 

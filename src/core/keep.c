@@ -37,7 +37,7 @@ static bool backs_off(struct zkl_backoff *backoff, zkl_time now) {
     return now < backoff->until;
 }
 
-void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
+void zkl_claim_set_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
     assert(keep > 0 && !is_part(claim) && !claim->waiting);
     bool keeps = !backs_off(&claim->line->backoff, now);
     claim->reuse = keeps ? ZKL_MAY_BE_KEPT : ZKL_MANY_GRANTS;
@@ -48,22 +48,22 @@ void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
 
 /* A try of another session may wait for this word. */
 static zkl_actions tell_held(struct zkl_claim *claim) {
-    if (!has_keeping_node(claim) || claim->node.marked || is_alone(claim)) return 0;
-    claim->node.marked = true;
-    claim->asks = false;
+    if (!has_keeping_node(claim) || claim->node.says_held || is_alone(claim)) return 0;
+    claim->node.says_held = true;
+    claim->awaits_list = false;
     return ZKL_DO_MARK;
 }
 
 zkl_actions zkl_keep_held(struct zkl_claim *claim) {
     if (!has_keeping_node(claim)) return 0;
-    claim->line->kept = claim;
+    claim->line->keeper = claim;
     return is_alone(claim) ? watch_children(claim->line) : tell_held(claim);
 }
 
 zkl_actions zkl_keep_granted(struct zkl_claim *claim, zkl_time now) {
     zkl_turn_granted(claim, now);
-    if (has_keeping_node(claim)) claim->line->kept = claim;
-    if (claim->ends) return make_way(claim) | tell_held(claim);
+    if (has_keeping_node(claim)) claim->line->keeper = claim;
+    if (claim->last_of_turn) return make_way(claim) | tell_held(claim);
     if (has_keeping_node(claim)) return zkl_keep_held(claim);
     return make_way(claim) ? zkl_turn_watch(claim, now) : 0;
 }
@@ -79,7 +79,7 @@ const enum zkl_release zkl_releases[ZKL_PURPOSES][ZKL_TURNS] = {
 
 static bool may_be_kept(const struct zkl_claim *claim) {
     if (!has_held(claim) || claim->keep == 0 || !connected(claim)) return false;
-    if (!is_alone(claim) || claim->node.marked) return false;
+    if (!is_alone(claim) || claim->node.says_held) return false;
     const struct zkl_claim *each = claim->line->claims;
     while (each && !is_under_way(each)) each = each->next;
     return !each;
@@ -96,7 +96,7 @@ static enum zkl_purpose purpose(const struct zkl_claim *claim, const struct zkl_
  */
 static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
     const struct zkl_clock *clock = &claim->line->common->clock;
-    bool recent = claim->node.listed_at && now - claim->node.listed_at <= clock->patience;
+    bool recent = claim->node.list_time && now - claim->node.list_time <= clock->attend_within;
     bool asked = claim->line->children == ZKL_WATCH_ASKED;
     return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
 }
@@ -133,8 +133,8 @@ static zkl_actions pass_on(struct zkl_claim *claim, struct zkl_claim *next) {
     return connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
 }
 
-zkl_actions zkl_keep_ask(struct zkl_claim *claim) {
-    claim->asks = true;
+zkl_actions zkl_keep_ask_for_list(struct zkl_claim *claim) {
+    claim->awaits_list = true;
     return claim->line->children == ZKL_WATCHED ? ZKL_DO_LIST : watch_children(claim->line);
 }
 
@@ -142,9 +142,9 @@ static zkl_actions stay(struct zkl_claim *claim, zkl_time now) {
     bool for_long = claim->keep > 0;
     claim->state = ZKL_KEPT;
     claim->wanted = claim->stalled = false; /* a lost request of HELD is not repeated */
-    claim->line->kept = claim;
+    claim->line->keeper = claim;
     claim->deadline = for_long && claim->keep < ZKL_NEVER - now ? now + claim->keep : ZKL_NEVER;
-    zkl_actions asks = claim->line->children == ZKL_WATCHED ? 0 : zkl_keep_ask(claim);
+    zkl_actions asks = claim->line->children == ZKL_WATCHED ? 0 : zkl_keep_ask_for_list(claim);
     return for_long ? asks | ZKL_DO_KEEP : asks;
 }
 
@@ -175,9 +175,9 @@ zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now) {
  */
 static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
-    if (reply != ZKL_DONE) claim->node.listed_at = 0;
-    claim->asks = reply == ZKL_UNKNOWN && deaf && !claim->node.marked;
-    if (claim->asks) return stall(claim);
+    if (reply != ZKL_DONE) claim->node.list_time = 0;
+    claim->awaits_list = reply == ZKL_UNKNOWN && deaf && !claim->node.says_held;
+    if (claim->awaits_list) return stall(claim);
     return reply == ZKL_ABSENT ? 0 : tell_held(claim);
 }
 
@@ -185,14 +185,14 @@ static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
 zkl_actions zkl_keep_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
     struct zkl_line *line = claim->line;
     if (claim->state == ZKL_HELD) return hold_listed(claim, reply);
-    if (!claim->asks || claim->stalled) return 0;
+    if (!claim->awaits_list || claim->stalled) return 0;
     if (reply != ZKL_DONE || line->children == ZKL_UNWATCHED) line->changed = true;
-    claim->asks = line->children == ZKL_WATCH_ASKED;
+    claim->awaits_list = line->children == ZKL_WATCH_ASKED;
     return zkl_keep_release(claim, now);
 }
 
-zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now) {
-    bool known = kept->state == ZKL_KEPT && (!kept->asks || trusts_its_list(kept, now));
+zkl_actions zkl_claim_offer_kept(struct zkl_claim *kept, zkl_time now) {
+    bool known = kept->state == ZKL_KEPT && (!kept->awaits_list || trusts_its_list(kept, now));
     return known ? zkl_keep_release(kept, now) : 0;
 }
 
@@ -216,6 +216,6 @@ zkl_actions zkl_claim_stop_keeping(struct zkl_claim *claim) {
 zkl_actions zkl_claim_yield(struct zkl_claim *claim) {
     if (claim->state == ZKL_KEPT) return zkl_keep_end(claim);
     if (claim->state != ZKL_HELD || !may_pass_on(claim)) return 0;
-    claim->ends = true;
+    claim->last_of_turn = true;
     return make_way(claim);
 }

@@ -29,7 +29,7 @@ static struct zkl_contender *contender_new(const char *text, const struct zkl_na
     contender->limit = name->limit;
     contender->kind = name->kind;
     contender->reuse = may_be_ours ? name->reuse : ZKL_ONE_GRANT;
-    contender->seen = serial;
+    contender->first_list = serial;
     contender->references = 1;
     memcpy(contender->name, text, size);
     return contender;
@@ -150,7 +150,7 @@ bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t co
     for (size_t i = 0; i < line->count; i++) line->contenders[i]->listed = false;
     for (size_t i = 0; i < filled; i++) {
         list[i]->listed = true;
-        if (list[i]->seen > line->serial) list[i]->claimed = is_claimed(line, list[i]);
+        if (list[i]->first_list > line->serial) list[i]->claimed = is_claimed(line, list[i]);
     }
     drop_all(line->contenders, line->count);
     line->contenders = list;
@@ -177,7 +177,7 @@ void zkl_line_clear(struct zkl_line *line) {
     drop_all(line->contenders, line->count);
     line->contenders = NULL;
     line->count = 0;
-    line->opened = line->changed = false;
+    line->path_exists = line->changed = false;
 }
 
 /* --- the order ------------------------------------------------------------------------ */
@@ -189,7 +189,8 @@ static bool ranks_ahead(const struct zkl_claim *claim, const struct zkl_contende
 
 static bool is_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                         const struct zkl_contender *contender) {
-    if (line->exhausted && contender->czxid == 0) return contender->seen <= claim->node.listed;
+    if (line->exhausted && contender->czxid == 0)
+        return contender->first_list <= claim->node.list_serial;
     return claim->recheck && contender != claim->ahead &&
            zkl_kinds_exclude(claim->kind, contender->kind) &&
            zkl_line_precedes(line, contender, claim);
@@ -226,8 +227,8 @@ struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct z
     return nearest;
 }
 
-struct zkl_contender *zkl_line_before(const struct zkl_line *line,
-                                      const struct zkl_contender *contender) {
+struct zkl_contender *zkl_line_ahead_of(const struct zkl_line *line,
+                                        const struct zkl_contender *contender) {
     size_t at = line->exhausted ? 0 : position(line, contender->sequence, contender->name);
     while (at > 0 && !zkl_kinds_exclude(contender->kind, line->contenders[at - 1]->kind)) at--;
     return at ? line->contenders[at - 1] : NULL;
@@ -253,14 +254,14 @@ size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim 
     return ahead;
 }
 
-bool zkl_line_has_others(const struct zkl_line *line) {
+bool zkl_line_may_have_others(const struct zkl_line *line) {
     for (size_t i = 0; i < line->count && !line->changed; i++) {
         if (!zkl_line_is_own(line, line->contenders[i])) return true;
     }
     return line->changed;
 }
 
-struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line) {
+struct zkl_contender *zkl_line_first_keepable(const struct zkl_line *line) {
     struct zkl_contender *first = line->count && !line->exhausted ? line->contenders[0] : NULL;
     if (!first || first->reuse != ZKL_MAY_BE_KEPT) return NULL;
     return zkl_line_is_own(line, first) ? NULL : first;

@@ -27,7 +27,7 @@ struct zkl_contender {
     int64_t czxid;    /* 0: not known */
     uint64_t session; /* from the name's uuid; 0: no uuid, or the name is too long to be ours */
     uint64_t nonce;
-    uint32_t seen; /* serial of the first list that showed it */
+    uint32_t first_list; /* serial of the first list that showed it */
     uint32_t references;
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
@@ -43,8 +43,8 @@ struct zkl_claim;
 /* State that all lines of a session share. */
 struct zkl_common {
     struct zkl_clock clock;
-    uint64_t session; /* session id; 0: none */
-    uint64_t nonces;  /* counts attempts; no nonce is used twice in a session */
+    uint64_t session;    /* session id; 0: none */
+    uint64_t last_nonce; /* counts attempts; no nonce is used twice in a session */
 };
 
 enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
@@ -61,18 +61,18 @@ struct zkl_line {
     struct zkl_common *common;
     struct zkl_contender **contenders; /* sorted by number, then by name */
     size_t count;
-    uint32_t serial; /* number of the last list; 0: none */
-    bool exhausted;  /* numbers do not tell the order, but czxids do */
-    bool incomplete; /* the next grant needs a new list, because a writer went, and may have left a
-                        reader with its number, or the connection was lost */
-    bool opened;     /* a create succeeded, so the path exists */
-    bool condition;  /* its contenders wait for a signal */
+    uint32_t serial;  /* number of the last list; 0: none */
+    bool exhausted;   /* numbers do not tell the order, but czxids do */
+    bool incomplete;  /* the next grant needs a new list, because a writer went, and may have left a
+                         reader with its number, or the connection was lost */
+    bool path_exists; /* a create succeeded, so the path exists */
+    bool is_condition; /* its contenders wait for a signal */
     enum zkl_children children;
     bool changed; /* a contender came or went since this turn began (turn.c), or since the last list
                      of a claim in LIST, or may have while no watch was set */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
     size_t tries;                           /* claims among them that must not queue */
-    struct zkl_claim *kept;                 /* in KEPT, or in HELD with a node that may be kept */
+    struct zkl_claim *keeper;               /* in KEPT, or in HELD with a node that may be kept */
     struct zkl_backoff backoff;
 };
 
@@ -115,17 +115,17 @@ struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct z
  * The nearest contender before `contender` that excludes it, or NULL; always NULL for an exhausted
  * line.
  */
-struct zkl_contender *zkl_line_before(const struct zkl_line *line,
-                                      const struct zkl_contender *contender);
+struct zkl_contender *zkl_line_ahead_of(const struct zkl_line *line,
+                                        const struct zkl_contender *contender);
 
 /* A contender of another session is in the line, or may be. */
-bool zkl_line_has_others(const struct zkl_line *line);
+bool zkl_line_may_have_others(const struct zkl_line *line);
 
 /* No contender excludes a newcomer of this kind. */
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);
 
 /* The first contender, if that is another session's node that may be kept; else NULL. */
-struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line);
+struct zkl_contender *zkl_line_first_keepable(const struct zkl_line *line);
 
 /* The contender is ahead of the claim, as far as can be known. */
 bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,
@@ -145,8 +145,8 @@ struct zkl_contender *zkl_line_orphan(const struct zkl_line *line);
  * removes an orphan (zkl_claim_adopt_fixed), and asks again later about a possible one.
  */
 enum zkl_orphan {
-    ZKL_ANSWERED, /* another session's node, or a claim's */
-    ZKL_PERHAPS,  /* an orphan, or the node of a claim that does not know of it yet */
+    ZKL_NO_ORPHAN,      /* another session's node, or a claim's */
+    ZKL_PERHAPS_ORPHAN, /* an orphan, or the node of a claim that does not know of it yet */
     ZKL_ORPHAN
 };
 enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owner, int64_t czxid);

@@ -7,45 +7,45 @@
 #include "claim_steps.h"
 
 zkl_actions zkl_lookahead_watch(struct zkl_claim *claim) {
-    struct zkl_contender *before = zkl_line_before(claim->line, claim->ahead);
+    struct zkl_contender *before = zkl_line_ahead_of(claim->line, claim->ahead);
     if (!before || claim->ahead->kind != ZKL_MUTEX || claim->kind != ZKL_MUTEX) return 0;
     claim->lookahead = zkl_contender_ref(before);
     return ZKL_DO_WATCH_LOOKAHEAD;
 }
 
 zkl_actions zkl_lookahead_again(struct zkl_claim *claim) {
-    bool missing = claim->ahead && !claim->lookahead && !claim->looking;
+    bool missing = claim->ahead && !claim->lookahead && !claim->looking_ahead;
     return missing ? zkl_lookahead_watch(claim) : 0;
 }
 
 /* All contenders of the newest list before the predecessor may be gone, too. */
 static zkl_actions look(struct zkl_claim *claim) {
     claim->recheck = !claim->line->incomplete;
-    bool by_list = !claim->recheck || zkl_claim_rechecks_by_list(claim);
+    bool by_list = !claim->recheck || zkl_claim_choose_recheck(claim);
     if (by_list) claim->recheck = false;
     else if (!claim->recheck) return zkl_lookahead_watch(claim); /* its get tells */
-    claim->looking = true;
+    claim->looking_ahead = true;
     return by_list ? ZKL_DO_LIST : ZKL_DO_RANK;
 }
 
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
     zkl_line_forget(claim->line, claim->lookahead);
-    zkl_claim_overlook(claim);
-    return claim->line->exhausted || zkl_claim_asks_too_often(claim) ? 0 : look(claim);
+    zkl_claim_drop_lookahead(claim);
+    return !claim->line->exhausted && zkl_claim_spend_round(claim) ? look(claim) : 0;
 }
 
 /*
  * If the own node or the predecessor is gone, its watch tells. If a get has shown that a writer is
  * gone, a list has to tell more.
  */
-zkl_actions zkl_lookahead_looked(struct zkl_claim *claim, enum zkl_reply reply) {
-    if (!claim->looking) return 0;
-    claim->looking = claim->recheck = false;
+zkl_actions zkl_lookahead_answered(struct zkl_claim *claim, enum zkl_reply reply) {
+    if (!claim->looking_ahead) return 0;
+    claim->looking_ahead = claim->recheck = false;
     if (reply != ZKL_DONE) return 0;
     return claim->line->incomplete ? look(claim) : zkl_lookahead_watch(claim);
 }
 
-void zkl_lookahead_await(struct zkl_claim *claim) {
+void zkl_lookahead_await_replies(struct zkl_claim *claim) {
     claim->state = claim->recheck ? ZKL_RANK : ZKL_LIST;
     claim->stalled = false;
     drop_ahead(claim);

@@ -136,7 +136,7 @@ bool zkl_data_says_held(const char *data, size_t size) {
     return cut_off(data, &size, ZKL_HELD_WORD);
 }
 
-bool zkl_data_asks(const char *data, size_t size) {
+bool zkl_data_asks_to_give_way(const char *data, size_t size) {
     cut_off(data, &size, ZKL_HELD_WORD);
     return cut_off(data, &size, ZKL_REVOKE_DATA) && size == 0;
 }
@@ -162,8 +162,8 @@ void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t sess
              nonce & UINT64_C(0xffffffffffff), markers_of[kind]);
 }
 
-void zkl_name_permits(char text[ZKL_NAME_SIZE], int32_t permits, int32_t limit, uint64_t session,
-                      uint64_t nonce) {
+void zkl_name_permit_prefix(char text[ZKL_NAME_SIZE], int32_t permits, int32_t limit,
+                            uint64_t session, uint64_t nonce) {
     zkl_name_prefix(text, ZKL_PERMIT, session, nonce);
     size_t length = strlen(text);
     snprintf(text + length, ZKL_NAME_SIZE - length, "%" PRId32 "-of-%" PRId32 "-", permits, limit);

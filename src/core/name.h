@@ -70,7 +70,7 @@ struct zkl_name {
 #define ZKL_HELD_WORD "\x1fheld"
 
 bool zkl_data_says_held(const char *data, size_t size);
-bool zkl_data_asks(const char *data, size_t size); /* to give way */
+bool zkl_data_asks_to_give_way(const char *data, size_t size); /* to give way */
 
 /* A signal, in the node of a waiter in a condition. */
 #define ZKL_SIGNAL_DATA "__SIGNAL__"
@@ -83,8 +83,8 @@ void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t sess
                      uint64_t nonce);
 
 /* The same for a PERMIT. */
-void zkl_name_permits(char text[ZKL_NAME_SIZE], int32_t permits, int32_t limit, uint64_t session,
-                      uint64_t nonce);
+void zkl_name_permit_prefix(char text[ZKL_NAME_SIZE], int32_t permits, int32_t limit,
+                            uint64_t session, uint64_t nonce);
 
 /*
  * Writes the name of the reader that this writer of ours becomes, with the same uuid and, as in

@@ -17,7 +17,7 @@ bool zkl_permits_fit(const struct zkl_line *line, const struct zkl_claim *claim)
     return taken(line, claim) + claim->permits <= claim->limit;
 }
 
-bool zkl_permits_head(const struct zkl_line *line, const struct zkl_claim *claim) {
+bool zkl_permits_all_ahead_hold(const struct zkl_line *line, const struct zkl_claim *claim) {
     return taken(line, claim) <= claim->limit;
 }
 
@@ -30,7 +30,7 @@ struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
     return NULL;
 }
 
-bool zkl_permits_unseen(const struct zkl_line *line, const struct zkl_claim *claim) {
+bool zkl_permits_needs_no_mark(const struct zkl_line *line, const struct zkl_claim *claim) {
     if (line->exhausted || line->count == 0) return false;
     const struct zkl_contender *last = line->contenders[line->count - 1];
     return last->sequence <= claim->node.sequence && zkl_permits_fit(line, claim);

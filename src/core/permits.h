@@ -20,7 +20,7 @@
 /* Without a node the claim has no place yet, and all contenders are ahead of it. */
 bool zkl_permits_fit(const struct zkl_line *line, const struct zkl_claim *claim);
 
-bool zkl_permits_head(const struct zkl_line *line, const struct zkl_claim *claim);
+bool zkl_permits_all_ahead_hold(const struct zkl_line *line, const struct zkl_claim *claim);
 
 /* A contender ahead that is no PERMIT of this limit, or NULL. */
 struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
@@ -30,6 +30,6 @@ struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
  * For a list that just came, in which the claim fits and is last. Later claims see in their own
  * lists that it fits, and wait for no mark.
  */
-bool zkl_permits_unseen(const struct zkl_line *line, const struct zkl_claim *claim);
+bool zkl_permits_needs_no_mark(const struct zkl_line *line, const struct zkl_claim *claim);
 
 #endif

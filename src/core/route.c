@@ -8,27 +8,27 @@
 #define LONGEST ZKL_SECOND
 
 void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now) {
-    *route =
-        (struct zkl_route){.attempts = 1, .chance = seed | 1, .open_at = now, .resolve_at = now};
+    *route = (struct zkl_route){
+        .attempts = 1, .random_state = seed | 1, .attempt_at = now, .resolve_at = now};
 }
 
 void zkl_route_clear(struct zkl_route *route) {
-    free(route->stops);
-    route->stops = NULL;
+    free(route->servers);
+    route->servers = NULL;
     route->count = 0;
 }
 
 /* https://www.jstatsoft.org/article/view/v008i14 */
 static uint64_t below(struct zkl_route *route, uint64_t limit) {
-    route->chance ^= route->chance << 13;
-    route->chance ^= route->chance >> 7;
-    route->chance ^= route->chance << 17;
-    return route->chance % limit;
+    route->random_state ^= route->random_state << 13;
+    route->random_state ^= route->random_state >> 7;
+    route->random_state ^= route->random_state << 17;
+    return route->random_state % limit;
 }
 
 void zkl_route_connected(struct zkl_route *route) {
     route->state = ZKL_ROUTE_CONNECTED;
-    route->last = route->chosen;
+    route->connection_key = route->attempt_key;
 }
 
 static zkl_time tenth_of(zkl_time timeout) {
@@ -40,10 +40,10 @@ static zkl_time bounded(zkl_time time) {
 }
 
 void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now) {
-    for (size_t i = 0; i < route->count; i++) route->stops[i].tried = 0;
+    for (size_t i = 0; i < route->count; i++) route->servers[i].tried = 0;
     route->state = ZKL_ROUTE_STALE;
     route->resolve_at = now;
-    route->open_at = now + bounded(tenth_of(timeout));
+    route->attempt_at = now + bounded(tenth_of(timeout));
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -54,26 +54,26 @@ zkl_time zkl_route_resolve_due(const struct zkl_route *route) {
 
 static uint64_t was_tried(const struct zkl_route *route, uint64_t key) {
     for (size_t i = 0; i < route->count; i++)
-        if (route->stops[i].key == key) return route->stops[i].tried;
+        if (route->servers[i].key == key) return route->servers[i].tried;
     return 0;
 }
 
 static bool all_tried(const struct zkl_route *route) {
     for (size_t i = 0; i < route->count; i++)
-        if (!route->stops[i].tried) return false;
+        if (!route->servers[i].tried) return false;
     return true;
 }
 
 /* False: out of memory. */
 static bool replace(struct zkl_route *route, const uint64_t *keys, size_t count) {
-    struct zkl_stop *stops = malloc(count * sizeof *stops);
-    if (!stops) return false;
+    struct zkl_route_server *servers = malloc(count * sizeof *servers);
+    if (!servers) return false;
     for (size_t i = 0; i < count; i++)
-        stops[i] = (struct zkl_stop){.key = keys[i], .tried = was_tried(route, keys[i])};
-    free(route->stops);
-    route->stops = stops;
+        servers[i] = (struct zkl_route_server){.key = keys[i], .tried = was_tried(route, keys[i])};
+    free(route->servers);
+    route->servers = servers;
     route->count = count;
-    route->first = (size_t)below(route, count);
+    route->search_from = (size_t)below(route, count);
     return true;
 }
 
@@ -83,17 +83,17 @@ void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t co
     if (count == 0 || !replace(route, keys, count)) return;
     bool first = route->state == ZKL_ROUTE_STALE;
     if (first) route->state = ZKL_ROUTE_FRESH;
-    if ((first || !all_tried(route)) && route->open_at > now) route->open_at = now;
+    if ((first || !all_tried(route)) && route->attempt_at > now) route->attempt_at = now;
 }
 
 /* --- attempts -------------------------------------------------------------------------------- */
 
 zkl_time zkl_route_due(const struct zkl_route *route) {
-    return route->state == ZKL_ROUTE_CONNECTED || route->count == 0 ? ZKL_NEVER : route->open_at;
+    return route->state == ZKL_ROUTE_CONNECTED || route->count == 0 ? ZKL_NEVER : route->attempt_at;
 }
 
 void zkl_route_hurry(struct zkl_route *route, zkl_time by) {
-    if (route->open_at > by) route->open_at = by;
+    if (route->attempt_at > by) route->attempt_at = by;
 }
 
 /*
@@ -101,14 +101,14 @@ void zkl_route_hurry(struct zkl_route *route, zkl_time by) {
  * servers, those tried longest ago first.
  */
 static uint64_t rank(const struct zkl_route *route, size_t index) {
-    const struct zkl_stop *stop = &route->stops[index];
-    return stop->tried == 0 && stop->key == route->last ? 1 : stop->tried;
+    const struct zkl_route_server *server = &route->servers[index];
+    return server->tried == 0 && server->key == route->connection_key ? 1 : server->tried;
 }
 
 static size_t choose(const struct zkl_route *route) {
-    size_t best = route->first;
+    size_t best = route->search_from;
     for (size_t i = 1; i < route->count; i++) {
-        size_t index = (route->first + i) % route->count;
+        size_t index = (route->search_from + i) % route->count;
         if (rank(route, index) < rank(route, best)) best = index;
     }
     return best;
@@ -117,11 +117,11 @@ static size_t choose(const struct zkl_route *route) {
 size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     assert(route->count > 0 && now >= zkl_route_due(route));
     size_t index = choose(route);
-    route->chosen = route->stops[index].key;
-    route->stops[index].tried = ++route->attempts;
+    route->attempt_key = route->servers[index].key;
+    route->servers[index].tried = ++route->attempts;
     if (all_tried(route)) {
         zkl_time tenth = tenth_of(timeout);
-        route->open_at = now + tenth + (zkl_time)below(route, (uint64_t)tenth / 2 + 1);
+        route->attempt_at = now + tenth + (zkl_time)below(route, (uint64_t)tenth / 2 + 1);
     }
     return index;
 }

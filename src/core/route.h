@@ -20,7 +20,7 @@
 #include "clock.h"
 
 /* A server on the route. */
-struct zkl_stop {
+struct zkl_route_server {
     uint64_t key;   /* an address; equal keys are one address */
     uint64_t tried; /* number of its last attempt since the connection was lost; 0: none */
 };
@@ -32,14 +32,15 @@ enum zkl_route_state {
 };
 
 struct zkl_route {
-    struct zkl_stop *stops;
-    size_t count, first;   /* among equals the search begins at index `first` */
-    uint64_t attempts;     /* their number so far */
-    uint64_t chosen, last; /* keys of the latest attempt, and of the latest connection */
+    struct zkl_route_server *servers;
+    size_t count, search_from; /* among equals the search begins at index `first` */
+    uint64_t attempts;         /* their number so far */
+    uint64_t attempt_key,
+        connection_key; /* keys of the latest attempt, and of the latest connection */
     enum zkl_route_state state;
-    zkl_time open_at;    /* earliest time of the next attempt */
-    zkl_time resolve_at; /* when to resolve the names */
-    uint64_t chance;     /* state of the random numbers for order and pauses */
+    zkl_time attempt_at;   /* earliest time of the next attempt */
+    zkl_time resolve_at;   /* when to resolve the names */
+    uint64_t random_state; /* state of the random numbers for order and pauses */
 };
 
 void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now);

@@ -15,14 +15,14 @@
 
 #include "claim_steps.h"
 
-void zkl_claim_batch(struct zkl_claim *claim, int32_t batch) {
+void zkl_claim_set_batch(struct zkl_claim *claim, int32_t batch) {
     assert(batch >= ZKL_BATCH_BY_TIME && batch != 0 && batch <= ZKL_BATCH_MAX);
     assert(claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waiting);
     claim->batch = batch;
-    zkl_claim_count(claim);
+    zkl_claim_count_grants(claim);
 }
 
-void zkl_claim_count(struct zkl_claim *claim) {
+void zkl_claim_count_grants(struct zkl_claim *claim) {
     assert(claim->kind == ZKL_MUTEX);
     if (claim->reuse == ZKL_ONE_GRANT) claim->reuse = ZKL_MANY_GRANTS;
 }
@@ -31,7 +31,7 @@ void zkl_claim_count(struct zkl_claim *claim) {
 
 /* The claim will hand its node over, as far as is known. */
 static bool is_serving(const struct zkl_claim *claim) {
-    return claim->state == ZKL_KEPT || (claim->state == ZKL_HELD && !claim->ends);
+    return claim->state == ZKL_KEPT || (claim->state == ZKL_HELD && !claim->last_of_turn);
 }
 
 static bool waits_for_turn(const struct zkl_claim *claim) {
@@ -46,7 +46,7 @@ static bool may_share(const struct zkl_claim *claim, const struct zkl_claim *oth
 /* A try waits neither for the end of a hold nor for the list of a node that is not kept. */
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *other) {
     if (claim->state != ZKL_NEW || !may_share(claim, other)) return false;
-    return zkl_claim_is_kept(other) || waits_for_turn(claim);
+    return zkl_claim_is_kept_for_later(other) || waits_for_turn(claim);
 }
 
 static bool is_behind(const struct zkl_claim *claim) {
@@ -95,11 +95,11 @@ enum zkl_awaits zkl_claim_awaits(const struct zkl_claim *claim) {
     if (zkl_kind_is_fixed(claim->kind))
         return is_stood_for(claim) ? ZKL_AWAITS_TURN : ZKL_AWAITS_NOTHING;
     bool behind = claim->batch != 0 && is_behind(claim);
-    bool kept = line->kept && zkl_claim_is_kept(line->kept);
-    if (kept && !behind && zkl_claim_inherits(claim, line->kept)) return ZKL_AWAITS_NODE;
+    bool kept = line->keeper && zkl_claim_is_kept_for_later(line->keeper);
+    if (kept && !behind && zkl_claim_inherits(claim, line->keeper)) return ZKL_AWAITS_NODE;
     bool waits = behind || (claim->batch != 0 && is_others_turn(claim));
     if (waits && !claim->trying) return ZKL_AWAITS_TURN;
-    return !line->opened && is_opening(claim) ? ZKL_AWAITS_PATH : ZKL_AWAITS_NOTHING;
+    return !line->path_exists && is_opening(claim) ? ZKL_AWAITS_PATH : ZKL_AWAITS_NOTHING;
 }
 
 static bool is_follower(const struct zkl_claim *claim) {
@@ -135,7 +135,7 @@ struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim) {
 
 static bool others_wait(const struct zkl_claim *claim) {
     if (claim->batch == 0) return !is_alone(claim);
-    return zkl_line_has_others(claim->line);
+    return zkl_line_may_have_others(claim->line);
 }
 
 bool zkl_turn_is_due(const struct zkl_claim *claim, zkl_time now) {
@@ -162,20 +162,20 @@ static bool others_may_wait(const struct zkl_claim *claim) {
 }
 
 bool zkl_turn_is_over(const struct zkl_claim *claim, zkl_time now) {
-    return claim->ends || is_used_up(&claim->node) ||
+    return claim->last_of_turn || is_used_up(&claim->node) ||
            (zkl_turn_is_due(claim, now) && others_may_wait(claim));
 }
 
 /* The line's list came after the node, so it shows all earlier changes. */
 static void begin(struct zkl_claim *claim, zkl_time now) {
-    if (claim->line->changed) claim->node.listed_at = 0; /* others may have come */
+    if (claim->line->changed) claim->node.list_time = 0; /* others may have come */
     claim->line->changed = false;
     claim->node.turn_began = now;
 }
 
 void zkl_turn_granted(struct zkl_claim *claim, zkl_time now) {
     if (claim->node.grants == 0) begin(claim, now);
-    claim->ends = zkl_turn_is_over(claim, now);
+    claim->last_of_turn = zkl_turn_is_over(claim, now);
 }
 
 zkl_actions zkl_turn_watch(const struct zkl_claim *holder, zkl_time now) {

@@ -29,9 +29,9 @@ static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *cla
 
 enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owner, int64_t czxid) {
     bool ours = owner != 0 && owner == line->common->session;
-    if (!ours || !is_free_for(line, NULL, czxid)) return ZKL_ANSWERED;
+    if (!ours || !is_free_for(line, NULL, czxid)) return ZKL_NO_ORPHAN;
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
-        if (is_other_fixed(NULL, each) && is_unsure_of_node(each)) return ZKL_PERHAPS;
+        if (is_other_fixed(NULL, each) && is_unsure_of_node(each)) return ZKL_PERHAPS_ORPHAN;
     }
     return ZKL_ORPHAN;
 }
@@ -57,18 +57,18 @@ static zkl_actions wait_for_end(struct zkl_claim *claim) {
 /* --- replies --------------------------------------------------------------------------------- */
 
 /* The create was carried out. */
-zkl_actions zkl_claim_placed(struct zkl_claim *claim, int64_t czxid, zkl_time now) {
+zkl_actions zkl_claim_fixed_created(struct zkl_claim *claim, int64_t czxid, zkl_time now) {
     if (claim->state != ZKL_CREATE) return 0;
-    claim->line->opened = true;
+    claim->line->path_exists = true;
     claim->refusal = ZKL_OK;
     claim->node.czxid = czxid;
     return claim->wanted ? admit(claim, now) : leave(claim);
 }
 
 /* The node exists already, so the claim waits for its end. */
-zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
+zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
-    claim->line->opened = true;
+    claim->line->path_exists = true;
     claim->refusal = ZKL_OK;
     if (!claim->wanted) return gone(claim);
     zkl_actions actions = wait_for_end(claim);

@@ -146,9 +146,9 @@ static void attend(struct zkl_request *request, struct stake *stake) {
 
 static void start(struct stake *stake) {
     struct path *path = stake->path;
-    if (path->line.kept) zkl_kept_clear_way(path, stake);
+    if (path->line.keeper) zkl_kept_clear_way(path, stake);
     zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
-    if (path->line.kept) zkl_kept_take(path);
+    if (path->line.keeper) zkl_kept_take(path);
 }
 
 /* False: out of memory. */
@@ -365,7 +365,8 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
     struct stake *waiter = path ? zkl_stake_new(request->session, path, &options, ZKL_NEVER) : NULL;
     if (!waiter) return false;
     attend(request, stake);
-    zkl_stake_perform(waiter, zkl_claim_await(&waiter->claim, &stake->claim, request->deadline));
+    zkl_stake_perform(waiter,
+                      zkl_claim_enter_condition(&waiter->claim, &stake->claim, request->deadline));
     return true;
 }
 

@@ -34,7 +34,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
     session->watches.overhead = settings->overhead;
     session->yielding = &zkl_yielding;
     session->stake_calls = zkl_stake_calls;
-    session->common.clock.patience = settings->patience;
+    session->common.clock.attend_within = settings->patience;
     session->due = ZKL_NEVER;
     session->stakes_end = &session->stakes;
     session->calls_end = &session->calls;
@@ -123,7 +123,7 @@ static zkl_actions resume(struct zkl_claim *claim, zkl_time now) {
 }
 
 static zkl_actions beat_claim(struct zkl_claim *claim, zkl_time now) {
-    if (zkl_claim_has_node(claim)) zkl_watches_drop_others((struct stake *)claim);
+    if (zkl_claim_holds_or_is_kept(claim)) zkl_watches_drop_others((struct stake *)claim);
     return zkl_stake_lacks_room((struct stake *)claim) ? 0 : zkl_claim_beat(claim, now);
 }
 
@@ -196,7 +196,7 @@ static void expire_followers(struct zkl_session *session) {
 
 /* Forgets all that belonged to the ZooKeeper session. */
 static void forget_all(struct zkl_session *session, enum zkl_session_state state) {
-    zkl_clock_stop(&session->common.clock);
+    zkl_clock_end(&session->common.clock);
     if (session->common.session)
         session->earlier[session->expired++ % EARLIER] = session->common.session;
     session->common.session = 0;
@@ -297,7 +297,7 @@ static zkl_time beat_due(const struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
     zkl_time useful = zkl_clock_grants_from(clock);
     if (useful <= since) return since + clock->timeout / 6;
-    return zkl_earlier(since + clock->patience / 2, useful);
+    return zkl_earlier(since + clock->attend_within / 2, useful);
 }
 
 static const struct call_kind heartbeat; /* its answer proves the session */
@@ -360,7 +360,8 @@ zkl_time zkl_session_due(zkl_session *session) {
     if (session->first_question_at > session->now)
         due = zkl_earlier(due, session->first_question_at);
     bool reopens = session->state == ZKL_SESSION_EXPIRED && session->after_expiry == ZKL_OK;
-    if (!is_over(session) || reopens) due = zkl_earlier(due, clock->attended + clock->patience / 2);
+    if (!is_over(session) || reopens)
+        due = zkl_earlier(due, clock->attended + clock->attend_within / 2);
     return due;
 }
 

@@ -2,9 +2,9 @@
  * kept.c - hands kept nodes on, and gives them back before a claim that cannot have them contends,
  * or to make room (room.c).
  *
- * line.kept may still hold, with a node that may be kept after its release. The state KEPT is also
- * that of a node which stays only until a list tells whether others wait. is_kept() means a node
- * that stays for the time that its user asked for.
+ * line.keeper may still hold, with a node that may be kept after its release. The state KEPT is
+ * also that of a node which stays only until a list tells whether others wait. is_kept() means a
+ * node that stays for the time that its user asked for.
  */
 #include "kept.h"
 
@@ -15,7 +15,7 @@
 #include "stake_actions.h"
 
 static bool is_kept(const struct stake *stake) {
-    return zkl_claim_is_kept(&stake->claim);
+    return zkl_claim_is_kept_for_later(&stake->claim);
 }
 
 static zkl_time since(const struct stake *kept) {
@@ -42,12 +42,12 @@ void zkl_kept_give_back(struct stake *kept) {
 }
 
 void zkl_kept_take(const struct path *path) {
-    struct stake *kept = (struct stake *)path->line.kept;
-    zkl_stake_perform(kept, zkl_claim_take(&kept->claim, kept->session->now));
+    struct stake *kept = (struct stake *)path->line.keeper;
+    zkl_stake_perform(kept, zkl_claim_offer_kept(&kept->claim, kept->session->now));
 }
 
 void zkl_kept_contended(const struct path *path) {
-    struct stake *kept = (struct stake *)path->line.kept;
+    struct stake *kept = (struct stake *)path->line.keeper;
     if (kept) zkl_stake_perform(kept, zkl_claim_contended(&kept->claim, kept->session->now));
 }
 
@@ -63,6 +63,6 @@ void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, cons
 }
 
 void zkl_kept_clear_way(const struct path *path, const struct stake *stake) {
-    struct stake *kept = (struct stake *)path->line.kept;
+    struct stake *kept = (struct stake *)path->line.keeper;
     if (is_kept(kept) && !zkl_claim_inherits(&stake->claim, &kept->claim)) zkl_kept_give_back(kept);
 }

@@ -26,7 +26,7 @@ void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
                             const struct zkl_stat *stat) {
     static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
     enum zkl_orphan orphan = zkl_line_fixed_orphan(&path->line, stat->owner, stat->czxid);
-    if (orphan == ZKL_ANSWERED) return;
+    if (orphan == ZKL_NO_ORPHAN) return;
     struct stake *stake =
         orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
     if (!stake) {

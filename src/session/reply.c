@@ -10,7 +10,7 @@
  *   - A transaction that was carried out has a good result for each op.
  *
  * Any other reply is ZKL_UNKNOWN, as if it were lost, and proves nothing. The claim machine handles
- * good replies that contradict each other (zkl_claim_asks_too_often).
+ * good replies that contradict each other (zkl_claim_spend_round).
  */
 #include <stdlib.h>
 #include <string.h>

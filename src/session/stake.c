@@ -112,10 +112,10 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
         return NULL;
     }
     zkl_claim_init(&stake->claim, &path->line, options->kind, deadline, options->trying);
-    zkl_claim_want(&stake->claim, options->permits, options->limit);
-    if (options->batch) zkl_claim_batch(&stake->claim, options->batch);
-    if (options->counting) zkl_claim_count(&stake->claim);
-    if (options->keep) zkl_claim_keep(&stake->claim, options->keep, session->now);
+    zkl_claim_set_permits(&stake->claim, options->permits, options->limit);
+    if (options->batch) zkl_claim_set_batch(&stake->claim, options->batch);
+    if (options->counting) zkl_claim_count_grants(&stake->claim);
+    if (options->keep) zkl_claim_set_keep(&stake->claim, options->keep, session->now);
     stake->claim.max_waiters = options->max_waiters;
     stake->path = path;
     stake->jitter = options->jitter;
@@ -178,7 +178,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
     for (size_t i = 0; i < request->parts.count; i++) {
         struct stake *stake = zkl_parts_at(&request->parts, i);
         if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
-        if (zkl_claim_is_kept(&stake->claim))
+        if (zkl_claim_is_kept_for_later(&stake->claim))
             continue; /* a kept node stays, so no release waits for it */
         zkl_request_ref(request);
         request->next_leaving = stake->leaving;
@@ -404,7 +404,7 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
         return;
     stake->version = answer->stat->version;
     if (zkl_stake_revoked(stake) || answer->size <= 0) return;
-    if (!zkl_data_asks(answer->text, (size_t)answer->size)) return;
+    if (!zkl_data_asks_to_give_way(answer->text, (size_t)answer->size)) return;
     stake->revoked = stake->claim.node.nonce;
     if (stake->granted_at) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
     post_phase(stake);

@@ -108,7 +108,7 @@ void zkl_stake_revise(struct stake *stake) {
 /* The data stay until the answer, because one mark is out at a time. NULL: out of memory. */
 static const char *data_to_mark(struct stake *stake) {
     const char *data = zkl_stake_revoked(stake) ? ZKL_REVOKE_DATA : stake->data;
-    if (!stake->claim.node.marked) return data;
+    if (!stake->claim.node.says_held) return data;
     free(stake->marked_data);
     stake->marked_data = malloc(strlen(data) + sizeof ZKL_HELD_WORD);
     return stake->marked_data ? strcat(strcpy(stake->marked_data, data), ZKL_HELD_WORD) : NULL;
@@ -140,7 +140,7 @@ static bool enters_among_many(const struct stake *stake) {
 /* A list serves all claims of its path that are in LIST, or look ahead. */
 static void list(struct stake *stake) {
     bool shared =
-        stake->claim.state == ZKL_LIST || stake->claim.looking || enters_among_many(stake);
+        stake->claim.state == ZKL_LIST || stake->claim.looking_ahead || enters_among_many(stake);
     if (shared && stake->path->lists > 0) return;
     struct call *call = call_for(stake, STAKE_LIST, NULL);
     if (!call) return;
@@ -157,7 +157,7 @@ static void sync_path(struct stake *stake) {
 static void rank(struct stake *stake) {
     struct zkl_contender *contender = NULL;
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
-        stake->claim.ranks++;
+        stake->claim.rank_gets++;
         struct call *call = call_for(stake, STAKE_RANK, contender);
         if (!call) return; /* a lost reply stands for all */
         zkl_call_get(call, stake->path->text, contender->name);
@@ -218,7 +218,7 @@ static zkl_actions refuse(struct stake *stake) {
 
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
-    if (!claim->headed) zkl_watches_narrow(stake, false);
+    if (!claim->holders_list) zkl_watches_narrow(stake, false);
     size_t ahead = own_ahead(claim);
     if (ahead == WATCHING) return postpone(stake);
     if (!may_watch(stake, claim->ahead->name, ahead ? ROOM_OF_TURNS : ROOM_OF_WATCHERS))
@@ -231,7 +231,7 @@ static zkl_actions watch_ahead(struct stake *stake) {
 /* The watch of `ahead` may have ended the lookahead. */
 static void watch_lookahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
-    if (claim->stalled) zkl_claim_overlook(claim); /* the watch of `ahead` was postponed */
+    if (claim->stalled) zkl_claim_drop_lookahead(claim); /* the watch of `ahead` was postponed */
     if (!claim->lookahead) return;
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
     bool watched = node && zkl_watches_follow(stake, node);
@@ -244,7 +244,7 @@ static void watch_lookahead(struct stake *stake) {
     if (call) {
         call->contender = zkl_contender_ref(claim->lookahead);
         zkl_call_watch(call, stake, claim->lookahead->name, false);
-    } else if (!watched) zkl_claim_overlook(claim);
+    } else if (!watched) zkl_claim_drop_lookahead(claim);
 }
 
 /* The first claim that does not fit watches each contender ahead. */
@@ -269,7 +269,7 @@ static zkl_actions watch_holders(struct stake *stake) {
 static zkl_actions watch_children(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     bool enough = zkl_path_watch(stake->path, stake);
-    if (stake->path->children || !zkl_claim_has_node(claim)) return 0;
+    if (stake->path->children || !zkl_claim_holds_or_is_kept(claim)) return 0;
     enum zkl_reply reply = enough ? ZKL_REFUSED : ZKL_UNKNOWN;
     return zkl_claim_listed(claim, reply, ZKL_NO_MEMORY, stake->session->now);
 }

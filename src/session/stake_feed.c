@@ -48,7 +48,8 @@ static void answer_list(const struct call *call, const struct answer *answer) {
         if (zkl_claims_wait_from(claim)) break;
         next = claim->next;
         bool own = claim == &asker->claim && !call->rpc.watch;
-        bool asked = own || claim->state == ZKL_LIST || claim->looking || claim == path->line.kept;
+        bool asked =
+            own || claim->state == ZKL_LIST || claim->looking_ahead || claim == path->line.keeper;
         if (asked) listed((struct stake *)claim, reply, answer);
     }
 }
@@ -92,7 +93,7 @@ static zkl_actions answer_revise(const struct call *call, const struct answer *a
     struct stake *stake = zkl_call_stake(call);
     bool downgrades = stake->claim.state == ZKL_DOWNGRADE;
     zkl_stake_take_data(stake, answer);
-    bool tired = answer->reply == ZKL_DONE && zkl_claim_asks_too_often(&stake->claim);
+    bool tired = answer->reply == ZKL_DONE && !zkl_claim_spend_round(&stake->claim);
     enum zkl_reply reply = tired ? ZKL_UNKNOWN : answer->reply;
     if (reply != ZKL_DONE)
         return downgrades ? zkl_claim_downgraded(&stake->claim, reply, answer->why)
@@ -108,8 +109,8 @@ static zkl_actions answer_create(const struct call *call, const struct answer *a
     struct zkl_claim *claim = &stake->claim;
     int64_t czxid = czxid_of(answer);
     if (zkl_kind_is_fixed(claim->kind)) {
-        if (answer->reply == ZKL_DONE) return zkl_claim_placed(claim, czxid, answer->now);
-        if (answer->rc == ZKL_ERROR_NODE_EXISTS) return zkl_claim_taken(claim);
+        if (answer->reply == ZKL_DONE) return zkl_claim_fixed_created(claim, czxid, answer->now);
+        if (answer->rc == ZKL_ERROR_NODE_EXISTS) return zkl_claim_fixed_exists(claim);
     }
     zkl_actions did =
         zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
@@ -139,8 +140,8 @@ static zkl_actions see_own(struct stake *stake, const struct answer *answer) {
     if (fixed) zkl_stake_take_data(stake, answer); /* now the claim knows its node */
     if (stat && fixed) zkl_orphans_find_fixed(stake->session, stake->path, stat);
     if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
-    if (stat && stake->claim.node.marked && !says_held(answer) && !is_marking(stake))
-        did |= zkl_claim_unmarked(&stake->claim);
+    if (stat && stake->claim.node.says_held && !says_held(answer) && !is_marking(stake))
+        did |= zkl_claim_mark_overwritten(&stake->claim);
     return did;
 }
 
@@ -156,7 +157,7 @@ static zkl_actions answer_ahead(const struct call *call, const struct answer *an
     zkl_actions did =
         zkl_claim_got_ahead(claim, call->contender, answer->reply, answer->why, answer->now);
     if (answer->reply == ZKL_DONE && call->contender->reuse == ZKL_MAY_BE_KEPT && says_held(answer))
-        did |= zkl_claim_told_held(claim, call->contender);
+        did |= zkl_claim_ahead_is_held(claim, call->contender);
     if (marked && call->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
         did |= zkl_claim_ahead_marked(claim, call->contender, stat->mzxid);
     return did;
@@ -317,7 +318,7 @@ void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, con
         if (strcmp(claim->node.name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
         else if ((ahead = watched(claim, name)))
             zkl_stake_perform(stake, ahead_event(stake, ahead, event, now));
-        else if (claim->state == ZKL_WAIT && claim->headed)
+        else if (claim->state == ZKL_WAIT && claim->holders_list)
             zkl_stake_perform(stake, ahead_event(stake, about, event, now));
     }
     zkl_contender_unref(about);

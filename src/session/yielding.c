@@ -26,7 +26,7 @@ static void end_lookaheads(struct zkl_session *session, size_t bytes) {
     struct stake *stake = session->stakes;
     for (; stake && !zkl_room_fits_watches(session, bytes); stake = stake->next) {
         if (!stake->claim.lookahead) continue;
-        zkl_claim_overlook(&stake->claim);
+        zkl_claim_drop_lookahead(&stake->claim);
         zkl_watches_narrow(stake, true);
     }
 }

@@ -233,7 +233,7 @@ static void open_probe(struct zkl_link *link) {
     probe->since = 0;
     probe->asked = probe->dead = probe->credentials_given = false;
     zkl_route_clear(&probe->route);
-    zkl_route_init(&probe->route, link->route.chance, zkl_now());
+    zkl_route_init(&probe->route, link->route.random_state, zkl_now());
     zkl_names_give(link, &probe->route);
     zkl_client_leave(link->client);
     open_handle(link, &probe->gate, &probe->route, &probe->handle);
