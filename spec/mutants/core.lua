@@ -10,7 +10,7 @@ return {
 
     { "BUG-01", "a deletion wakes every waiter, also one that waits for somebody else",
       at = "zkl_claim_ahead_deleted",
-      find = "if (!looks_ahead && !awaits(claim, contender)) return 0;",
+      find = "if (!looks_ahead && !is_waiting_for(claim, contender)) return 0;",
       replace = "if (claim->state != ZKL_WAIT) return 0;",
       also = { { find = "ahead_gone(claim, contender, now)",
                  replace = "ahead_gone(claim, claim->ahead, now)" } } },
@@ -41,14 +41,14 @@ return {
     { "BUG-03-try", "a failed try leaves its node in the line",
       at = "advance",
       find = "return fail(claim, ZKL_BUSY) | leave(claim);",
-      replace = "return fail(claim, ZKL_BUSY) | gone(claim);" },
+      replace = "return fail(claim, ZKL_BUSY) | become_gone(claim);" },
     { "BUG-03-deadline", "a wait that ends by its deadline leaves its node in the line",
       at = "zkl_claim_cancel",
       find = [[
         return fail(claim, why) | give_up_node(claim, 0);
     case ZKL_RECOVER_STAT:]],
       replace = [[
-        return fail(claim, why) | gone(claim);
+        return fail(claim, why) | become_gone(claim);
     case ZKL_RECOVER_STAT:]] },
     { "BUG-07", "names are compared as text, numbers and all",
       at = "compare",
@@ -87,7 +87,7 @@ return {
     -- --- Curator ----------------------------------------------------------------------
 
     { "CURATOR-604", "a node of the previous session is adopted, and granted",
-      at = "known",
+      at = "own_read",
       find = "if (owner != claim->line->common->session) return zkl_claim_requeue(claim);" },
     { "CURATOR-264",
       "a create whose reply is lost is made again while the first may stand: two nodes",
@@ -110,7 +110,7 @@ return {
       find = "if (reply == ZKL_DONE || reply == ZKL_ABSENT)",
       replace = "if (reply != ZKL_REFUSED)" },
     { "kazoo-leak-B", "a found node is given up by another name than its own, and stays",
-      at = "recovery_listed", find = "own(claim, found->name);" },
+      at = "recovery_listed", find = "set_node_name(claim, found->name);" },
     { "go-zookeeper-self-orphan",
       "a create whose reply is lost is reported as failed, and its node forgotten",
       at = "not_created",
@@ -118,7 +118,7 @@ return {
         claim->state = ZKL_RECOVER_SYNC;
         claim->stalled = claim->node.doubted = true;
         return ZKL_DO_DOUBT;]],
-      replace = "return (claim->wanted ? fail(claim, ZKL_CONNECTION) : 0) | gone(claim);" },
+      replace = "return (claim->wanted ? fail(claim, ZKL_CONNECTION) : 0) | become_gone(claim);" },
     { "C-recipe-shared-node",
       "a lost create's node is found by its session alone: two claims own one node",
       at = "zkl_line_find_nonce", find = "&& contender->nonce == nonce" },
@@ -127,7 +127,7 @@ return {
     bool stays = claim->state == ZKL_WAIT || claim->state == ZKL_PROVE;
     if (is_in_line(claim) && !stays)]] },
     { "etcd-11456-session", "after a wait nobody asks whether the session still lives",
-      at = "admit", find = "!certain(claim, now)", replace = "false" },
+      at = "admit", find = "!is_certain(claim, now)", replace = "false" },
     { "Menagerie-index", "a claim that is not in the line counts as its first (index -1)",
       at = "zkl_line_ahead", find = "return at ? line->contenders[at - 1] : NULL;",
       replace = "return at > 1 ? line->contenders[at - 1] : NULL;" },
@@ -136,7 +136,7 @@ return {
 
     { "serial-numbers",
       "numbers past their end are compared as serial numbers (RFC 1982), not by czxid",
-      at = "numbers_exhausted", find = "if (zkl_sequence_exhausted(here->sequence)) return true;",
+      at = "numbers_exhausted", find = "if (zkl_sequence_exhausted(each->sequence)) return true;",
       also = { { at = "compare",
           find = "if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;",
           replace = [[
@@ -199,16 +199,16 @@ return {
       at = "not_created", find = "return ZKL_DO_DOUBT;", replace = "return 0;" },
     { "forgotten-cancel", "a cancelled claim whose create is on its way is forgotten at once",
       at = "zkl_claim_cancel", find = "case ZKL_RECOVER_LIST:",
-      replace = "case ZKL_RECOVER_LIST: return fail(claim, why) | gone(claim);" },
+      replace = "case ZKL_RECOVER_LIST: return fail(claim, why) | become_gone(claim);" },
     { "found-unranked", "a node that was found takes its place before the czxids are known",
       at = "recovery_listed", find = "claim->node.list_serial = claim->line->serial;" },
     { "stale-news", "what is learned of a former predecessor counts for the present one",
-      at = "zkl_claim_got_ahead", find = "!awaits(claim, contender)",
+      at = "zkl_claim_got_ahead", find = "!is_waiting_for(claim, contender)",
       replace = "claim->state != ZKL_WAIT" },
 
     { "part-unlisted", "a multi-lock is granted though a list lacks the node of one of its parts",
-      at = "admit", find = "is_part(claim) && !all_have_nodes(claim)",
-      replace = "0 && !all_have_nodes(claim)" },
+      at = "admit", find = "is_part(claim) && !all_parts_have_nodes(claim)",
+      replace = "0 && !all_parts_have_nodes(claim)" },
 
     -- --- our own: readers and writers -------------------------------------------------
 
@@ -226,7 +226,7 @@ return {
       replace = "if (i == 0 && zkl_kinds_exclude(kind, line->contenders[i]->kind)) return false;" },
     { "share-absent", "a writer whose node is gone becomes a reader",
       at = "zkl_claim_downgraded",
-      find = "case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);",
+      find = "case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | become_gone(claim);",
       replace = "case ZKL_ABSENT: become_reader(claim); break;" },
     { "share-unknown-done", "a writer counts as a reader although the reply is lost",
       at = "zkl_claim_downgraded", find = "claim->refusal = ZKL_IN_DOUBT; return stall(claim);",
@@ -277,14 +277,14 @@ return {
       at = "retreat", find = "part = part->next_part;\n    } while (part != claim);",
       replace = "part = part->next_part;\n    } while (false);" },
     { "clog-orphan", "a part of a multi-lock gives its place up before it has found its node",
-      at = "retreat", find = "if (others_seek(claim)) {", replace = "if (false) {" },
+      at = "retreat", find = "if (other_part_seeks_node(claim)) {", replace = "if (false) {" },
     { "clog-answer", "a claim whose sync tells of a stop keeps its place until the next heartbeat",
       at = "proven", find = "may_enter(claim) ? stall(claim) : retreat(claim)",
       replace = "stall(claim)" },
     { "hasty-try", "a try soon after a stop fails at once",
       at = "zkl_claim_start", find = "if (!may_enter(claim)) return stall(claim);",
       replace = [[
-    if (!may_enter(claim) && claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+    if (!may_enter(claim) && claim->trying) return fail(claim, ZKL_TIMEOUT) | become_gone(claim);
     if (!may_enter(claim)) return stall(claim);]] },
     { "untold-turn", "on a new path who waits for a turn is told so later, and too many wait",
       at = "zkl_claim_awaits",
@@ -308,7 +308,7 @@ return {
       at = "zkl_session_tick",
       find = "zkl_stake_end_drain(session); /* whatever ended a claim */" },
     { "deposed-leader", "answers that came late carry on the chain of proofs",
-      at = "zkl_clock_prove", find = "if (now - issued > clock->timeout / 4) chain = now;" },
+      at = "zkl_clock_prove", find = "if (now - issued > clock->timeout / 4) steady_since = now;" },
     { "longer-timeout", "a chain of proofs counts on when the server gives a longer timeout",
       at = "set_timeout",
       find = "if (timeout > clock->timeout) clock->steady_since = clock->proof;" },
@@ -321,10 +321,10 @@ return {
     -- --- one node of a fixed name ------------------------------------------------------
 
     { "unfair-late-grant", "a waiter takes a create that landed late for its own",
-      at = "found",
+      at = "get_found",
       find = "if (claim->state == ZKL_RECOVER_LIST) return recovery_got(claim, ours, czxid, now);",
       replace = [[
-    bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, czxid);
+    bool late = claim->state == ZKL_WAIT && ours && is_no_other_claims(claim->line, claim, czxid);
     if (claim->state == ZKL_RECOVER_LIST || late) return recovery_got(claim, ours, czxid, now);]] },
     { "unfair-stray", "a create that landed late stays until the session ends",
       at = "zkl_line_fixed_orphan", find = "return ZKL_ORPHAN;",
@@ -353,17 +353,17 @@ return {
     if (!claim->holders_list) return false;
     claim->line->exhausted = false;]] },
     { "permits-31-bits", "the sum of permits overflows",
-      at = "taken", find = "return sum;", replace = "return (int32_t)(uint32_t)sum;" },
+      at = "permits_ahead", find = "return sum;", replace = "return (int32_t)(uint32_t)sum;" },
     { "limit-off-by-one", "one permit more than there are",
       at = "zkl_permits_fit", find = "<= claim->limit", replace = "<= claim->limit + 1" },
     { "small-passes-big", "a small request passes a big one that waits",
-      at = "taken", find = "is_ahead(line, line->contenders[i], claim)",
+      at = "permits_ahead", find = "is_ahead(line, line->contenders[i], claim)",
       replace = [[
         is_ahead(line, line->contenders[i], claim) &&
             sum + line->contenders[i]->permits <= claim->limit]] },
     { "conflict-stays", "a conflict leaves its node in the line",
       at = "advance_permits", find = "fail(claim, ZKL_CONFLICT) | leave(claim)",
-      replace = "fail(claim, ZKL_CONFLICT) | gone(claim)" },
+      replace = "fail(claim, ZKL_CONFLICT) | become_gone(claim)" },
 
     -- --- conditions -----------------------------------------------------------------
 
@@ -389,7 +389,7 @@ return {
       find = [[
     if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim))
         return zkl_waiter_forward(claim);]],
-      replace = "if (reply == ZKL_REFUSED && claim->waiting) return gone(claim);" },
+      replace = "if (reply == ZKL_REFUSED && claim->waiting) return become_gone(claim);" },
     { "signal-not-passed-on", "a signal whose lock is not had again in time goes with its node",
       at = "zkl_claim_cancel",
       find = "case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);",
@@ -451,7 +451,7 @@ return {
     -- --- kept locks -------------------------------------------------------------------
 
     { "kept-stalled", "a list that got lost before the release keeps the next claim waiting",
-      at = "stay", find = "claim->wanted = claim->stalled = false;",
+      at = "become_kept", find = "claim->wanted = claim->stalled = false;",
       replace = "claim->wanted = false;" },
     { "kept-erased", "a word that is erased with a wish, that a keeper holds, is not written again",
       at = "see_own", find = "did |= zkl_claim_mark_overwritten(&stake->claim);",
@@ -571,8 +571,8 @@ size_t drop_repeated(]] } } },
     if (may) call = call_for(stake, STAKE_GET_OWN, NULL);]] },
     { "busy-turns", "in turns the nodes of others are not counted",
       at = "zkl_claim_exceeds_max_waiters",
-      find = "here += waiting_elsewhere(claim);",
-      replace = "here += 0 * waiting_elsewhere(claim);" },
+      find = "here += count_other_sessions(claim);",
+      replace = "here += 0 * count_other_sessions(claim);" },
 
     -- --- what is measured ---------------------------------------------------------------
 

@@ -364,7 +364,7 @@ return {
       at = "zkl_stake_new", find = "zkl_claim_set_batch(&stake->claim, options->batch);",
       catch = by("turns", "a process has one node, with the name of a mutex's") },
     { "turns-all-resumed", "a hand-over asks each that waits for its turn",
-      at = "zkl_claim_follower", find = "from && stays(from) ? NULL : from",
+      at = "zkl_claim_follower", find = "from && would_stay_in_new(from) ? NULL : from",
       replace = "from", catch = COST },
     { "turns-all-asked", "who is first looks at all behind it",
       at = "is_others_turn", find = "line->tries == 0 ? claim : NULL", replace = "NULL",

@@ -34,7 +34,7 @@ void zkl_claim_detach(struct zkl_claim *claim) {
     else claim->line->claims_end = claim->link;
     claim->line->tries -= claim->trying;
     drop_ahead(claim);
-    keep_no_more(claim);
+    clear_keeper(claim);
     if (claim->partner) claim->partner->partner = NULL;
     struct zkl_claim *before = claim;
     while (before->next_part != claim) before = before->next_part;
@@ -67,9 +67,9 @@ static bool is_only_claim(const struct zkl_claim *claim) {
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     assert(claim->state == ZKL_NEW && claim->wanted);
     if (claim->max_waiters && zkl_claim_exceeds_max_waiters(claim))
-        return fail(claim, ZKL_BUSY) | gone(claim);
+        return fail(claim, ZKL_BUSY) | become_gone(claim);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
-    if (!connected(claim)) return stall(claim);
+    if (!is_connected(claim)) return stall(claim);
     switch (is_only_claim(claim) ? ZKL_AWAITS_NOTHING : zkl_claim_awaits(claim)) {
     case ZKL_AWAITS_TURN: return stall(claim) | announce(claim) | zkl_turn_awaited(claim->line);
     case ZKL_AWAITS_NODE:
@@ -87,16 +87,17 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     if (!claim->wanted) return 0;
     switch (claim->state) {
     case ZKL_NEW:
-    case ZKL_TRY: return fail(claim, why) | gone(claim);
+    case ZKL_TRY: return fail(claim, why) | become_gone(claim);
     case ZKL_CREATE:
-        if (zkl_claim_awaits_parts(claim)) return fail(claim, why) | gone(claim) | make_way(claim);
+        if (zkl_claim_awaits_parts(claim))
+            return fail(claim, why) | become_gone(claim) | make_way(claim);
         return fail(claim, why);
     case ZKL_RECOVER_SYNC:
     case ZKL_RECOVER_LIST:
     case ZKL_IN_CONDITION: return fail(claim, why);
     case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);
     case ZKL_WAIT:
-        if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | gone(claim);
+        if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | become_gone(claim);
         return fail(claim, why) | give_up_node(claim, 0);
     case ZKL_RECOVER_STAT:
     case ZKL_LIST:
@@ -130,7 +131,7 @@ zkl_actions zkl_claim_downgrade(struct zkl_claim *claim) {
     assert(zkl_claim_may_downgrade(claim));
     claim->state = ZKL_DOWNGRADE;
     claim->refusal = ZKL_OK;
-    return connected(claim) ? ZKL_DO_DOWNGRADE : stall(claim);
+    return is_connected(claim) ? ZKL_DO_DOWNGRADE : stall(claim);
 }
 
 /* --- connection and time ---------------------------------------------------------------------- */
@@ -190,7 +191,7 @@ zkl_actions zkl_claim_expire(struct zkl_claim *claim, enum zkl_code why) {
     if (claim->state == ZKL_GONE) return 0;
     if (zkl_claim_holds(claim)) actions = lose(claim);
     else if (claim->wanted) actions = fail(claim, why);
-    return actions | gone(claim);
+    return actions | become_gone(claim);
 }
 
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {

@@ -11,7 +11,7 @@ void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_c
     if (reply == ZKL_REFUSED || reply == ZKL_ABSENT) claim->refusal = why;
 }
 
-static void own(struct zkl_claim *claim, const char *name) {
+static void set_node_name(struct zkl_claim *claim, const char *name) {
     struct zkl_name parsed;
     strncpy(claim->node.name, name, sizeof claim->node.name - 1);
     claim->node.sequence = zkl_name_parse(name, &parsed) ? parsed.sequence : ZKL_SEQUENCE_LIMIT;
@@ -21,12 +21,12 @@ static zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply reply, en
     switch (reply) {
     case ZKL_DONE: break;
     case ZKL_ABSENT:
-        if (!claim->wanted) return gone(claim);
-        if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
+        if (!claim->wanted) return become_gone(claim);
+        if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | become_gone(claim);
         return zkl_claim_enter(claim) | ZKL_DO_PARENTS;
     case ZKL_REFUSED:
         claim->refusal = why;
-        return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
+        return (claim->wanted ? fail(claim, why) : 0) | become_gone(claim);
     case ZKL_UNKNOWN:
         claim->state = ZKL_RECOVER_SYNC;
         claim->stalled = claim->node.doubted = true;
@@ -38,7 +38,7 @@ static zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply reply, en
 static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                    const char *name, int64_t czxid) {
     if (reply != ZKL_DONE) return not_created(claim, reply, why);
-    own(claim, name);
+    set_node_name(claim, name);
     claim->node.czxid = czxid;
     claim->refusal = ZKL_OK;
     if (claim->waiting) return zkl_waiter_began(claim);
@@ -60,8 +60,9 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
 }
 
 static zkl_actions try_permits(struct zkl_claim *claim) {
-    if (zkl_permits_stranger(claim->line, claim)) return fail(claim, ZKL_CONFLICT) | gone(claim);
-    if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_BUSY) | gone(claim);
+    if (zkl_permits_stranger(claim->line, claim))
+        return fail(claim, ZKL_CONFLICT) | become_gone(claim);
+    if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_BUSY) | become_gone(claim);
     return zkl_claim_enter(claim);
 }
 
@@ -77,11 +78,11 @@ static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
     switch (reply) {
     case ZKL_DONE:
         if (claim->kind == ZKL_PERMIT) return try_permits(claim);
-        if (!may_be_free(claim)) return fail(claim, ZKL_BUSY) | gone(claim);
+        if (!may_be_free(claim)) return fail(claim, ZKL_BUSY) | become_gone(claim);
         return zkl_claim_enter(claim);
     case ZKL_ABSENT: /* a part writes nothing before all locks are known to be free */
         return zkl_claim_enter(claim) | (is_part(claim) ? 0 : ZKL_DO_PARENTS);
-    case ZKL_REFUSED: return fail(claim, why) | gone(claim);
+    case ZKL_REFUSED: return fail(claim, why) | become_gone(claim);
     case ZKL_UNKNOWN: return stall(claim);
     }
     return 0;
@@ -99,8 +100,8 @@ static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply
     if (reply == ZKL_DONE) found = zkl_line_find_nonce(claim->line, claim->node.nonce);
     if (!found && claim->wanted)
         return is_part(claim) ? zkl_claim_requeue(claim) : zkl_claim_enter(claim);
-    if (!found) return gone(claim);
-    own(claim, found->name);
+    if (!found) return become_gone(claim);
+    set_node_name(claim, found->name);
     claim->node.list_serial = claim->line->serial;
     if (claim->waiting) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
@@ -129,7 +130,7 @@ static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
 }
 
 static zkl_actions proven(struct zkl_claim *claim, zkl_time now) {
-    if (!certain(claim, now)) return may_enter(claim) ? stall(claim) : retreat(claim);
+    if (!is_certain(claim, now)) return may_enter(claim) ? stall(claim) : retreat(claim);
     return zkl_kind_is_fixed(claim->kind) ? admit(claim, now) : zkl_claim_advance(claim, now);
 }
 
@@ -155,7 +156,7 @@ zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_
     return 0;
 }
 
-static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
+static zkl_actions own_read(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool listed = claim->state == ZKL_RECOVER_STAT;
     if (!listed && (claim->state != ZKL_LIST || claim->node.czxid)) return 0;
     if (owner != claim->line->common->session) return zkl_claim_requeue(claim);
@@ -169,9 +170,9 @@ static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner,
  */
 static zkl_actions own_gone(struct zkl_claim *claim) {
     if (is_in_line(claim)) return zkl_claim_requeue(claim);
-    if (claim->state == ZKL_HELD) return lose(claim) | gone(claim);
-    if (claim->state == ZKL_KEPT) return gone(claim);
-    return claim->state == ZKL_SIGNALLED ? gone(claim) : 0;
+    if (claim->state == ZKL_HELD) return lose(claim) | become_gone(claim);
+    if (claim->state == ZKL_KEPT) return become_gone(claim);
+    return claim->state == ZKL_SIGNALLED ? become_gone(claim) : 0;
 }
 
 zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
@@ -180,7 +181,7 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     if (zkl_kind_is_fixed(claim->kind))
         return zkl_unfair_got_own(claim, reply, why, czxid, owner, now);
     switch (reply) {
-    case ZKL_DONE: return known(claim, czxid, owner, now);
+    case ZKL_DONE: return own_read(claim, czxid, owner, now);
     case ZKL_ABSENT: return own_gone(claim);
     case ZKL_REFUSED:
         /* A claim may wait only if it would hear that its own node is gone. */
@@ -205,7 +206,7 @@ static bool looks_ahead_to(const struct zkl_claim *claim, const struct zkl_conte
     return contender && claim->lookahead == contender;
 }
 
-static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+static bool is_waiting_for(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (claim->state != ZKL_WAIT) return false;
     return claim->ahead == contender || (claim->holders_list && may_precede(claim, contender));
 }
@@ -247,7 +248,7 @@ static zkl_actions got_other(struct zkl_claim *claim, struct zkl_contender *cont
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now) {
     if (looks_ahead_to(claim, contender)) return got_lookahead(claim, reply);
-    if (!awaits(claim, contender)) return got_other(claim, contender, reply);
+    if (!is_waiting_for(claim, contender)) return got_other(claim, contender, reply);
     switch (reply) {
     case ZKL_DONE: break; /* its event will come */
     case ZKL_ABSENT: return ahead_gone(claim, contender, now);
@@ -259,7 +260,7 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
 
 zkl_actions zkl_claim_ahead_is_held(struct zkl_claim *claim,
                                     const struct zkl_contender *contender) {
-    if (!claim->trying || !awaits(claim, contender)) return 0;
+    if (!claim->trying || !is_waiting_for(claim, contender)) return 0;
     return fail(claim, ZKL_BUSY) | give_up_node(claim, 0);
 }
 
@@ -301,7 +302,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
     if (claim->state != ZKL_DOWNGRADE) return 0;
     switch (reply) {
     case ZKL_UNKNOWN: claim->refusal = ZKL_IN_DOUBT; return stall(claim);
-    case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);
+    case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | become_gone(claim);
     case ZKL_REFUSED:
         if (claim->refusal == ZKL_IN_DOUBT) return stall(claim);
         claim->refusal = why;
@@ -317,7 +318,8 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
 /* A list asked for after a change shows it, so each change is followed by one list. */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid) {
-    if (!awaits(claim, contender) || claim->holders_list || zxid <= claim->mark_zxid) return 0;
+    if (!is_waiting_for(claim, contender) || claim->holders_list || zxid <= claim->mark_zxid)
+        return 0;
     claim->mark_zxid = zxid;
     return zkl_claim_list_again(claim);
 }
@@ -340,7 +342,7 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool retreats = claim->state == ZKL_RETREAT;
     if (claim->state != ZKL_LEAVE && !retreats) return 0;
     if (reply == ZKL_DONE || reply == ZKL_ABSENT)
-        return retreats ? zkl_claim_rest(claim) : gone(claim);
+        return retreats ? zkl_claim_return_to_new(claim) : become_gone(claim);
     if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim))
         return zkl_waiter_forward(claim);
     /* Others use the name, too, so look which node has it now. */
@@ -366,7 +368,7 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now) {
     bool looks_ahead = looks_ahead_to(claim, contender);
-    if (!looks_ahead && !awaits(claim, contender)) return 0;
+    if (!looks_ahead && !is_waiting_for(claim, contender)) return 0;
     claim->rounds = 0;
     return looks_ahead ? zkl_lookahead_gone(claim) : ahead_gone(claim, contender, now);
 }
@@ -381,7 +383,7 @@ static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *co
 
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender) {
     if (looks_ahead_to(claim, contender)) return ZKL_DO_WATCH_LOOKAHEAD;
-    if (!awaits(claim, contender)) return 0;
+    if (!is_waiting_for(claim, contender)) return 0;
     claim->rounds = 0;
     if (claim->holders_list) return watch_again(claim, contender);
     if (claim->kind == ZKL_PERMIT) return zkl_claim_list_again(claim);

@@ -9,7 +9,7 @@
 
 #include "claim.h"
 
-static inline bool connected(const struct zkl_claim *claim) {
+static inline bool is_connected(const struct zkl_claim *claim) {
     return claim->line->common->clock.connected;
 }
 
@@ -40,40 +40,40 @@ static inline zkl_actions make_way(const struct zkl_claim *claim) {
 }
 
 /* The node may be kept, by its name. The claim may have inherited it, without a `keep`. */
-static inline bool has_keeping_node(const struct zkl_claim *claim) {
+static inline bool has_keepable_node(const struct zkl_claim *claim) {
     return claim->node.nonce & ZKL_NONCE_KEEPS;
 }
 
 static inline bool may_pass_on(const struct zkl_claim *claim) {
-    return claim->batch != 0 || claim->keep > 0 || has_keeping_node(claim);
+    return claim->batch != 0 || claim->keep > 0 || has_keepable_node(claim);
 }
 
-static inline void keep_no_more(struct zkl_claim *claim) {
+static inline void clear_keeper(struct zkl_claim *claim) {
     if (claim->line->keeper == claim) claim->line->keeper = NULL;
 }
 
-static inline zkl_actions gone(struct zkl_claim *claim) {
+static inline zkl_actions become_gone(struct zkl_claim *claim) {
     drop_ahead(claim);
     forget_own(claim);
-    keep_no_more(claim);
+    clear_keeper(claim);
     claim->state = ZKL_GONE;
     claim->wanted = false;
     if (claim->waiting) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
-    bool followed = zkl_kind_is_fixed(claim->kind) || may_pass_on(claim);
-    return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
+    bool may_be_awaited = zkl_kind_is_fixed(claim->kind) || may_pass_on(claim);
+    return may_be_awaited ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
 
-static inline zkl_actions make_way_in_batch(const struct zkl_claim *claim) {
+static inline zkl_actions make_way_if_shared(const struct zkl_claim *claim) {
     return may_pass_on(claim) ? make_way(claim) : 0;
 }
 
 static inline zkl_actions leave(struct zkl_claim *claim) {
     drop_ahead(claim);
-    keep_no_more(claim);
+    clear_keeper(claim);
     claim->state = ZKL_LEAVE;
     claim->wanted = false;
-    claim->stalled = !connected(claim);
-    return claim->stalled ? 0 : ZKL_DO_REMOVE | make_way_in_batch(claim);
+    claim->stalled = !is_connected(claim);
+    return claim->stalled ? 0 : ZKL_DO_REMOVE | make_way_if_shared(claim);
 }
 
 /* The caller decides about the node. */
@@ -81,7 +81,7 @@ static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
     claim->code = why;
     claim->wanted = false;
     if (claim->waiting) return ZKL_DO_TELL_PARTNER;
-    return ZKL_DO_FAIL | make_way_in_batch(claim);
+    return ZKL_DO_FAIL | make_way_if_shared(claim);
 }
 
 static inline zkl_actions announce(struct zkl_claim *claim) {
@@ -96,7 +96,7 @@ static inline zkl_actions stall(struct zkl_claim *claim) {
     return 0;
 }
 
-static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
+static inline bool is_certain(const struct zkl_claim *claim, zkl_time now) {
     const struct zkl_clock *clock = &claim->line->common->clock;
     return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
 }
@@ -118,12 +118,12 @@ static inline bool is_entering(const struct zkl_claim *claim) {
 }
 
 static inline bool is_under_way(const struct zkl_claim *claim) {
-    bool moves = is_entering(claim) || is_in_line(claim) || claim->state == ZKL_RETREAT;
-    return claim->wanted && moves;
+    bool is_on_its_way = is_entering(claim) || is_in_line(claim) || claim->state == ZKL_RETREAT;
+    return claim->wanted && is_on_its_way;
 }
 
 /* It holds, or held until the release. */
-static inline bool has_held(const struct zkl_claim *claim) {
+static inline bool is_held_or_kept(const struct zkl_claim *claim) {
     return claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
 }
 
@@ -139,25 +139,25 @@ static inline zkl_actions watch_children(struct zkl_line *line) {
     return ZKL_DO_WATCH_CHILDREN;
 }
 
-static inline bool needs_node(const struct zkl_claim *claim) {
+static inline bool awaits_nothing(const struct zkl_claim *claim) {
     return zkl_claim_awaits(claim) == ZKL_AWAITS_NOTHING;
 }
 
-static inline bool is_other_fixed(const struct zkl_claim *claim, const struct zkl_claim *each) {
+static inline bool is_other_unfair(const struct zkl_claim *claim, const struct zkl_claim *each) {
     return each != claim && zkl_kind_is_fixed(each->kind) && each->state != ZKL_GONE;
 }
 
 /* An unfair claim may have a node of unknown czxid. */
 static inline bool is_unsure_of_node(const struct zkl_claim *claim) {
-    bool looks = claim->state == ZKL_RECOVER_SYNC || claim->state == ZKL_RECOVER_LIST;
-    return claim->state == ZKL_CREATE || (looks && claim->node.czxid == 0);
+    bool recovers = claim->state == ZKL_RECOVER_SYNC || claim->state == ZKL_RECOVER_LIST;
+    return claim->state == ZKL_CREATE || (recovers && claim->node.czxid == 0);
 }
 
 static inline bool is_part(const struct zkl_claim *claim) {
     return claim->next_part != claim;
 }
 
-static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state state) {
+static inline bool all_parts_are(const struct zkl_claim *claim, enum zkl_claim_state state) {
     const struct zkl_claim *part = claim;
     do {
         if (!part->wanted || part->state != state) return false;
@@ -168,7 +168,7 @@ static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state s
 }
 
 /* Each part is in its line, by the lists so far. A part that is first needs no newer list. */
-static inline bool all_have_nodes(const struct zkl_claim *claim) {
+static inline bool all_parts_have_nodes(const struct zkl_claim *claim) {
     const struct zkl_claim *part = claim;
     do {
         if (!zkl_line_own(part)) return false;
@@ -184,7 +184,7 @@ static inline zkl_actions watch_own(struct zkl_claim *claim) {
     return ZKL_DO_WATCH_OWN;
 }
 
-static inline void hold(struct zkl_claim *claim) {
+static inline void hold_all_parts(struct zkl_claim *claim) {
     struct zkl_claim *part = claim;
     do {
         part->state = ZKL_HELD;
@@ -198,7 +198,7 @@ static inline void hold(struct zkl_claim *claim) {
 zkl_actions zkl_keep_granted(struct zkl_claim *claim, zkl_time now); /* if may_pass_on() */
 
 /* Another part does not know yet whether it has a node, or which. */
-static inline bool others_seek(const struct zkl_claim *claim) {
+static inline bool other_part_seeks_node(const struct zkl_claim *claim) {
     const struct zkl_claim *part = claim->next_part;
     while (part != claim && !is_entering(part)) part = part->next_part;
     return part != claim;
@@ -209,7 +209,7 @@ static inline bool others_seek(const struct zkl_claim *claim) {
  * again later, from PROVE.
  */
 static inline zkl_actions retreat(struct zkl_claim *claim) {
-    if (others_seek(claim)) {
+    if (other_part_seeks_node(claim)) {
         claim->state = ZKL_PROVE;
         return stall(claim);
     }
@@ -217,7 +217,7 @@ static inline zkl_actions retreat(struct zkl_claim *claim) {
     do {
         drop_ahead(part);
         part->state = ZKL_RETREAT;
-        part->stalled = part != claim || !connected(claim);
+        part->stalled = part != claim || !is_connected(claim);
         part = part->next_part;
     } while (part != claim);
     return claim->stalled ? 0 : ZKL_DO_REMOVE;
@@ -230,11 +230,11 @@ static inline zkl_actions prove(struct zkl_claim *claim) {
 }
 
 static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
-    if (!certain(claim, now)) return prove(claim);
+    if (!is_certain(claim, now)) return prove(claim);
     claim->state = ZKL_FIRST;
-    if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
-    if (is_part(claim) && !all_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
-    hold(claim);
+    if (is_part(claim) && !all_parts_are(claim, ZKL_FIRST)) return watch_own(claim);
+    if (is_part(claim) && !all_parts_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
+    hold_all_parts(claim);
     return ZKL_DO_GRANT | (may_pass_on(claim) ? zkl_keep_granted(claim, now) : 0);
 }
 
@@ -251,9 +251,9 @@ static inline zkl_actions give_up_node(struct zkl_claim *claim, zkl_time now) {
 
 /* --- claim_way.c: the way of a claim in a line ---------------------------------------------- */
 
-zkl_actions zkl_claim_enter(struct zkl_claim *claim);   /* a new attempt, with its own nonce */
-zkl_actions zkl_claim_rest(struct zkl_claim *claim);    /* back to NEW, stalled */
-zkl_actions zkl_claim_requeue(struct zkl_claim *claim); /* its node is gone */
+zkl_actions zkl_claim_enter(struct zkl_claim *claim); /* a new attempt, with its own nonce */
+zkl_actions zkl_claim_return_to_new(struct zkl_claim *claim); /* back to NEW, stalled */
+zkl_actions zkl_claim_requeue(struct zkl_claim *claim);       /* its node is gone */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
 /* True: a claim with `recheck` needs a list of those ahead. False: gets, if any. */
 bool zkl_claim_choose_recheck(struct zkl_claim *claim);

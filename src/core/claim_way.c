@@ -22,7 +22,7 @@ static void name_attempt(struct zkl_claim *claim) {
 
 /* The last part to arrive sends the transaction for all. */
 static zkl_actions gather(struct zkl_claim *claim) {
-    if (!all_are(claim, ZKL_CREATE)) return 0;
+    if (!all_parts_are(claim, ZKL_CREATE)) return 0;
     struct zkl_claim *part = claim;
     do {
         name_attempt(part);
@@ -34,7 +34,7 @@ static zkl_actions gather(struct zkl_claim *claim) {
 /* --- the way to the front -------------------------------------------------------------- */
 
 /* Back to NEW. */
-zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
+zkl_actions zkl_claim_return_to_new(struct zkl_claim *claim) {
     forget_own(claim);
     forget_node(claim);
     claim->state = ZKL_NEW;
@@ -43,7 +43,7 @@ zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
-    if (!zkl_claim_spend_round(claim)) return zkl_claim_rest(claim);
+    if (!zkl_claim_spend_round(claim)) return zkl_claim_return_to_new(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->needs_no_mark = claim->recheck = false;
     claim->last_of_turn = false; /* set by the node before a wait in a condition */
@@ -56,8 +56,8 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
 
 /* Its own node is gone, which never means that it is first. */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
-    if (is_part(claim) || claim->waiting) return fail(claim, ZKL_LOST) | gone(claim);
-    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+    if (is_part(claim) || claim->waiting) return fail(claim, ZKL_LOST) | become_gone(claim);
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | become_gone(claim);
     forget_own(claim);
     return zkl_claim_enter(claim);
 }
@@ -79,14 +79,14 @@ static size_t gets_to_recheck(const struct zkl_claim *claim) {
 }
 
 /* The claim fits, or heads, and then gets every contender ahead anyway. */
-static bool is_near(const struct zkl_claim *claim) {
+static bool fits_or_is_next(const struct zkl_claim *claim) {
     return claim->kind == ZKL_PERMIT && !claim->line->exhausted &&
            zkl_permits_all_ahead_hold(claim->line, claim);
 }
 
 /* Clears `recheck` if no list and no more than one get is needed. */
 bool zkl_claim_choose_recheck(struct zkl_claim *claim) {
-    size_t gets = claim->recheck && !is_near(claim) ? gets_to_recheck(claim) : 0;
+    size_t gets = claim->recheck && !fits_or_is_next(claim) ? gets_to_recheck(claim) : 0;
     if (gets <= 1) claim->recheck = false;
     return gets > GETS_MAX || (gets > 1 && claim->line->count < gets * NAMES_A_GET);
 }

@@ -3,19 +3,19 @@
 #include "clock.h"
 
 /* Longest time until the leader knows of a packet that a follower received. */
-static zkl_time reported(const struct zkl_clock *clock) {
+static zkl_time report_delay(const struct zkl_clock *clock) {
     return clock->timeout / 15 * 4;
 }
 
 static zkl_time certain_for(const struct zkl_clock *clock) {
-    zkl_time lone = clock->timeout / 16 * 5;
-    if (clock->proof - clock->steady_since >= reported(clock)) return clock->margin;
+    zkl_time lone_margin = clock->timeout / 16 * 5;
+    if (clock->proof - clock->steady_since >= report_delay(clock)) return clock->margin;
     if (clock->proof < zkl_clock_grants_from(clock)) return 0;
-    return clock->margin < lone ? clock->margin : lone;
+    return clock->margin < lone_margin ? clock->margin : lone_margin;
 }
 
 /* `certain` never moves back, as an earlier proof may reach further than the newest. */
-static void extend(struct zkl_clock *clock) {
+static void extend_certainty(struct zkl_clock *clock) {
     zkl_time certain = clock->proof + certain_for(clock);
     if (certain > clock->certain_until) clock->certain_until = certain;
 }
@@ -31,7 +31,7 @@ static void set_timeout(struct zkl_clock *clock, zkl_time timeout, double margin
     clock->timeout = timeout;
     clock->attend_within = timeout / 12;
     clock->margin = (zkl_time)((double)timeout * margin);
-    extend(clock);
+    extend_certainty(clock);
 }
 
 void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time issued) {
@@ -67,12 +67,12 @@ void zkl_clock_prove(struct zkl_clock *clock, zkl_time issued, zkl_time now) {
     if (clock->timeout == 0) return;
     if (ran_out(clock, now)) clock->epoch++;
     if (issued <= clock->proof) return;
-    zkl_time chain = clock->steady_since;
-    if (issued - clock->proof > clock->timeout / 5) chain = issued;
-    if (now - issued > clock->timeout / 4) chain = now;
-    if (chain > clock->steady_since) clock->steady_since = chain;
+    zkl_time steady_since = clock->steady_since;
+    if (issued - clock->proof > clock->timeout / 5) steady_since = issued;
+    if (now - issued > clock->timeout / 4) steady_since = now;
+    if (steady_since > clock->steady_since) clock->steady_since = steady_since;
     clock->proof = issued;
-    extend(clock);
+    extend_certainty(clock);
 }
 
 enum zkl_phase zkl_clock_phase(const struct zkl_clock *clock, uint32_t epoch, zkl_time now) {
@@ -87,14 +87,14 @@ zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_
 }
 
 zkl_time zkl_clock_grants_from(const struct zkl_clock *clock) {
-    return clock->awake_since ? clock->awake_since + reported(clock) : 0;
+    return clock->awake_since ? clock->awake_since + report_delay(clock) : 0;
 }
 
 bool zkl_clock_may_grant(const struct zkl_clock *clock) {
     zkl_time now = clock->attended;
-    bool goes_on = now - clock->proof <= clock->timeout / 5;
+    bool chain_goes_on = now - clock->proof <= clock->timeout / 5;
     if (now < clock->certain_until) return true;
-    if (goes_on && now - clock->steady_since >= reported(clock)) return true;
+    if (chain_goes_on && now - clock->steady_since >= report_delay(clock)) return true;
     return now >= zkl_clock_grants_from(clock);
 }
 

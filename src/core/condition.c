@@ -27,7 +27,7 @@ zkl_actions zkl_claim_enter_condition(struct zkl_claim *waiter, struct zkl_claim
     lock->deadline = deadline;
     lock->line->tries -= lock->trying;
     lock->trying = lock->stalled = lock->awaits_list = false;
-    keep_no_more(lock);
+    clear_keeper(lock);
     lock->partner = waiter;
     waiter->partner = lock;
     waiter->waiting = ZKL_WAITER_CAME;
@@ -35,7 +35,7 @@ zkl_actions zkl_claim_enter_condition(struct zkl_claim *waiter, struct zkl_claim
     return zkl_claim_start(waiter);
 }
 
-static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
+static zkl_actions remain_holder(struct zkl_claim *lock, enum zkl_code why) {
     lock->state = ZKL_HELD;
     lock->deadline = ZKL_NEVER;
     lock->node.watched = false; /* the node's event may have been taken for the transaction's */
@@ -49,7 +49,7 @@ static bool was_refused(const struct zkl_claim *waiter) {
 }
 
 /* The waiter is finding out whether the lock's claim has its node. */
-static bool is_open(const struct zkl_claim *waiter) {
+static bool seeks_outcome(const struct zkl_claim *waiter) {
     return waiter->state == ZKL_CREATE || waiter->state == ZKL_RECOVER_SYNC ||
            waiter->state == ZKL_RECOVER_LIST;
 }
@@ -60,10 +60,10 @@ zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock) {
     if (lock->state != ZKL_IN_CONDITION) return 0;
     if (lock->wanted && waiter->state == ZKL_SIGNALLED) return zkl_claim_enter(lock);
     if (waiter->wanted) return 0; /* it goes on */
-    if (lock->wanted && was_refused(waiter)) return stay(lock, waiter->refusal);
+    if (lock->wanted && was_refused(waiter)) return remain_holder(lock, waiter->refusal);
     zkl_actions actions = lock->wanted ? fail(lock, waiter->code) : 0;
-    if (is_open(waiter)) return actions;
-    return actions | (waiter->waiting == ZKL_WAITER_CAME ? leave(lock) : gone(lock));
+    if (seeks_outcome(waiter)) return actions;
+    return actions | (waiter->waiting == ZKL_WAITER_CAME ? leave(lock) : become_gone(lock));
 }
 
 /* --- the waiter ----------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->waiting = ZKL_WAITER_BEGAN;
-    return (claim->wanted ? fail(claim, ZKL_LOST) : 0) | gone(claim);
+    return (claim->wanted ? fail(claim, ZKL_LOST) : 0) | become_gone(claim);
 }
 
 zkl_actions zkl_claim_signalled(struct zkl_claim *claim) {
@@ -99,7 +99,7 @@ zkl_actions zkl_waiter_take(struct zkl_claim *claim) {
 
 zkl_actions zkl_waiter_forward(struct zkl_claim *claim) {
     claim->state = ZKL_FORWARD;
-    claim->stalled = !connected(claim);
+    claim->stalled = !is_connected(claim);
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
@@ -124,9 +124,9 @@ static struct zkl_contender *next_waiter(const struct zkl_claim *claim,
     return NULL;
 }
 
-static zkl_actions pass_on(struct zkl_claim *claim) {
+static zkl_actions pass_signal(struct zkl_claim *claim) {
     const struct zkl_contender *own = zkl_line_own(claim);
-    if (!own) return gone(claim);
+    if (!own) return become_gone(claim);
     struct zkl_contender *next = next_waiter(claim, own);
     if (next) zkl_contender_ref(next);
     drop_ahead(claim);
@@ -138,8 +138,8 @@ static zkl_actions pass_on(struct zkl_claim *claim) {
 
 zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     switch (reply) {
-    case ZKL_DONE: return pass_on(claim);
-    case ZKL_ABSENT: return gone(claim);
+    case ZKL_DONE: return pass_signal(claim);
+    case ZKL_ABSENT: return become_gone(claim);
     case ZKL_REFUSED: claim->waiting = ZKL_WAITER_SETTLED; return leave(claim);
     case ZKL_UNKNOWN: break;
     }
@@ -149,8 +149,8 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
 /* After a lost reply a list decides, because the own node exists until the signal is passed on. */
 zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
     if (claim->state != ZKL_FORWARD) return 0;
-    if (reply == ZKL_DONE || (reply == ZKL_ABSENT && !next)) return gone(claim);
-    if (reply != ZKL_UNKNOWN && next) return pass_on(claim);
+    if (reply == ZKL_DONE || (reply == ZKL_ABSENT && !next)) return become_gone(claim);
+    if (reply != ZKL_UNKNOWN && next) return pass_signal(claim);
     drop_ahead(claim); /* the same waiter may still get the signal */
     return stall(claim);
 }

@@ -17,29 +17,26 @@
 enum { SOON = 2, LEAST = 2, MOST = 30 }; /* seconds */
 
 /* Notes that the node goes because others want it. */
-static void note_others(const struct zkl_claim *claim, zkl_time now) {
-    bool asked_for = claim->keep > 0 && connected(claim) && !is_alone(claim);
+static void note_giving_back(const struct zkl_claim *claim, zkl_time now) {
+    bool asked_for = claim->keep > 0 && is_connected(claim) && !is_alone(claim);
     if (asked_for) claim->line->backoff.gave_back = now;
 }
 
-/*
- * If the lock went to others a short time ago it is not kept for a while, twice as long each time.
- */
-static bool backs_off(struct zkl_backoff *backoff, zkl_time now) {
-    if (backoff->gave_back) {
-        bool soon = now - backoff->gave_back < SOON * ZKL_SECOND;
-        zkl_time length = backoff->length ? 2 * backoff->length : LEAST * ZKL_SECOND;
-        if (length > MOST * ZKL_SECOND) length = MOST * ZKL_SECOND;
-        backoff->length = soon ? length : 0;
-        backoff->until = now + backoff->length;
-        backoff->gave_back = 0;
-    }
-    return now < backoff->until;
+/* For a new claim. If the lock went to others a short time ago, begins a pause from keeping. */
+static void update_backoff(struct zkl_backoff *backoff, zkl_time now) {
+    if (!backoff->gave_back) return;
+    bool soon = now - backoff->gave_back < SOON * ZKL_SECOND;
+    zkl_time length = backoff->length ? 2 * backoff->length : LEAST * ZKL_SECOND;
+    if (length > MOST * ZKL_SECOND) length = MOST * ZKL_SECOND;
+    backoff->length = soon ? length : 0;
+    backoff->until = now + backoff->length;
+    backoff->gave_back = 0;
 }
 
 void zkl_claim_set_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
     assert(keep > 0 && !is_part(claim) && !claim->waiting);
-    bool keeps = !backs_off(&claim->line->backoff, now);
+    update_backoff(&claim->line->backoff, now);
+    bool keeps = now >= claim->line->backoff.until;
     claim->reuse = keeps ? ZKL_MAY_BE_KEPT : ZKL_MANY_GRANTS;
     claim->keep = keeps ? keep : 0;
 }
@@ -47,24 +44,24 @@ void zkl_claim_set_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
 /* --- while it holds --------------------------------------------------------------------------- */
 
 /* A try of another session may wait for this word. */
-static zkl_actions tell_held(struct zkl_claim *claim) {
-    if (!has_keeping_node(claim) || claim->node.says_held || is_alone(claim)) return 0;
+static zkl_actions write_held_word(struct zkl_claim *claim) {
+    if (!has_keepable_node(claim) || claim->node.says_held || is_alone(claim)) return 0;
     claim->node.says_held = true;
     claim->awaits_list = false;
     return ZKL_DO_MARK;
 }
 
 zkl_actions zkl_keep_held(struct zkl_claim *claim) {
-    if (!has_keeping_node(claim)) return 0;
+    if (!has_keepable_node(claim)) return 0;
     claim->line->keeper = claim;
-    return is_alone(claim) ? watch_children(claim->line) : tell_held(claim);
+    return is_alone(claim) ? watch_children(claim->line) : write_held_word(claim);
 }
 
 zkl_actions zkl_keep_granted(struct zkl_claim *claim, zkl_time now) {
     zkl_turn_granted(claim, now);
-    if (has_keeping_node(claim)) claim->line->keeper = claim;
-    if (claim->last_of_turn) return make_way(claim) | tell_held(claim);
-    if (has_keeping_node(claim)) return zkl_keep_held(claim);
+    if (has_keepable_node(claim)) claim->line->keeper = claim;
+    if (claim->last_of_turn) return make_way(claim) | write_held_word(claim);
+    if (has_keepable_node(claim)) return zkl_keep_held(claim);
     return make_way(claim) ? zkl_turn_watch(claim, now) : 0;
 }
 
@@ -77,17 +74,17 @@ const enum zkl_release zkl_releases[ZKL_PURPOSES][ZKL_TURNS] = {
     [ZKL_FOR_NEXT] = {ZKL_NODE_HANDED_ON, ZKL_NODE_AWAITS_LIST, ZKL_NODE_REMOVED},
 };
 
-static bool may_be_kept(const struct zkl_claim *claim) {
-    if (!has_held(claim) || claim->keep == 0 || !connected(claim)) return false;
+static bool can_be_kept(const struct zkl_claim *claim) {
+    if (!is_held_or_kept(claim) || claim->keep == 0 || !is_connected(claim)) return false;
     if (!is_alone(claim) || claim->node.says_held) return false;
     const struct zkl_claim *each = claim->line->claims;
     while (each && !is_under_way(each)) each = each->next;
     return !each;
 }
 
-static enum zkl_purpose purpose(const struct zkl_claim *claim, const struct zkl_claim *next) {
+static enum zkl_purpose purpose_of(const struct zkl_claim *claim, const struct zkl_claim *next) {
     if (next) return ZKL_FOR_NEXT;
-    return may_be_kept(claim) ? ZKL_FOR_LATER : ZKL_FOR_NONE;
+    return can_be_kept(claim) ? ZKL_FOR_LATER : ZKL_FOR_NONE;
 }
 
 /*
@@ -101,36 +98,36 @@ static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
     return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
 }
 
-static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
+static bool needs_list(const struct zkl_claim *claim, zkl_time now) {
     if (trusts_its_list(claim, now)) return false;
-    bool may_end = zkl_turn_is_due(claim, now) && connected(claim);
+    bool may_end = zkl_turn_is_due(claim, now) && is_connected(claim);
     return may_end && claim->line->children != ZKL_WATCHED;
 }
 
 /* A place in line goes to the next claim even if others wait, because its turn has not begun. */
-static enum zkl_turn turn(const struct zkl_claim *claim, zkl_time now) {
-    if (!has_held(claim)) return ZKL_TURN_GOES_ON;
+static enum zkl_turn turn_of(const struct zkl_claim *claim, zkl_time now) {
+    if (!is_held_or_kept(claim)) return ZKL_TURN_GOES_ON;
     if (zkl_turn_is_over(claim, now)) return ZKL_TURN_OVER;
-    return is_unsure(claim, now) ? ZKL_TURN_UNSURE : ZKL_TURN_GOES_ON;
+    return needs_list(claim, now) ? ZKL_TURN_UNSURE : ZKL_TURN_GOES_ON;
 }
 
 /* The successor inherits neither requests that are out nor watches. */
 static void hand_over(const struct zkl_claim *claim, struct zkl_claim *next) {
-    bool held = has_held(claim);
+    bool held = is_held_or_kept(claim);
     next->node = claim->node;
     next->node.grants += held;
     next->node.watched = false;
-    next->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
+    next->state = held && is_connected(claim) ? ZKL_FIRST : ZKL_LIST;
     next->stalled = true;
 }
 
-static zkl_actions pass_on(struct zkl_claim *claim, struct zkl_claim *next) {
+static zkl_actions pass_node_on(struct zkl_claim *claim, struct zkl_claim *next) {
     hand_over(claim, next);
     drop_ahead(claim);
-    keep_no_more(claim);
+    clear_keeper(claim);
     claim->state = ZKL_GONE;
     claim->wanted = false;
-    return connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
+    return is_connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
 }
 
 zkl_actions zkl_keep_ask_for_list(struct zkl_claim *claim) {
@@ -138,7 +135,7 @@ zkl_actions zkl_keep_ask_for_list(struct zkl_claim *claim) {
     return claim->line->children == ZKL_WATCHED ? ZKL_DO_LIST : watch_children(claim->line);
 }
 
-static zkl_actions stay(struct zkl_claim *claim, zkl_time now) {
+static zkl_actions become_kept(struct zkl_claim *claim, zkl_time now) {
     bool for_long = claim->keep > 0;
     claim->state = ZKL_KEPT;
     claim->wanted = claim->stalled = false; /* a lost request of HELD is not repeated */
@@ -157,13 +154,13 @@ zkl_actions zkl_keep_end(struct zkl_claim *claim) {
 
 zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now) {
     struct zkl_claim *next = zkl_turn_successor(claim);
-    switch (zkl_releases[purpose(claim, next)][turn(claim, now)]) {
-    case ZKL_NODE_HANDED_ON: return pass_on(claim, next);
+    switch (zkl_releases[purpose_of(claim, next)][turn_of(claim, now)]) {
+    case ZKL_NODE_HANDED_ON: return pass_node_on(claim, next);
     case ZKL_NODE_KEPT:
-    case ZKL_NODE_AWAITS_LIST: return claim->state == ZKL_KEPT ? 0 : stay(claim, now);
+    case ZKL_NODE_AWAITS_LIST: return claim->state == ZKL_KEPT ? 0 : become_kept(claim, now);
     case ZKL_NODE_REMOVED: break;
     }
-    if (has_held(claim)) note_others(claim, now);
+    if (is_held_or_kept(claim)) note_giving_back(claim, now);
     return zkl_keep_end(claim);
 }
 
@@ -173,18 +170,18 @@ zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now) {
  * A try of another session may wait for the word, and only the watch tells of the try. Without the
  * watch the line counts as changed, and the node says at once that it is held.
  */
-static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
-    bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
+static zkl_actions held_listed(struct zkl_claim *claim, enum zkl_reply reply) {
+    bool is_unwatched = has_keepable_node(claim) && claim->line->children == ZKL_UNWATCHED;
     if (reply != ZKL_DONE) claim->node.list_time = 0;
-    claim->awaits_list = reply == ZKL_UNKNOWN && deaf && !claim->node.says_held;
+    claim->awaits_list = reply == ZKL_UNKNOWN && is_unwatched && !claim->node.says_held;
     if (claim->awaits_list) return stall(claim);
-    return reply == ZKL_ABSENT ? 0 : tell_held(claim);
+    return reply == ZKL_ABSENT ? 0 : write_held_word(claim);
 }
 
 /* Without an answer it is as if others waited. */
 zkl_actions zkl_keep_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
     struct zkl_line *line = claim->line;
-    if (claim->state == ZKL_HELD) return hold_listed(claim, reply);
+    if (claim->state == ZKL_HELD) return held_listed(claim, reply);
     if (!claim->awaits_list || claim->stalled) return 0;
     if (reply != ZKL_DONE || line->children == ZKL_UNWATCHED) line->changed = true;
     claim->awaits_list = line->children == ZKL_WATCH_ASKED;
@@ -197,7 +194,7 @@ zkl_actions zkl_claim_offer_kept(struct zkl_claim *kept, zkl_time now) {
 }
 
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now) {
-    if (kept->state == ZKL_HELD) return tell_held(kept);
+    if (kept->state == ZKL_HELD) return write_held_word(kept);
     return kept->state == ZKL_KEPT ? zkl_keep_release(kept, now) : 0;
 }
 

@@ -48,7 +48,7 @@ static int compare_contenders(const void *a, const void *b) {
 /* --- the list ------------------------------------------------------------------------- */
 
 /* The index of a name, or where it would be inserted. */
-static size_t position(const struct zkl_line *line, int32_t sequence, const char *name) {
+static size_t index_of(const struct zkl_line *line, int32_t sequence, const char *name) {
     size_t low = 0, high = line->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -59,7 +59,7 @@ static size_t position(const struct zkl_line *line, int32_t sequence, const char
 }
 
 static struct zkl_contender *find(const struct zkl_line *line, int32_t sequence, const char *name) {
-    size_t at = position(line, sequence, name);
+    size_t at = index_of(line, sequence, name);
     if (at == line->count || strcmp(line->contenders[at]->name, name) != 0) return NULL;
     return line->contenders[at];
 }
@@ -88,10 +88,10 @@ struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t 
 static bool numbers_exhausted(const struct zkl_line *line) {
     size_t readers = 0, others = 0; /* with this number */
     for (size_t i = 0; i < line->count; i++) {
-        const struct zkl_contender *here = line->contenders[i];
-        if (zkl_sequence_exhausted(here->sequence)) return true;
-        if (i > 0 && line->contenders[i - 1]->sequence != here->sequence) readers = others = 0;
-        if (here->kind == ZKL_READ) readers++;
+        const struct zkl_contender *each = line->contenders[i];
+        if (zkl_sequence_exhausted(each->sequence)) return true;
+        if (i > 0 && line->contenders[i - 1]->sequence != each->sequence) readers = others = 0;
+        if (each->kind == ZKL_READ) readers++;
         else others++;
         if (readers > 1 || others > 1) return true;
     }
@@ -163,7 +163,7 @@ bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t co
 
 void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender) {
     if (!contender->listed) return;
-    size_t at = position(line, contender->sequence, contender->name);
+    size_t at = index_of(line, contender->sequence, contender->name);
     line->count--;
     memmove(line->contenders + at, line->contenders + at + 1,
             (line->count - at) * sizeof(struct zkl_contender *));
@@ -183,7 +183,8 @@ void zkl_line_clear(struct zkl_line *line) {
 /* --- the order ------------------------------------------------------------------------ */
 
 /* By czxid, as far as is known. */
-static bool ranks_ahead(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+static bool has_smaller_czxid(const struct zkl_claim *claim,
+                              const struct zkl_contender *contender) {
     return contender->czxid != 0 && contender->czxid < claim->node.czxid;
 }
 
@@ -199,7 +200,7 @@ static bool is_unranked(const struct zkl_line *line, const struct zkl_claim *cla
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after) {
     size_t end = line->exhausted ? line->count : 0;
-    if (claim->recheck && !line->exhausted) end = position(line, claim->node.sequence, "");
+    if (claim->recheck && !line->exhausted) end = index_of(line, claim->node.sequence, "");
     for (size_t i = 0; i < end; i++) {
         struct zkl_contender *contender = line->contenders[i];
         if (after) {
@@ -214,13 +215,13 @@ struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struc
 struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim) {
     struct zkl_contender *nearest = NULL;
     if (!line->exhausted) {
-        size_t at = position(line, claim->node.sequence, "");
+        size_t at = index_of(line, claim->node.sequence, "");
         while (at > 0 && !zkl_kinds_exclude(claim->kind, line->contenders[at - 1]->kind)) at--;
         return at ? line->contenders[at - 1] : NULL;
     }
     for (size_t i = 0; i < line->count; i++) {
         struct zkl_contender *contender = line->contenders[i];
-        if (!ranks_ahead(claim, contender)) continue;
+        if (!has_smaller_czxid(claim, contender)) continue;
         if (!zkl_kinds_exclude(claim->kind, contender->kind)) continue;
         if (!nearest || contender->czxid > nearest->czxid) nearest = contender;
     }
@@ -229,14 +230,14 @@ struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct z
 
 struct zkl_contender *zkl_line_ahead_of(const struct zkl_line *line,
                                         const struct zkl_contender *contender) {
-    size_t at = line->exhausted ? 0 : position(line, contender->sequence, contender->name);
+    size_t at = line->exhausted ? 0 : index_of(line, contender->sequence, contender->name);
     while (at > 0 && !zkl_kinds_exclude(contender->kind, line->contenders[at - 1]->kind)) at--;
     return at ? line->contenders[at - 1] : NULL;
 }
 
 bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,
                        const struct zkl_claim *claim) {
-    if (line->exhausted) return ranks_ahead(claim, contender);
+    if (line->exhausted) return has_smaller_czxid(claim, contender);
     return contender->sequence < claim->node.sequence;
 }
 
@@ -249,8 +250,8 @@ bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind) {
 
 size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim *claim) {
     size_t ahead = 0;
-    if (!line->exhausted) return position(line, claim->node.sequence, "");
-    for (size_t i = 0; i < line->count; i++) ahead += ranks_ahead(claim, line->contenders[i]);
+    if (!line->exhausted) return index_of(line, claim->node.sequence, "");
+    for (size_t i = 0; i < line->count; i++) ahead += has_smaller_czxid(claim, line->contenders[i]);
     return ahead;
 }
 

@@ -8,7 +8,7 @@
 /* --- by nodes --------------------------------------------------------------------------------- */
 
 /* The contender at `at` holds, if those before it have `permits`. */
-static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
+static bool is_holder(const struct zkl_line *line, size_t at, int64_t permits) {
     const struct zkl_contender *each = line->contenders[at];
     if (at == 0) return true;
     if (each->kind != line->contenders[0]->kind) return false;
@@ -17,16 +17,17 @@ static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
 }
 
 /* The number of holders among the first `count` contenders; they stand in front of all waiters. */
-static size_t holders(const struct zkl_line *line, size_t count) {
+static size_t count_holders(const struct zkl_line *line, size_t count) {
     int64_t permits = 0;
     size_t at = 0;
-    for (; at < count && holds(line, at, permits); at++) permits += line->contenders[at]->permits;
+    for (; at < count && is_holder(line, at, permits); at++)
+        permits += line->contenders[at]->permits;
     return at;
 }
 
-static size_t waiting_ahead(const struct zkl_claim *claim) {
+static size_t count_waiting_ahead(const struct zkl_claim *claim) {
     size_t ahead = zkl_line_count_ahead(claim->line, claim);
-    return ahead - holders(claim->line, ahead);
+    return ahead - count_holders(claim->line, ahead);
 }
 
 /* --- without a node --------------------------------------------------------------------------- */
@@ -37,7 +38,7 @@ static bool is_waiting(const struct zkl_claim *claim) {
 }
 
 /* Counts up to max_waiters. */
-static size_t waiting_here(const struct zkl_claim *claim) {
+static size_t count_waiting_claims(const struct zkl_claim *claim) {
     size_t count = 0;
     const struct zkl_claim *each = claim->line->claims;
     for (; each != claim && count < (size_t)claim->max_waiters; each = each->next)
@@ -45,10 +46,10 @@ static size_t waiting_here(const struct zkl_claim *claim) {
     return count;
 }
 
-static size_t waiting_elsewhere(const struct zkl_claim *claim) {
+static size_t count_other_sessions(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     size_t count = 0;
-    for (size_t i = holders(line, line->count); i < line->count; i++)
+    for (size_t i = count_holders(line, line->count); i < line->count; i++)
         count += !zkl_line_is_own(line, line->contenders[i]);
     return count;
 }
@@ -57,9 +58,9 @@ static size_t waiting_elsewhere(const struct zkl_claim *claim) {
 bool zkl_claim_exceeds_max_waiters(const struct zkl_claim *claim) {
     bool ordered = !claim->line->exhausted;
     size_t most = (size_t)claim->max_waiters;
-    if (is_in_line(claim)) return ordered && waiting_ahead(claim) >= most;
-    size_t here = waiting_here(claim);
-    if (ordered && here < most && claim->batch != 0 && !needs_node(claim))
-        here += waiting_elsewhere(claim);
+    if (is_in_line(claim)) return ordered && count_waiting_ahead(claim) >= most;
+    size_t here = count_waiting_claims(claim);
+    if (ordered && here < most && claim->batch != 0 && !awaits_nothing(claim))
+        here += count_other_sessions(claim);
     return here >= most;
 }

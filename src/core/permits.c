@@ -5,7 +5,7 @@ static bool is_ahead(const struct zkl_line *line, const struct zkl_contender *co
     return !*claim->node.name || zkl_line_precedes(line, contender, claim);
 }
 
-static int64_t taken(const struct zkl_line *line, const struct zkl_claim *claim) {
+static int64_t permits_ahead(const struct zkl_line *line, const struct zkl_claim *claim) {
     int64_t sum = 0;
     for (size_t i = 0; i < line->count; i++) {
         if (is_ahead(line, line->contenders[i], claim)) sum += line->contenders[i]->permits;
@@ -14,11 +14,11 @@ static int64_t taken(const struct zkl_line *line, const struct zkl_claim *claim)
 }
 
 bool zkl_permits_fit(const struct zkl_line *line, const struct zkl_claim *claim) {
-    return taken(line, claim) + claim->permits <= claim->limit;
+    return permits_ahead(line, claim) + claim->permits <= claim->limit;
 }
 
 bool zkl_permits_all_ahead_hold(const struct zkl_line *line, const struct zkl_claim *claim) {
-    return taken(line, claim) <= claim->limit;
+    return permits_ahead(line, claim) <= claim->limit;
 }
 
 struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,

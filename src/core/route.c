@@ -19,7 +19,7 @@ void zkl_route_clear(struct zkl_route *route) {
 }
 
 /* https://www.jstatsoft.org/article/view/v008i14 */
-static uint64_t below(struct zkl_route *route, uint64_t limit) {
+static uint64_t random_below(struct zkl_route *route, uint64_t limit) {
     route->random_state ^= route->random_state << 13;
     route->random_state ^= route->random_state >> 7;
     route->random_state ^= route->random_state << 17;
@@ -52,7 +52,7 @@ zkl_time zkl_route_resolve_due(const struct zkl_route *route) {
     return route->state == ZKL_ROUTE_CONNECTED ? ZKL_NEVER : route->resolve_at;
 }
 
-static uint64_t was_tried(const struct zkl_route *route, uint64_t key) {
+static uint64_t last_attempt_at(const struct zkl_route *route, uint64_t key) {
     for (size_t i = 0; i < route->count; i++)
         if (route->servers[i].key == key) return route->servers[i].tried;
     return 0;
@@ -69,11 +69,12 @@ static bool replace(struct zkl_route *route, const uint64_t *keys, size_t count)
     struct zkl_route_server *servers = malloc(count * sizeof *servers);
     if (!servers) return false;
     for (size_t i = 0; i < count; i++)
-        servers[i] = (struct zkl_route_server){.key = keys[i], .tried = was_tried(route, keys[i])};
+        servers[i] =
+            (struct zkl_route_server){.key = keys[i], .tried = last_attempt_at(route, keys[i])};
     free(route->servers);
     route->servers = servers;
     route->count = count;
-    route->search_from = (size_t)below(route, count);
+    route->search_from = (size_t)random_below(route, count);
     return true;
 }
 
@@ -81,9 +82,9 @@ void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t co
                         zkl_time timeout, zkl_time now) {
     route->resolve_at = now + bounded(tenth_of(timeout));
     if (count == 0 || !replace(route, keys, count)) return;
-    bool first = route->state == ZKL_ROUTE_STALE;
-    if (first) route->state = ZKL_ROUTE_FRESH;
-    if ((first || !all_tried(route)) && route->attempt_at > now) route->attempt_at = now;
+    bool was_stale = route->state == ZKL_ROUTE_STALE;
+    if (was_stale) route->state = ZKL_ROUTE_FRESH;
+    if ((was_stale || !all_tried(route)) && route->attempt_at > now) route->attempt_at = now;
 }
 
 /* --- attempts -------------------------------------------------------------------------------- */
@@ -121,7 +122,7 @@ size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     route->servers[index].tried = ++route->attempts;
     if (all_tried(route)) {
         zkl_time tenth = tenth_of(timeout);
-        route->attempt_at = now + tenth + (zkl_time)below(route, (uint64_t)tenth / 2 + 1);
+        route->attempt_at = now + tenth + (zkl_time)random_below(route, (uint64_t)tenth / 2 + 1);
     }
     return index;
 }

@@ -30,7 +30,7 @@ void zkl_claim_count_grants(struct zkl_claim *claim) {
 /* --- the next claim -------------------------------------------------------------------------- */
 
 /* The claim will hand its node over, as far as is known. */
-static bool is_serving(const struct zkl_claim *claim) {
+static bool will_hand_over(const struct zkl_claim *claim) {
     return claim->state == ZKL_KEPT || (claim->state == ZKL_HELD && !claim->last_of_turn);
 }
 
@@ -60,7 +60,7 @@ static bool is_others_turn(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     const struct zkl_claim *end = line->tries == 0 ? claim : NULL;
     for (const struct zkl_claim *each = line->claims; each != end; each = each->next) {
-        if (each->batch != 0 && (is_under_way(each) || is_serving(each))) return true;
+        if (each->batch != 0 && (is_under_way(each) || will_hand_over(each))) return true;
     }
     return false;
 }
@@ -73,7 +73,7 @@ static bool stands_for_all(const struct zkl_claim *claim) {
 
 static bool is_stood_for(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        if (!is_other_fixed(claim, each)) continue;
+        if (!is_other_unfair(claim, each)) continue;
         if (is_unsure_of_node(each)) return true;
         if (!claim->trying && stands_for_all(each)) return true;
     }
@@ -84,7 +84,7 @@ static bool is_stood_for(const struct zkl_claim *claim) {
  * An earlier claim's create may find no parents and be repeated, behind ours. So the first claim on
  * a path goes alone until the path exists.
  */
-static bool is_opening(const struct zkl_claim *claim) {
+static bool is_path_being_opened(const struct zkl_claim *claim) {
     const struct zkl_claim *each = claim->line->claims;
     while (each != claim && each->state != ZKL_CREATE) each = each->next;
     return each != claim;
@@ -99,7 +99,7 @@ enum zkl_awaits zkl_claim_awaits(const struct zkl_claim *claim) {
     if (kept && !behind && zkl_claim_inherits(claim, line->keeper)) return ZKL_AWAITS_NODE;
     bool waits = behind || (claim->batch != 0 && is_others_turn(claim));
     if (waits && !claim->trying) return ZKL_AWAITS_TURN;
-    return !line->path_exists && is_opening(claim) ? ZKL_AWAITS_PATH : ZKL_AWAITS_NOTHING;
+    return !line->path_exists && is_path_being_opened(claim) ? ZKL_AWAITS_PATH : ZKL_AWAITS_NOTHING;
 }
 
 static bool is_follower(const struct zkl_claim *claim) {
@@ -109,21 +109,21 @@ static bool is_follower(const struct zkl_claim *claim) {
 }
 
 /* Resuming this claim, or a later claim, has no effect, because each was told that it waits. */
-static bool stays(const struct zkl_claim *claim) {
+static bool would_stay_in_new(const struct zkl_claim *claim) {
     if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
-    if (!connected(claim)) return true;
+    if (!is_connected(claim)) return true;
     return claim->announced && zkl_claim_awaits(claim) == ZKL_AWAITS_TURN;
 }
 
 struct zkl_claim *zkl_claim_follower(struct zkl_claim *from) {
     while (from && !is_follower(from)) from = from->next;
-    return from && stays(from) ? NULL : from;
+    return from && would_stay_in_new(from) ? NULL : from;
 }
 
 /* A claim on its way hands over its place only in turns; a holder its node, if it is listed. */
 struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim) {
-    bool has_any = has_held(claim) ? zkl_line_own(claim) != NULL : claim->batch != 0;
-    struct zkl_claim *each = has_any ? claim->line->claims : NULL;
+    bool has_place = is_held_or_kept(claim) ? zkl_line_own(claim) != NULL : claim->batch != 0;
+    struct zkl_claim *each = has_place ? claim->line->claims : NULL;
     for (; each; each = each->next) {
         if (zkl_claim_inherits(each, claim)) return each;
         if (may_share(each, claim) && is_under_way(each)) return NULL;
@@ -145,7 +145,7 @@ bool zkl_turn_is_due(const struct zkl_claim *claim, zkl_time now) {
 }
 
 /* The next grant's token would be that of another node. */
-static bool is_used_up(const struct zkl_node *node) {
+static bool has_no_token_left(const struct zkl_node *node) {
     return node->grants + 1 >= ZKL_BATCH_MAX;
 }
 
@@ -156,25 +156,26 @@ static bool is_used_up(const struct zkl_node *node) {
  * grant the other session is still on its way, and a node that enters now may get ahead of it.
  */
 static bool others_may_wait(const struct zkl_claim *claim) {
-    bool is_told = claim->line->children == ZKL_WATCHED;
-    bool assumes = claim->batch > 0 && claim->node.contended && claim->node.grants > 0 && !is_told;
+    bool is_watched = claim->line->children == ZKL_WATCHED;
+    bool assumes =
+        claim->batch > 0 && claim->node.contended && claim->node.grants > 0 && !is_watched;
     return assumes || others_wait(claim);
 }
 
 bool zkl_turn_is_over(const struct zkl_claim *claim, zkl_time now) {
-    return claim->last_of_turn || is_used_up(&claim->node) ||
+    return claim->last_of_turn || has_no_token_left(&claim->node) ||
            (zkl_turn_is_due(claim, now) && others_may_wait(claim));
 }
 
 /* The line's list came after the node, so it shows all earlier changes. */
-static void begin(struct zkl_claim *claim, zkl_time now) {
+static void begin_turn(struct zkl_claim *claim, zkl_time now) {
     if (claim->line->changed) claim->node.list_time = 0; /* others may have come */
     claim->line->changed = false;
     claim->node.turn_began = now;
 }
 
 void zkl_turn_granted(struct zkl_claim *claim, zkl_time now) {
-    if (claim->node.grants == 0) begin(claim, now);
+    if (claim->node.grants == 0) begin_turn(claim, now);
     claim->last_of_turn = zkl_turn_is_over(claim, now);
 }
 
@@ -187,7 +188,7 @@ zkl_actions zkl_turn_awaited(const struct zkl_line *line) {
     zkl_actions asks = 0;
     for (const struct zkl_claim *each = line->claims; each && !asks; each = each->next) {
         if (zkl_claims_wait_from(each)) break;
-        if (each->batch > 0 && is_serving(each)) asks = zkl_turn_watch(each, 0);
+        if (each->batch > 0 && will_hand_over(each)) asks = zkl_turn_watch(each, 0);
     }
     return asks;
 }

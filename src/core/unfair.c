@@ -20,18 +20,19 @@
 /* --- the owner of a node ---------------------------------------------------------------------- */
 
 /* No claim but `claim`, which may be NULL, has the session's node of this czxid. */
-static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *claim, int64_t czxid) {
+static bool is_no_other_claims(const struct zkl_line *line, const struct zkl_claim *claim,
+                               int64_t czxid) {
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
-        if (is_other_fixed(claim, each) && each->node.czxid == czxid) return false;
+        if (is_other_unfair(claim, each) && each->node.czxid == czxid) return false;
     }
     return true;
 }
 
 enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owner, int64_t czxid) {
     bool ours = owner != 0 && owner == line->common->session;
-    if (!ours || !is_free_for(line, NULL, czxid)) return ZKL_NO_ORPHAN;
+    if (!ours || !is_no_other_claims(line, NULL, czxid)) return ZKL_NO_ORPHAN;
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
-        if (is_other_fixed(NULL, each) && is_unsure_of_node(each)) return ZKL_PERHAPS_ORPHAN;
+        if (is_other_unfair(NULL, each) && is_unsure_of_node(each)) return ZKL_PERHAPS_ORPHAN;
     }
     return ZKL_ORPHAN;
 }
@@ -41,14 +42,14 @@ enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owne
 zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
     forget_node(claim);
-    claim->stalled = !connected(claim) || !may_enter(claim) || !needs_node(claim);
+    claim->stalled = !is_connected(claim) || !may_enter(claim) || !awaits_nothing(claim);
     if (!claim->stalled) return zkl_claim_enter(claim);
-    return connected(claim) && !claim->trying ? announce(claim) : 0;
+    return is_connected(claim) && !claim->trying ? announce(claim) : 0;
 }
 
 /* Somebody else holds the lock. */
 static zkl_actions wait_for_end(struct zkl_claim *claim) {
-    if (claim->trying) return fail(claim, ZKL_BUSY) | gone(claim);
+    if (claim->trying) return fail(claim, ZKL_BUSY) | become_gone(claim);
     claim->state = ZKL_WAIT;
     claim->node.czxid = 0;
     return announce(claim);
@@ -70,7 +71,7 @@ zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->line->path_exists = true;
     claim->refusal = ZKL_OK;
-    if (!claim->wanted) return gone(claim);
+    if (!claim->wanted) return become_gone(claim);
     zkl_actions actions = wait_for_end(claim);
     if (claim->state != ZKL_WAIT) return actions;
     claim->node.watched = true;
@@ -80,33 +81,33 @@ zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
 /* The get follows a sync, so it shows the outcome of the create or delete in doubt. */
 static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
     bool own = ours && (claim->node.czxid ? czxid == claim->node.czxid
-                                          : is_free_for(claim->line, claim, czxid));
+                                          : is_no_other_claims(claim->line, claim, czxid));
     claim->node.watched = true;
     if (own) {
         claim->node.czxid = czxid;
         return claim->wanted ? admit(claim, now) : leave(claim);
     }
-    return claim->wanted ? wait_for_end(claim) : gone(claim);
+    return claim->wanted ? wait_for_end(claim) : become_gone(claim);
 }
 
-static zkl_actions found(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
+static zkl_actions get_found(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool ours = owner == claim->line->common->session;
     if (claim->state == ZKL_RECOVER_LIST) return recovery_got(claim, ours, czxid, now);
     if (claim->state != ZKL_PROVE && claim->state != ZKL_HELD) return 0;
     if (ours && czxid == claim->node.czxid) return 0;
-    bool tried = claim->state == ZKL_PROVE && claim->trying;
-    return tried ? wait_for_end(claim) : zkl_unfair_own_gone(claim);
+    bool is_try = claim->state == ZKL_PROVE && claim->trying;
+    return is_try ? wait_for_end(claim) : zkl_unfair_own_gone(claim);
 }
 
-static zkl_actions refused(struct zkl_claim *claim, enum zkl_code why) {
-    if (claim->state == ZKL_WAIT) return fail(claim, why) | gone(claim);
+static zkl_actions get_refused(struct zkl_claim *claim, enum zkl_code why) {
+    if (claim->state == ZKL_WAIT) return fail(claim, why) | become_gone(claim);
     if (claim->state != ZKL_RECOVER_LIST) return 0; /* the lease clock still guards a holder */
     claim->state = ZKL_RECOVER_SYNC;
     claim->stalled = true;
     return claim->wanted ? fail(claim, why) : 0;
 }
 
-static zkl_actions unanswered(struct zkl_claim *claim) {
+static zkl_actions get_unanswered(struct zkl_claim *claim) {
     claim->node.watched = false;
     if (claim->state == ZKL_RECOVER_LIST) claim->state = ZKL_RECOVER_SYNC;
     return claim->state == ZKL_RECOVER_SYNC || claim->state == ZKL_WAIT ? stall(claim) : 0;
@@ -115,12 +116,12 @@ static zkl_actions unanswered(struct zkl_claim *claim) {
 zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                int64_t czxid, uint64_t owner, zkl_time now) {
     switch (reply) {
-    case ZKL_DONE: return found(claim, czxid, owner, now);
+    case ZKL_DONE: return get_found(claim, czxid, owner, now);
     case ZKL_ABSENT:
         if (claim->state != ZKL_RECOVER_LIST) return zkl_unfair_own_gone(claim);
-        return claim->wanted ? zkl_unfair_start(claim) : gone(claim);
-    case ZKL_REFUSED: return refused(claim, why);
-    case ZKL_UNKNOWN: return unanswered(claim);
+        return claim->wanted ? zkl_unfair_start(claim) : become_gone(claim);
+    case ZKL_REFUSED: return get_refused(claim, why);
+    case ZKL_UNKNOWN: return get_unanswered(claim);
     }
     return 0;
 }
@@ -135,9 +136,9 @@ zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim) {
         claim->stalled = false;
         return ZKL_DO_PAUSE;
     case ZKL_PROVE:
-        if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+        if (claim->trying) return fail(claim, ZKL_TIMEOUT) | become_gone(claim);
         return zkl_unfair_start(claim);
-    case ZKL_HELD: return lose(claim) | gone(claim);
+    case ZKL_HELD: return lose(claim) | become_gone(claim);
     default: return 0; /* a reply decides, in RECOVER_LIST to the get, in LEAVE to the delete */
     }
 }
