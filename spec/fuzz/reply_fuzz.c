@@ -159,16 +159,16 @@ int zkl_poll_timeout(zkl_time timeout) {
     return 0;
 }
 
-struct descriptors *zkl_descriptors_before(void) {
+struct descriptors *zkl_descriptors_note_pipes(void) {
     return NULL;
 }
 
-void zkl_descriptors_after(struct descriptors *before) {}
+void zkl_descriptors_mark_new_pipes(struct descriptors *before) {}
 
-void zkl_descriptors_sockets(const struct servers *servers) {}
+void zkl_descriptors_mark_sockets(const struct servers *servers) {}
 
 /* No handle connects to its gate. */
-bool zkl_descriptors_own(const struct sockaddr_storage *address) {
+bool zkl_descriptors_has_address(const struct sockaddr_storage *address) {
     return false;
 }
 
@@ -777,7 +777,7 @@ static void close_all(void) {
         listen_to_the_end();
         pass_time(ZKL_SECOND / 8);
     }
-    require(zkl_client_ended(w.client) && !w.handles[0] && !w.handles[1]);
+    require(zkl_client_has_closed(w.client) && !w.handles[0] && !w.handles[1]);
     enter(drop_watchers);
     zkl_client_drop(w.client);
     for (int i = 0; i < NAMES; i++) free(w.names[i]);

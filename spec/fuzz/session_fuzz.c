@@ -409,7 +409,7 @@ static void tick(void) {
 }
 
 static zkl_time due(void) {
-    zkl_time anew = zkl_session_due_anew(w.session), all = zkl_session_due(w.session);
+    zkl_time anew = zkl_session_due_since_tick(w.session), all = zkl_session_due(w.session);
     return zkl_earlier(anew, all);
 }
 

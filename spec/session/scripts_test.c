@@ -315,7 +315,7 @@ static void counts_followers(void) {
 static void show_session(const char *what) {
     if (say_counter(what)) return;
     if (strcmp(what, "claims") == 0) say("claims %d", zkl_session_has_claims(session));
-    else if (strcmp(what, "due") == 0) say_due("due", zkl_session_due_anew(session));
+    else if (strcmp(what, "due") == 0) say_due("due", zkl_session_due_since_tick(session));
     else if (strcmp(what, "next") == 0) say_due("next", zkl_session_due(session));
     else if (strcmp(what, "state") == 0) say("%s", session_states[zkl_session_state(session)]);
     else if (strcmp(what, "connection") == 0)

@@ -127,7 +127,7 @@ void client_settle(struct client *client) {
 /* The client's next due work, cached until its next step. */
 zkl_time client_due(struct client *client) {
     if (client->asked_due) return client->due;
-    zkl_time due = zkl_session_due(client->zk), anew = zkl_session_due_anew(client->zk);
+    zkl_time due = zkl_session_due(client->zk), anew = zkl_session_due_since_tick(client->zk);
     const struct zkl_clock *clock = &client->zk->common.clock;
     bool far = due >= clock->attended + clock->attend_within / 2;
     if (far && !world.setting.lazy) due = ZKL_NEVER;

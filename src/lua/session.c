@@ -108,8 +108,8 @@ static const char *const complaints[] = {
  */
 static int trouble(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
-    if (why.denied != ZKL_NEVER) push_denial(L, why.denied);
-    else if (why.nameless) lua_pushliteral(L, "the server grants the session id 0, which is none");
+    if (why.short_timeout != ZKL_NEVER) push_denial(L, why.short_timeout);
+    else if (why.id_zero) lua_pushliteral(L, "the server grants the session id 0, which is none");
     else if (why.error < 0) lua_pushstring(L, gai_strerror(why.error));
     else if (why.error > 0) lua_pushstring(L, strerror(why.error));
     else lua_pushnil(L);
@@ -117,12 +117,12 @@ static int trouble(lua_State *L) {
     return 2;
 }
 
-/* session:recovery() -> number of dead sessions ended [, the reason why this session is unsaved] */
+/* session:recovery() -> number of ended dead sessions [, the reason why this one is not saved] */
 static int recovery(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
     lua_pushinteger(L, (lua_Integer)why.recovered);
-    if (!why.unsaved) return 1;
-    lua_pushstring(L, strerror(why.unsaved));
+    if (!why.save_error) return 1;
+    lua_pushstring(L, strerror(why.save_error));
     return 2;
 }
 
@@ -166,7 +166,7 @@ static int close_soon(lua_State *L) {
 }
 
 static int ended(lua_State *L) {
-    lua_pushboolean(L, zkl_client_ended(zkl_lua_check_client(L, 1)));
+    lua_pushboolean(L, zkl_client_has_closed(zkl_lua_check_client(L, 1)));
     return 1;
 }
 

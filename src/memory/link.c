@@ -237,7 +237,7 @@ static zkl_time due(struct zkl_link *link, zkl_time now) {
 }
 
 static struct zkl_trouble trouble(const struct zkl_link *link) {
-    return (struct zkl_trouble){.error = link->error, .denied = ZKL_NEVER};
+    return (struct zkl_trouble){.error = link->error, .short_timeout = ZKL_NEVER};
 }
 
 const struct zkl_link_class zkl_memory = {create, destroy, send, retire, work, due, trouble};

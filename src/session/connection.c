@@ -365,7 +365,7 @@ zkl_time zkl_session_due(zkl_session *session) {
     return due;
 }
 
-zkl_time zkl_session_due_anew(const zkl_session *session) {
+zkl_time zkl_session_due_since_tick(const zkl_session *session) {
     return session->due;
 }
 

@@ -103,9 +103,10 @@ enum zkl_code zkl_session_refusal(const zkl_session *session); /* why requests a
 
 /* When to tick again; after any input it may be sooner. */
 zkl_time zkl_session_due(zkl_session *session);
-zkl_time zkl_session_due_anew(const zkl_session *session); /* the same, for input since a tick */
-zkl_time zkl_session_ends_at(const zkl_session *session);  /* the first hold, pause or request */
-bool zkl_session_has_news(zkl_session *session);           /* true once after new events */
+zkl_time
+zkl_session_due_since_tick(const zkl_session *session);   /* set by input since the last tick */
+zkl_time zkl_session_ends_at(const zkl_session *session); /* the first hold, pause or request */
+bool zkl_session_has_news(zkl_session *session);          /* true once after new events */
 bool zkl_session_has_events(const zkl_session *session);
 bool zkl_session_makes_containers(const zkl_session *session);
 bool zkl_session_is_idle(const zkl_session *session); /* nothing to send, and no answer is out */

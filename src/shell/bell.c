@@ -19,7 +19,7 @@
 #define SOCKET_NAME "/bell"
 
 void zkl_bell_init(struct threaded *self) {
-    self->bell = self->door = -1;
+    self->bell = self->listener = -1;
 }
 
 void zkl_bell_ring(struct threaded *self) {
@@ -27,17 +27,17 @@ void zkl_bell_ring(struct threaded *self) {
     self->rung = send(self->bell, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-static void close_door(struct threaded *self) {
-    if (self->door < 0) return;
-    close(self->door);
-    self->door = -1;
-    unlink(self->door_path);
-    self->door_path[strlen(self->door_path) - strlen(SOCKET_NAME)] = '\0';
-    rmdir(self->door_path);
+static void close_listener(struct threaded *self) {
+    if (self->listener < 0) return;
+    close(self->listener);
+    self->listener = -1;
+    unlink(self->socket_path);
+    self->socket_path[strlen(self->socket_path) - strlen(SOCKET_NAME)] = '\0';
+    rmdir(self->socket_path);
 }
 
 void zkl_bell_destroy(struct threaded *self) {
-    close_door(self);
+    close_listener(self);
     if (self->bell >= 0) close(self->bell);
     self->bell = -1;
 }
@@ -50,24 +50,24 @@ static int bind_and_listen(int socket, const char *path) {
 }
 
 /* Listens in a new folder that only this user can enter. 0, or an errno value. */
-static int open_door(struct threaded *self, const char *folder) {
-    char *path = self->door_path;
-    const size_t size = sizeof self->door_path;
+static int open_listener(struct threaded *self, const char *folder) {
+    char *path = self->socket_path;
+    const size_t size = sizeof self->socket_path;
     int length = snprintf(path, size, "%s/zklock-XXXXXX" SOCKET_NAME, folder);
     if (length < 0 || (size_t)length >= size) return ENAMETOOLONG;
     size_t end = (size_t)length - strlen(SOCKET_NAME);
     path[end] = '\0';
     if (!mkdtemp(path)) return errno;
     int error = 0;
-    self->door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (self->door < 0) {
+    self->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (self->listener < 0) {
         error = errno;
         rmdir(path);
         return error;
     }
     path[end] = *SOCKET_NAME;
-    error = bind_and_listen(self->door, path);
-    if (error) close_door(self);
+    error = bind_and_listen(self->listener, path);
+    if (error) close_listener(self);
     return error;
 }
 
@@ -75,15 +75,15 @@ int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]) {
     struct threaded *self = zkl_threaded(client);
     const char *folder = getenv("TMPDIR");
     zkl_lock(client);
-    close_door(self);
-    int error = folder && *folder ? open_door(self, folder) : ENOENT;
-    if (error) error = open_door(self, "/tmp");
-    if (!error) memcpy(path, self->door_path, ZKL_SOCKET_PATH);
+    close_listener(self);
+    int error = folder && *folder ? open_listener(self, folder) : ENOENT;
+    if (error) error = open_listener(self, "/tmp");
+    if (!error) memcpy(path, self->socket_path, ZKL_SOCKET_PATH);
     zkl_unlock(client);
     return error;
 }
 
-static bool is_own(int connection) {
+static bool is_from_this_process(int connection) {
     struct ucred peer;
     socklen_t size = sizeof peer;
     return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
@@ -91,10 +91,10 @@ static bool is_own(int connection) {
 }
 
 /* Accepts the connection of this process, and closes those of others; -1: none. */
-static int accept_own(int door) {
+static int accept_own(int listener) {
     int connection;
-    while ((connection = accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        if (is_own(connection)) return connection;
+    while ((connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        if (is_from_this_process(connection)) return connection;
         close(connection);
     }
     return -1;
@@ -103,8 +103,8 @@ static int accept_own(int door) {
 bool zkl_client_accept(zkl_client *client) {
     struct threaded *self = zkl_threaded(client);
     zkl_lock(client);
-    int connection = self->door < 0 ? -1 : accept_own(self->door);
-    close_door(self);
+    int connection = self->listener < 0 ? -1 : accept_own(self->listener);
+    close_listener(self);
     if (connection >= 0) {
         if (self->bell >= 0) close(self->bell);
         self->bell = connection;

@@ -16,9 +16,9 @@ struct zkl_board {
     pthread_mutex_t mutex; /* guards all below */
     size_t references;     /* the program's, and each client's */
     struct threaded *first, **end;
-    int pipe[2]; /* -1 until a thread waits */
-    size_t waits;
-    bool piped;
+    int pipe[2];  /* -1 until a thread waits */
+    size_t waits; /* threads in zkl_board_wait() */
+    bool pipe_full;
 };
 
 zkl_board *zkl_board_new(void) {
@@ -53,13 +53,13 @@ void zkl_board_drop(zkl_board *board) {
 /* --- the board, with its mutex held ----------------------------------------------------------- */
 
 static void fill_pipe(struct zkl_board *board) {
-    if (!board->piped && board->first && board->waits > 0)
-        board->piped = write(board->pipe[1], "", 1) == 1;
+    if (!board->pipe_full && board->first && board->waits > 0)
+        board->pipe_full = write(board->pipe[1], "", 1) == 1;
 }
 
 static void post(struct zkl_board *board, struct threaded *self) {
     self->next_posted = NULL;
-    self->posted = board->end;
+    self->posted_link = board->end;
     *board->end = self;
     board->end = &self->next_posted;
     fill_pipe(board);
@@ -67,10 +67,10 @@ static void post(struct zkl_board *board, struct threaded *self) {
 
 static void take_down(struct zkl_board *board, struct threaded *self) {
     char byte;
-    *self->posted = self->next_posted;
-    if (self->next_posted) self->next_posted->posted = self->posted;
-    else board->end = self->posted;
-    if (!board->first && board->piped) board->piped = read(board->pipe[0], &byte, 1) != 1;
+    *self->posted_link = self->next_posted;
+    if (self->next_posted) self->next_posted->posted_link = self->posted_link;
+    else board->end = self->posted_link;
+    if (!board->first && board->pipe_full) board->pipe_full = read(board->pipe[0], &byte, 1) != 1;
 }
 
 /* --- clients, with the client's mutex held ---------------------------------------------------- */
@@ -114,10 +114,10 @@ void zkl_client_leave_board(zkl_client *client) {
 
 /* --- the program ------------------------------------------------------------------------------ */
 
-size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t most) {
+size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t size) {
     size_t count = 0;
     pthread_mutex_lock(&board->mutex);
-    for (struct threaded *each = board->first; each && count < most; each = each->next_posted)
+    for (struct threaded *each = board->first; each && count < size; each = each->next_posted)
         numbers[count++] = each->board_number;
     pthread_mutex_unlock(&board->mutex);
     return count;

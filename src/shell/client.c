@@ -1,4 +1,4 @@
-/* client.c - a client in any runtime, without threads of its own. */
+/* client.c - the functions that a client has in every runtime (runtime.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +75,8 @@ static void settle(struct zkl_client *client) {
     zkl_session *session = client->session;
     send_all(client);
     if (zkl_session_connection(session) == ZKL_SESSION_EXPIRED) client->class->retire(client->link);
-    bool may_close = zkl_client_is_closing(client) && zkl_session_is_idle(session);
-    zkl_client_wake(client, may_close ? 0 : zkl_session_due_anew(session));
+    bool drained = zkl_client_is_closing(client) && zkl_session_is_idle(session);
+    zkl_client_wake(client, drained ? 0 : zkl_session_due_since_tick(session));
     client->runtime->news(client);
 }
 
@@ -98,7 +98,7 @@ bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more) {
     return any;
 }
 
-#define REST (ZKL_SECOND / 1000)
+#define MIN_ROUND_GAP (ZKL_SECOND / 1000)
 
 void zkl_client_round(struct zkl_client *client, zkl_time now) {
     zkl_session_at(client->session, now);
@@ -107,7 +107,7 @@ void zkl_client_round(struct zkl_client *client, zkl_time now) {
     settle(client);
     zkl_time due =
         zkl_earlier(zkl_session_due(client->session), client->class->due(client->link, now));
-    client->round_due = due < now + REST ? now + REST : due;
+    client->round_due = due < now + MIN_ROUND_GAP ? now + MIN_ROUND_GAP : due;
 }
 
 /* --- closing -------------------------------------------------------------------------------- */
@@ -130,11 +130,11 @@ bool zkl_client_is_closed(const struct zkl_client *client) {
     return zkl_session_connection(client->session) == ZKL_SESSION_CLOSED;
 }
 
-bool zkl_client_ended(zkl_client *client) {
+bool zkl_client_has_closed(zkl_client *client) {
     client->runtime->lock(client);
-    bool ended = zkl_client_is_closed(client);
+    bool closed = zkl_client_is_closed(client);
     client->runtime->unlock(client);
-    return ended;
+    return closed;
 }
 
 struct zkl_trouble zkl_client_trouble(zkl_client *client) {

@@ -8,10 +8,10 @@
  *
  * A client counts its references. Each request, lease and watcher holds one.
  *
- * Threads. Any thread of the process that opened the client may call, without holding a lock that
- * another thread awaits between zkl_client_enter() and zkl_client_leave(). Nothing calls back;
- * events wait in the inbox. Only zkl_client_wait(), zkl_client_poll() and zkl_client_close() block,
- * for a bounded time.
+ * Threads. Any thread of the process that opened the client may call, if it holds no lock for which
+ * another thread waits between zkl_client_enter() and zkl_client_leave(). Nothing calls back;
+ * events wait in the inbox. Only zkl_client_close() and functions named wait or poll block, for a
+ * bounded time.
  *
  * Fork. A forked child may only call zkl_client_foreign(), and zkl_client_drop(), which does
  * nothing there.
@@ -35,13 +35,13 @@ struct zkl_options {
     double margin;           /* see clock.h */
     const char *auth_scheme; /* NULL: none */
     const char *auth;        /* its credentials */
-    enum zkl_acl acl;        /* for the nodes it makes */
+    enum zkl_acl acl;        /* on each node that the client creates */
     bool containers;         /* missing parents become containers, else persistent nodes */
     bool reopen;             /* open a new session after an expiry */
     bool steps;              /* see session.h */
     const char *identity;    /* stored in every lock node */
     const char *recover;     /* folder of recovery.c; NULL: none */
-    zkl_time grace;          /* before sessions of dead processes are ended */
+    zkl_time grace;          /* from finding dead processes' sessions to ending them */
 };
 
 /* Begins to connect, with a copy of the options. NULL with errno, for lack of memory or threads. */
@@ -64,54 +64,54 @@ enum zkl_complaint {
     ZKL_COMPLAINT_NONE,
     ZKL_COMPLAINT_REFUSED, /* no listener, or unreachable */
     ZKL_COMPLAINT_HUNG_UP, /* closed the connection */
-    ZKL_COMPLAINT_SILENT   /* said nothing */
+    ZKL_COMPLAINT_SILENT   /* sent no answer */
 };
 
 /* The reason for a missing connection, and results of `recover`. */
 struct zkl_trouble {
-    int error;       /* EAI_ code (negative) or errno value that prevents any attempt; 0: none */
-    zkl_time denied; /* granted timeout, if too short; ZKL_NEVER: none */
-    bool nameless;   /* a server granted the invalid id 0 */
+    int error; /* EAI_ code (negative) or errno value that prevents any attempt; 0: none */
+    zkl_time short_timeout;       /* granted one below ZKL_TIMEOUT_LEAST; ZKL_NEVER: none */
+    bool id_zero;                 /* a server granted the invalid session id 0 */
     enum zkl_complaint complaint; /* about the servers */
-    int unsaved;                  /* errno value that prevented saving the session; 0: none */
-    uint32_t recovered;           /* sessions of dead processes ended */
+    int save_error;               /* errno value that prevented saving the session; 0: none */
+    uint32_t recovered;           /* number of ended sessions of dead processes */
 };
 struct zkl_trouble zkl_client_trouble(zkl_client *client);
 
 /*
  * Releases everything, ends every wait with ZKL_CLOSED, and closes the session in the background.
- * Waits for that up to `bound`. True: closed.
+ * Waits up to `bound` until the session is closed. False: it is not yet.
  */
 bool zkl_client_close(zkl_client *client, zkl_time bound);
 
 /* The same without a wait, for finalizers. */
 void zkl_client_close_soon(zkl_client *client, zkl_time bound);
-bool zkl_client_ended(zkl_client *client);
+bool zkl_client_has_closed(zkl_client *client);
 
 /*
- * Makes the signal close all clients of this process, within a second, before its usual effect; a
- * forked child does not delay it. A later handler of the program replaces this. 0, or an errno
- * value.
+ * Makes the signal close all clients of this process, within a second, before its usual effect. In
+ * a forked child the signal takes effect at once. A later handler of the program replaces this. 0,
+ * or an errno value.
  */
 int zkl_process_close_on(int signal);
 
 /* --- the inbox ------------------------------------------------------------------------ */
 
 /*
- * Takes the next event. False if there is none. `more`: further events wait. The caller frees an
- * event's step with zkl_step_free().
+ * Takes the next event. False if there is none. `more`: further events are in the inbox. The caller
+ * frees an event's step with zkl_step_free().
  */
 bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more);
 
 /* Waits until the inbox is not empty. False: `timeout` passed first. */
 bool zkl_client_wait(zkl_client *client, zkl_time timeout);
 
-/* The same for several clients. A signal ends the wait early. */
+/* The same until any of several inboxes is not empty. A signal ends the wait early. */
 bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout);
 
 /*
- * Numbers of clients with events, for a program with many clients, which owns the board. Dead in a
- * forked child.
+ * A board lists the clients that have events, by numbers, for a program with many clients. The
+ * program owns it. A forked child may only ask zkl_board_foreign() and drop it.
  */
 typedef struct zkl_board zkl_board;
 
@@ -120,8 +120,9 @@ void zkl_board_drop(zkl_board *board);
 bool zkl_board_foreign(const zkl_board *board);
 void zkl_board_join(zkl_board *board, zkl_client *client, uint64_t number);
 void zkl_client_leave_board(zkl_client *client);
-size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t most);
-/* Waits for a number, or a signal. */
+/* Copies up to `size` numbers and returns how many. They stay while their clients have events. */
+size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t size);
+/* Waits until the board lists a client, or a signal comes. */
 void zkl_board_wait(zkl_board *board, zkl_time timeout);
 
 /* A descriptor that is readable while the inbox is not empty. -1: errno. */
@@ -130,15 +131,15 @@ int zkl_client_fd(zkl_client *client);
 /*
  * The same for nginx, which can wait only for sockets that it connected itself. zkl_client_listen()
  * gives the path of a Unix socket, in a new folder in $TMPDIR or /tmp; 0, or an errno value.
- * zkl_client_accept() takes this process's connection, if any, and removes socket and folder. Then
- * a byte comes with news, and no second one until zkl_client_heard(), to be called between reading
- * it and emptying the inbox.
+ * zkl_client_accept() takes this process's connection, if any, and removes socket and folder. From
+ * then on new events send a byte, and no second one until zkl_client_heard(). Call that after
+ * reading the byte, before emptying the inbox.
  */
 #define ZKL_SOCKET_PATH 108 /* bytes, final NUL included */
 int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]);
 bool zkl_client_accept(zkl_client *client);
 void zkl_client_heard(zkl_client *client);
-void zkl_client_poke(zkl_client *client); /* sends a byte in any case */
+void zkl_client_poke(zkl_client *client); /* sends the byte without an event */
 
 /* Adds the counts of all clients of the process, including ended ones. */
 void zkl_process_totals(struct zkl_totals *totals);

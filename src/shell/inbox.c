@@ -18,27 +18,27 @@ static bool is_empty(const struct threaded *self) {
 
 /* Without a descriptor or a poll no thread would read the byte. */
 static void fill_pipe(struct threaded *self) {
-    if (self->piped || !(self->watched || self->polls > 0)) return;
-    self->piped = write(self->pipe[1], "", 1) == 1;
+    if (self->pipe_full || !(self->fd_taken || self->polls > 0)) return;
+    self->pipe_full = write(self->pipe[1], "", 1) == 1;
 }
 
-static void announce(struct threaded *self) {
-    self->announced = true;
+static void wake_program(struct threaded *self) {
+    self->broadcast_news = true;
     zkl_bell_ring(self);
     fill_pipe(self);
 }
 
-static void quieten(struct threaded *self) {
+static void empty_pipe(struct threaded *self) {
     char byte;
-    if (!self->piped) return;
-    self->piped = read(self->pipe[0], &byte, 1) != 1;
+    if (!self->pipe_full) return;
+    self->pipe_full = read(self->pipe[0], &byte, 1) != 1;
 }
 
 void zkl_inbox_update(struct threaded *self) {
-    bool news = zkl_session_has_news(self->client.session);
+    bool has_news = zkl_session_has_news(self->client.session);
     zkl_board_update(self, !is_empty(self));
-    if (is_empty(self)) quieten(self);
-    else if (news) announce(self);
+    if (is_empty(self)) empty_pipe(self);
+    else if (has_news) wake_program(self);
 }
 
 bool zkl_client_wait(zkl_client *client, zkl_time timeout) {
@@ -69,7 +69,7 @@ int zkl_client_fd(zkl_client *client) {
     struct threaded *self = zkl_threaded(client);
     zkl_lock(client);
     int fd = open_pipe(self);
-    if (fd >= 0) self->watched = true;
+    if (fd >= 0) self->fd_taken = true;
     if (!is_empty(self)) fill_pipe(self);
     zkl_unlock(client);
     return fd;

@@ -2,8 +2,8 @@
  * internal.h - a client whose runtime is the threads of the process; for src/shell alone.
  *
  * A client's mutex guards all of it, with session and link. It is held while requests are handed to
- * the link, which only queues them, and never while a connection is opened or closed, which takes
- * long or joins threads that may want it. The client's threads, its timer and its link's, block
+ * the link, which only queues them. It is free while a connection is opened or closed, which takes
+ * long or joins threads that may wait for the mutex. The threads of a client's timer and link block
  * every signal.
  */
 #ifndef ZKL_SHELL_INTERNAL_H
@@ -22,19 +22,19 @@ struct threaded {
     pthread_cond_t news;   /* an event came, or the session is closed */
     pthread_cond_t alarm;  /* the timer's next round is due earlier */
 
-    bool announced; /* wake the waiters of `news` at the next unlock */
-    int pipe[2];    /* -1 until a descriptor is wanted */
-    bool watched;   /* every event fills the pipe */
-    size_t polls;   /* calls of zkl_client_poll(), which also need the pipe */
-    bool piped;
-    int door; /* listening socket for the program; -1: none */
-    char door_path[ZKL_SOCKET_PATH];
+    bool broadcast_news; /* at the next unlock */
+    int pipe[2];         /* -1 until fd_taken or polls */
+    bool fd_taken;       /* by zkl_client_fd(), so each event fills the pipe */
+    size_t polls;        /* running calls of zkl_client_poll(), which also need the pipe */
+    bool pipe_full;      /* it holds its one byte */
+    int listener;        /* for the program's connection; -1: none */
+    char socket_path[ZKL_SOCKET_PATH];
     zkl_board *board; /* NULL: none joined */
     uint64_t board_number;
     bool on_board;
-    struct threaded *next_posted, **posted; /* list of the board, under its mutex */
-    int bell;                               /* connection of the program; -1: none */
-    bool rung;                              /* until zkl_client_heard() */
+    struct threaded *next_posted, **posted_link; /* list of the board, under its mutex */
+    int bell;                                    /* connection of the program; -1: none */
+    bool rung; /* a byte was sent, and zkl_client_heard() not called since */
 };
 
 static inline struct threaded *zkl_threaded(const zkl_client *client) {
@@ -42,9 +42,9 @@ static inline struct threaded *zkl_threaded(const zkl_client *client) {
 }
 
 /* thread.c */
-/* To be called once, for zkl_process_is() here and in each child, which calls on_fork() first. */
+/* Call once. Notes the id of this process; each forked child notes its own, and calls on_fork(). */
 int zkl_process_learn(void (*on_fork)(void));
-int zkl_poll_timeout(zkl_time timeout);
+int zkl_poll_timeout(zkl_time timeout); /* for poll(), rounded up */
 void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due);
 
 /* inbox.c; the mutex is held */

@@ -40,7 +40,7 @@ zkl_session *zkl_client_session(const struct zkl_client *client);
 /* NULL: a link of another class. Also valid without the mutex. */
 struct zkl_link *zkl_client_link(const struct zkl_client *client,
                                  const struct zkl_link_class *class);
-/* When closing stops to wait; ZKL_NEVER: not closing. */
+/* When a closing client stops waiting for answers; ZKL_NEVER: not closing. */
 zkl_time zkl_client_close_by(const struct zkl_client *client);
 bool zkl_client_is_closing(const struct zkl_client *client);
 /*
@@ -60,7 +60,7 @@ void zkl_unlock(struct zkl_client *client);
 int zkl_thread_start(void *(*run)(void *), void *argument);
 /*
  * 0 if two more threads can start, else an errno value. zookeeper_init() aborts without them
- * (ZOOKEEPER-5073). Starts two as a trial, so others may take their room afterwards.
+ * (ZOOKEEPER-5073). Starts two as a trial, so other threads may take the room afterwards.
  */
 int zkl_thread_room(void);
 

@@ -29,7 +29,7 @@ void zkl_linux_adopt_orphans(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
 }
 
-bool zkl_linux_boot(char boot[ZKL_BOOT_SIZE]) {
+bool zkl_linux_boot_id(char boot[ZKL_BOOT_SIZE]) {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? -1 : read(fd, boot, ZKL_BOOT_SIZE - 1);
     if (fd >= 0) close(fd);
@@ -39,7 +39,7 @@ bool zkl_linux_boot(char boot[ZKL_BOOT_SIZE]) {
     return true;
 }
 
-int zkl_linux_file_system(int folder) {
+int zkl_linux_check_file_system(int folder) {
     struct statfs system;
     if (fstatfs(folder, &system) != 0) return errno;
     switch ((unsigned long)system.f_type) {

@@ -1,6 +1,6 @@
 /*
- * linux.h - calls that only Linux has, for any thread. A port begins here. (Elsewhere there are
- * also pipe2(), accept4() and MSG_NOSIGNAL; now.c can do without CLOCK_BOOTTIME.)
+ * linux.h - calls that only Linux has, for any thread. A port begins here. (Other systems, too,
+ * have pipe2(), accept4() and MSG_NOSIGNAL; now.c can do without CLOCK_BOOTTIME.)
  */
 #ifndef ZKL_SHELL_LINUX_H
 #define ZKL_SHELL_LINUX_H
@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The running thread; and whether a thread still counts against a limit. */
+/* The id of the running thread. */
 pid_t zkl_linux_thread(void);
+/* True if a thread still counts against the limit of threads. */
 bool zkl_linux_thread_counts(pid_t thread);
 
 void zkl_linux_die_with_parent(void);
@@ -18,16 +19,17 @@ void zkl_linux_adopt_orphans(void);
 
 /* The id of the machine's current boot. False with errno. */
 #define ZKL_BOOT_SIZE 40
-bool zkl_linux_boot(char boot[ZKL_BOOT_SIZE]);
+bool zkl_linux_boot_id(char boot[ZKL_BOOT_SIZE]);
 
 /*
  * 0 if the folder's file system has reliable locks and inodes, else an errno value. Overlayfs goes
  * with its container and changes inodes on copy-up; NFS loses locks when its server restarts.
  */
-int zkl_linux_file_system(int folder);
+int zkl_linux_check_file_system(int folder);
 
-/* Flags of open() for a nameless file in a folder, and its naming. False with errno. */
+/* Flags of open() that create a nameless file in a folder. */
 extern const int zkl_linux_nameless;
+/* Names such a file. False with errno. */
 bool zkl_linux_name(int file, const char *path);
 
 /* User and process at the other end of a Unix socket. False with errno. */

@@ -18,14 +18,14 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct threaded *clients;
-static struct zkl_totals ended; /* counts of delisted clients */
-static pid_t registered;        /* owner of the list; a forked child begins its own */
-static atomic_int ending;       /* caught signals not yet resent */
+static struct zkl_totals ended_totals; /* counts of delisted clients */
+static pid_t list_owner;               /* a forked child begins its own list */
+static atomic_int unsent_signals;      /* caught signals not yet resent */
 
 /* A parent's thread may have held the mutex, and no thread of the child reads signals. */
 static void forked(void) {
     pthread_mutex_init(&mutex, NULL);
-    ending = 0;
+    unsent_signals = 0;
 }
 
 /* The first client, with a reference for the caller, or NULL. */
@@ -40,7 +40,7 @@ static struct threaded *first_client(void) {
 /* Begins to close every client before it waits for any. */
 static void close_all(void) {
     zkl_time due = zkl_now() + EXIT_BOUND;
-    if (!zkl_process_is(registered)) return;
+    if (!zkl_process_is(list_owner)) return;
     pthread_mutex_lock(&mutex);
     for (struct threaded *each = clients; each; each = each->next)
         zkl_client_begin_close(&each->client, due);
@@ -62,7 +62,7 @@ static void at_exit(void) {
     const struct timespec moment = {.tv_nsec = ZKL_SECOND / 100};
     zkl_time due = zkl_now() + 2 * EXIT_BOUND;
     close_all();
-    while (ending && zkl_now() < due) nanosleep(&moment, NULL);
+    while (unsent_signals && zkl_now() < due) nanosleep(&moment, NULL);
 }
 
 /*
@@ -71,17 +71,17 @@ static void at_exit(void) {
  */
 static int prepare(void) {
     Dl_info self;
-    if (registered == 0) {
+    if (list_owner == 0) {
         if (zkl_process_learn(forked) != 0 || atexit(at_exit) != 0) return -1;
-        if (dladdr((void *)&registered, &self) && self.dli_fname)
+        if (dladdr((void *)&list_owner, &self) && self.dli_fname)
             dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
-    if (!zkl_process_is(registered)) {
+    if (!zkl_process_is(list_owner)) {
         clients = NULL;
-        zkl_totals_clear(&ended);
-        ended = (struct zkl_totals){0};
+        zkl_totals_clear(&ended_totals);
+        ended_totals = (struct zkl_totals){0};
     }
-    registered = getpid();
+    list_owner = getpid();
     return 0;
 }
 
@@ -98,7 +98,7 @@ int zkl_process_enlist(struct threaded *self) {
     return error;
 }
 
-static void add(struct zkl_totals *totals, zkl_client *client) {
+static void add_counts(struct zkl_totals *totals, zkl_client *client) {
     zkl_totals_add(totals, zkl_client_enter(client));
     zkl_client_leave(client);
 }
@@ -109,25 +109,26 @@ void zkl_process_delist(struct threaded *self) {
         *self->link = self->next;
         if (self->next) self->next->link = self->link;
         self->link = NULL;
-        add(&ended, &self->client);
+        add_counts(&ended_totals, &self->client);
     }
     pthread_mutex_unlock(&mutex);
 }
 
 void zkl_process_totals(struct zkl_totals *totals) {
     pthread_mutex_lock(&mutex);
-    if (zkl_process_is(registered)) {
-        zkl_totals_merge(totals, &ended);
-        for (struct threaded *each = clients; each; each = each->next) add(totals, &each->client);
+    if (zkl_process_is(list_owner)) {
+        zkl_totals_merge(totals, &ended_totals);
+        for (struct threaded *each = clients; each; each = each->next)
+            add_counts(totals, &each->client);
     }
     pthread_mutex_unlock(&mutex);
 }
 
 /* --- the end by a signal ---------------------------------------------------------------------- */
 
-static atomic_int reader;             /* process of the thread that reads the pipe; 0: none */
-static int pipe_ends[2];              /* a byte for each caught signal */
-static struct sigaction before[NSIG]; /* the program's action for each */
+static atomic_int reader_process; /* process of the thread that reads the pipe; 0: none */
+static int pipe_ends[2];          /* a byte for each caught signal */
+static struct sigaction program_actions[NSIG]; /* by signal */
 
 static void on_signal(int signal);
 static void relay(int signal, siginfo_t *info, void *context);
@@ -138,27 +139,27 @@ static void install(int signal) {
     struct sigaction now;
     sigaction(signal, NULL, &now);
     if (now.sa_handler == SIG_IGN || now.sa_handler == on_signal) return;
-    if (now.sa_sigaction != relay) before[signal] = now;
+    if (now.sa_sigaction != relay) program_actions[signal] = now;
     sigaction(signal, &ours, NULL);
 }
 
 /*
  * Calls the program's handler for the resent signal, with its flags. on_signal() is installed
  * before that, as the handler may not return, and after it, as the handler may change the action.
- * Lua's does so, to make the next Ctrl-C end the process.
+ * Lua's handler does so, to make the next Ctrl-C end the process.
  */
 static void relay(int signal, siginfo_t *info, void *context) {
-    const struct sigaction usual = before[signal];
+    const struct sigaction usual = program_actions[signal];
     install(signal);
-    if (usual.sa_flags & SA_RESETHAND) before[signal].sa_handler = SIG_DFL;
+    if (usual.sa_flags & SA_RESETHAND) program_actions[signal].sa_handler = SIG_DFL;
     if (usual.sa_flags & SA_SIGINFO) usual.sa_sigaction(signal, info, context);
     else usual.sa_handler(signal);
     install(signal);
 }
 
 /* Resends the signal, for the program's handler or the default action. */
-static void send_on(int signal) {
-    struct sigaction usual = before[signal], now;
+static void resend(int signal) {
+    struct sigaction usual = program_actions[signal], now;
     if (usual.sa_handler != SIG_DFL) {
         usual.sa_sigaction = relay;
         usual.sa_flags = (usual.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
@@ -168,14 +169,14 @@ static void send_on(int signal) {
     kill(getpid(), signal);
 }
 
-/* A forked child has neither reader nor sessions, so the signal takes effect at once. */
+/* A forked child has neither reader thread nor sessions, so the signal takes effect at once. */
 static void on_signal(int signal) {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
-    ending++;
-    if (getpid() != reader || write(pipe_ends[1], &byte, 1) != 1) {
-        send_on(signal);
-        ending--;
+    unsent_signals++;
+    if (getpid() != reader_process || write(pipe_ends[1], &byte, 1) != 1) {
+        resend(signal);
+        unsent_signals--;
     }
     errno = error;
 }
@@ -186,10 +187,10 @@ static void *read_signals(void *argument) {
     (void)argument;
     while (read(pipe_ends[0], &signal, 1) == 1) {
         close_all();
-        bool ends = before[signal].sa_handler == SIG_DFL;
-        send_on(signal);
+        bool ends = program_actions[signal].sa_handler == SIG_DFL;
+        resend(signal);
         if (getpid() == 1 && ends) _exit(128 + signal);
-        ending--;
+        unsent_signals--;
     }
     return NULL;
 }
@@ -197,18 +198,18 @@ static void *read_signals(void *argument) {
 /* 0, or an errno value. */
 static int start_reader(void) {
     int ends[2];
-    if (reader == getpid()) return 0;
+    if (reader_process == getpid()) return 0;
     if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-    if (reader) { /* a forked child inherited its parent's pipe */
+    if (reader_process) { /* a forked child inherited its parent's pipe */
         close(pipe_ends[0]);
         close(pipe_ends[1]);
     }
     pipe_ends[0] = ends[0];
     pipe_ends[1] = ends[1];
-    reader = getpid();
+    reader_process = getpid();
     int error = zkl_thread_start(read_signals, NULL);
     if (!error) return 0;
-    reader = 0;
+    reader_process = 0;
     close(ends[0]);
     close(ends[1]);
     return error;

@@ -26,13 +26,13 @@ struct zkl_client {
     /* Constant after creation. */
     const struct zkl_runtime *runtime;
     const struct zkl_link_class *class;
-    pid_t process; /* the only user; 0: any process with its memory, forked children included */
+    pid_t process; /* the only one that may use it; 0: its forked children may, too */
 
     atomic_uint references; /* by callers, runtime, link, requests, leases and watchers */
 
     zkl_session *session;
     struct zkl_link *link;
-    zkl_time close_by; /* when closing stops to wait; ZKL_NEVER: open */
+    zkl_time close_by; /* when closing stops waiting for answers; ZKL_NEVER: open */
     zkl_time round_due;
 };
 
@@ -51,13 +51,13 @@ void zkl_client_begin_close(struct zkl_client *client, zkl_time due);
 
 /*
  * Runs the session's tick and the link's work. The next `round_due` is at least a millisecond
- * later, to leave the client to others.
+ * later, so that other threads get the lock.
  */
 void zkl_client_round(struct zkl_client *client, zkl_time now);
 bool zkl_client_is_closed(const struct zkl_client *client);
 bool zkl_client_has_events(const struct zkl_client *client);
 
-/* False in a forked child, for its parent (thread.c). */
+/* True if this process is `process` (thread.c). */
 bool zkl_process_is(pid_t process);
 
 #endif

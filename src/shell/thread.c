@@ -9,9 +9,9 @@
 #include "internal.h"
 #include "linux.h"
 
-static void announce(struct threaded *self) {
-    if (self->announced) pthread_cond_broadcast(&self->news);
-    self->announced = false;
+static void wake_waiters(struct threaded *self) {
+    if (self->broadcast_news) pthread_cond_broadcast(&self->news);
+    self->broadcast_news = false;
 }
 
 void zkl_condition_init(pthread_cond_t *condition) {
@@ -30,7 +30,7 @@ void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_t
         pthread_cond_wait(condition, mutex);
         return;
     }
-    if (rest < 0) rest = 0; /* over, but must release the mutex once */
+    if (rest < 0) rest = 0; /* late, but must release the mutex once */
     clock_gettime(CLOCK_MONOTONIC, &time);
     zkl_time until = (zkl_time)time.tv_nsec + rest % ZKL_SECOND;
     time.tv_sec += (time_t)(rest / ZKL_SECOND + until / ZKL_SECOND);
@@ -44,12 +44,12 @@ int zkl_poll_timeout(zkl_time timeout) {
 }
 
 void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due) {
-    announce(self); /* a wait unlocks the mutex, as zkl_unlock() does */
+    wake_waiters(self); /* a wait unlocks the mutex, as zkl_unlock() does */
     zkl_condition_wait(condition, &self->mutex, due);
 }
 
 /* Creates a thread that blocks every signal. 0, or an errno value. */
-static int create(pthread_t *thread, void *(*run)(void *), void *argument) {
+static int create_thread(pthread_t *thread, void *(*run)(void *), void *argument) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -60,7 +60,7 @@ static int create(pthread_t *thread, void *(*run)(void *), void *argument) {
 
 int zkl_thread_start(void *(*run)(void *), void *argument) {
     pthread_t thread;
-    int error = create(&thread, run, argument);
+    int error = create_thread(&thread, run, argument);
     if (error == 0) pthread_detach(thread);
     return error;
 }
@@ -87,44 +87,44 @@ bool zkl_process_is(pid_t other) {
 
 /* --- room for two more threads ----------------------------------------------------------- */
 
-struct trial {
+struct trial_thread {
     pthread_t thread;
     pid_t id;
     pthread_mutex_t *gate; /* locked until both threads run */
 };
 
-static void *pass(void *argument) {
-    struct trial *trial = argument;
-    trial->id = zkl_linux_thread();
-    pthread_mutex_lock(trial->gate);
-    pthread_mutex_unlock(trial->gate);
+static void *wait_at_gate(void *argument) {
+    struct trial_thread *trial_thread = argument;
+    trial_thread->id = zkl_linux_thread();
+    pthread_mutex_lock(trial_thread->gate);
+    pthread_mutex_unlock(trial_thread->gate);
     return NULL;
 }
 
 #define MOMENT (ZKL_SECOND / 10000)
 
 /* Waits until a joined thread is no longer counted by a container's limit. */
-static void end(const struct trial *trial) {
+static void join_trial(const struct trial_thread *trial_thread) {
     const struct timespec moment = {.tv_nsec = MOMENT};
-    pthread_join(trial->thread, NULL);
+    pthread_join(trial_thread->thread, NULL);
     for (int i = 0; i < ZKL_SECOND / MOMENT; i++) {
-        if (!zkl_linux_thread_counts(trial->id)) return;
+        if (!zkl_linux_thread_counts(trial_thread->id)) return;
         nanosleep(&moment, NULL);
     }
 }
 
 int zkl_thread_room(void) {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    struct trial trials[2] = {{.gate = &gate}, {.gate = &gate}};
+    struct trial_thread trials[2] = {{.gate = &gate}, {.gate = &gate}};
     size_t count = 0;
     int error = 0;
     pthread_mutex_lock(&gate);
     while (!error && count < 2) {
-        error = create(&trials[count].thread, pass, &trials[count]);
+        error = create_thread(&trials[count].thread, wait_at_gate, &trials[count]);
         if (!error) count++;
     }
     pthread_mutex_unlock(&gate);
-    while (count > 0) end(&trials[--count]);
+    while (count > 0) join_trial(&trials[--count]);
     pthread_mutex_destroy(&gate);
     return error;
 }
@@ -136,8 +136,8 @@ void zkl_lock(struct zkl_client *client) {
 /* Wakes waiters after the unlock, so that they find the mutex free. */
 void zkl_unlock(struct zkl_client *client) {
     struct threaded *self = zkl_threaded(client);
-    bool news = self->announced;
-    self->announced = false;
+    bool broadcast = self->broadcast_news;
+    self->broadcast_news = false;
     pthread_mutex_unlock(&self->mutex);
-    if (news) pthread_cond_broadcast(&self->news);
+    if (broadcast) pthread_cond_broadcast(&self->news);
 }

@@ -324,7 +324,7 @@ static zkl_time due(struct zkl_link *link, zkl_time now) {
 
 static struct zkl_trouble trouble(const struct zkl_link *link) {
     (void)link;
-    return (struct zkl_trouble){.denied = ZKL_NEVER};
+    return (struct zkl_trouble){.short_timeout = ZKL_NEVER};
 }
 
 const struct zkl_link_class zkl_world_link = {create, destroy, send_request, retire,

@@ -10,7 +10,7 @@
 #include "../core/hash.h"
 #include "internal.h"
 
-static _Atomic uint32_t last; /* see of() */
+static _Atomic uint32_t last; /* see packed() */
 
 /* "Socket ADDRESS zk retcode=…: REASON", "connection to ADDRESS timed out …" */
 static const struct {
@@ -23,8 +23,8 @@ static const struct {
 
 #define KINDS 4u /* values of enum zkl_complaint */
 
-/* A hash of an address, with the complaint in its last bits. */
-static uint32_t of(const char *address, size_t length, enum zkl_complaint means) {
+/* A hash of an address, whose last bits are the complaint. */
+static uint32_t packed(const char *address, size_t length, enum zkl_complaint means) {
     return zkl_hash(address, length) / KINDS * KINDS + means;
 }
 
@@ -34,7 +34,7 @@ void zkl_complaint_hear(const char *message) {
         const char *begin = strstr(message, forms[i].before);
         if (!begin || !strstr(begin, forms[i].after) || strstr(begin, ZKL_GATE_HOST)) continue;
         begin += strlen(forms[i].before);
-        last = of(begin, strcspn(begin, " "), forms[i].means);
+        last = packed(begin, strcspn(begin, " "), forms[i].means);
         return;
     }
 }
@@ -44,7 +44,8 @@ enum zkl_complaint zkl_complaint_about(const struct servers *servers) {
     enum zkl_complaint means = heard % KINDS;
     char each[ZKL_ADDRESS_SIZE];
     for (size_t i = 0; i < servers->count; i++) {
-        if (zkl_hosts_format_one(&servers->list[i], each) && of(each, strlen(each), means) == heard)
+        if (zkl_hosts_format_one(&servers->list[i], each) &&
+            packed(each, strlen(each), means) == heard)
             return means;
     }
     return ZKL_COMPLAINT_NONE;

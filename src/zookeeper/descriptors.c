@@ -2,8 +2,8 @@
  * descriptors.c - keeps libzookeeper's descriptors out of child programs.
  *
  * Debian's libzookeeper opens its socket and wake-up pipe without close-on-exec (ZOOKEEPER-2338 is
- * a build option) and shows neither. A pipe that appears while a handle is made is its; a socket is
- * known by its peer.
+ * a build option) and shows neither. A pipe that appears while a handle is made belongs to the
+ * handle; a socket is recognised by its peer.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,13 +16,13 @@
 
 #include "internal.h"
 
-/* Inodes of earlier pipes, as descriptor numbers are reused. */
+/* Inodes of earlier pipes. Descriptor numbers would not do, as they are reused. */
 struct descriptors {
     size_t count;
     unsigned long pipes[];
 };
 
-static void each_descriptor(void (*visit)(int fd, void *context), void *context) {
+static void visit_descriptors(void (*visit)(int fd, void *context), void *context) {
     DIR *directory = opendir("/dev/fd");
     if (!directory) return;
     for (struct dirent *entry; (entry = readdir(directory));) {
@@ -37,8 +37,8 @@ static void close_on_exec(int fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* Inode of a pipe, else 0. Only looks, as another thread may close it. */
-static unsigned long pipe_of(int fd) {
+/* Inode of a pipe, else 0. Reads only the name, as another thread may close the descriptor. */
+static unsigned long pipe_inode(int fd) {
     char link[32], target[40] = "";
     snprintf(link, sizeof link, "/dev/fd/%d", fd);
     if (readlink(link, target, sizeof target - 1) < 0 || strncmp(target, "pipe:[", 6) != 0)
@@ -46,9 +46,9 @@ static unsigned long pipe_of(int fd) {
     return strtoul(target + 6, NULL, 10);
 }
 
-static void remember(int fd, void *context) {
+static void note_pipe(int fd, void *context) {
     struct descriptors **list = context, *more;
-    unsigned long pipe = pipe_of(fd);
+    unsigned long pipe = pipe_inode(fd);
     if (!*list || !pipe) return;
     more = realloc(*list, sizeof **list + ((*list)->count + 1) * sizeof pipe);
     if (more) more->pipes[more->count++] = pipe;
@@ -56,29 +56,29 @@ static void remember(int fd, void *context) {
     *list = more;
 }
 
-struct descriptors *zkl_descriptors_before(void) {
+struct descriptors *zkl_descriptors_note_pipes(void) {
     struct descriptors *list = calloc(1, sizeof *list);
-    each_descriptor(remember, &list);
+    visit_descriptors(note_pipe, &list);
     return list;
 }
 
-static bool is_new_pipe(int fd, const struct descriptors *before) {
-    unsigned long pipe = pipe_of(fd);
+static bool is_new_pipe(int fd, const struct descriptors *noted) {
+    unsigned long pipe = pipe_inode(fd);
     if (!pipe) return false;
-    for (size_t i = 0; i < before->count; i++) {
-        if (before->pipes[i] == pipe) return false;
+    for (size_t i = 0; i < noted->count; i++) {
+        if (noted->pipes[i] == pipe) return false;
     }
     return (fcntl(fd, F_GETFL) & O_NONBLOCK) && fcntl(fd, F_GETFD) == 0;
 }
 
-static void close_new_pipe_on_exec(int fd, void *before) {
-    if (is_new_pipe(fd, before)) close_on_exec(fd);
+static void close_new_pipe_on_exec(int fd, void *noted) {
+    if (is_new_pipe(fd, noted)) close_on_exec(fd);
 }
 
-void zkl_descriptors_after(struct descriptors *before) {
-    if (!before) return;
-    each_descriptor(close_new_pipe_on_exec, before);
-    free(before);
+void zkl_descriptors_mark_new_pipes(struct descriptors *noted) {
+    if (!noted) return;
+    visit_descriptors(close_new_pipe_on_exec, noted);
+    free(noted);
 }
 
 static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
@@ -106,9 +106,9 @@ static void close_socket_on_exec(int fd, void *context) {
     }
 }
 
-void zkl_descriptors_sockets(const struct servers *servers) {
+void zkl_descriptors_mark_sockets(const struct servers *servers) {
     struct servers copy = *servers;
-    if (copy.count > 0) each_descriptor(close_socket_on_exec, &copy);
+    if (copy.count > 0) visit_descriptors(close_socket_on_exec, &copy);
 }
 
 struct search {
@@ -124,8 +124,8 @@ static void compare_own_side(int fd, void *context) {
     if (same_address(&own, search->address)) search->found = true;
 }
 
-bool zkl_descriptors_own(const struct sockaddr_storage *address) {
+bool zkl_descriptors_has_address(const struct sockaddr_storage *address) {
     struct search search = {.address = address};
-    each_descriptor(compare_own_side, &search);
+    visit_descriptors(compare_own_side, &search);
     return search.found;
 }

@@ -22,7 +22,7 @@
 
 #include "internal.h"
 
-/* No server and not the gate; libzookeeper compares addresses without ports. */
+/* Neither a server's address nor the gate's. libzookeeper compares addresses without ports. */
 #define NOWHERE "127.122.107.109:1"
 
 /* First and longest pause between looks at the gate. */
@@ -68,26 +68,26 @@ int zkl_gate_begin(struct gate *gate) {
         zkl_gate_end(gate);
         return error;
     }
-    zkl_gate_look(gate, zkl_now());
+    zkl_gate_expect(gate, zkl_now());
     return 0;
 }
 
-/* Takes libzookeeper's newest connection, and closes strangers'. */
-static void take(struct gate *gate) {
+/* Accepts libzookeeper's newest connection, and closes those of other processes. */
+static void accept_newest(struct gate *gate) {
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof peer;
-    int taken;
-    while ((taken = accept4(gate->listener, (struct sockaddr *)&peer, &size,
-                            SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        if (zkl_descriptors_own(&peer)) {
+    int accepted;
+    while ((accepted = accept4(gate->listener, (struct sockaddr *)&peer, &size,
+                               SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        if (zkl_descriptors_has_address(&peer)) {
             drop(&gate->waiting);
-            gate->waiting = taken;
-        } else drop(&taken);
+            gate->waiting = accepted;
+        } else drop(&accepted);
         size = sizeof peer;
     }
 }
 
-/* True if libzookeeper still waits. Drops its bytes. */
+/* True if libzookeeper still waits. Reads and ignores its bytes. */
 static bool is_waiting(struct gate *gate) {
     char sent[256];
     ssize_t count = 1;
@@ -101,20 +101,22 @@ static bool is_waiting(struct gate *gate) {
 /* Three entries, because libzookeeper tries each of an odd number (ZOOKEEPER-2466). */
 #define LIST_SIZE ((size_t)3 * (ZKL_ADDRESS_SIZE + 1))
 
-/* `form` has g for the gate, s for the server, n for nowhere. False: an address has no text. */
+/* `form` has g for the gate, s for the server, n for nowhere. False: an address has no format. */
 static bool write_list(char list[LIST_SIZE], const struct gate *gate, const char form[3]) {
-    char at[ZKL_ADDRESS_SIZE], server[ZKL_ADDRESS_SIZE];
+    char gate_text[ZKL_ADDRESS_SIZE], server[ZKL_ADDRESS_SIZE];
     const char *entry[3];
-    if (!zkl_hosts_format_one(&gate->address, at) || !zkl_hosts_format_one(&gate->server, server))
+    if (!zkl_hosts_format_one(&gate->address, gate_text) ||
+        !zkl_hosts_format_one(&gate->server, server))
         return false;
-    for (int i = 0; i < 3; i++) entry[i] = form[i] == 'g' ? at : form[i] == 's' ? server : NOWHERE;
+    for (int i = 0; i < 3; i++)
+        entry[i] = form[i] == 'g' ? gate_text : form[i] == 's' ? server : NOWHERE;
     snprintf(list, LIST_SIZE, "%s,%s,%s", entry[0], entry[1], entry[2]);
     return true;
 }
 
 /*
- * libzookeeper has one order of lists for the process. A counter keeps it, as a fork could leave a
- * mutex locked. Another order only leads to the gate more often.
+ * libzookeeper has one order of lists for the process. A counter of callers keeps it, as a fork
+ * could leave a mutex locked. Another order only leads to the gate more often.
  */
 static atomic_int keepers;
 
@@ -137,7 +139,7 @@ char *zkl_gate_list(struct gate *gate, const struct sockaddr_storage *server, co
 
 /* --- rounds ---------------------------------------------------------------------------------- */
 
-void zkl_gate_look(struct gate *gate, zkl_time now) {
+void zkl_gate_expect(struct gate *gate, zkl_time now) {
     if (gate->listener < 0) return;
     gate->pause = FIRST_LOOK;
     gate->look_at = now + FIRST_LOOK;
@@ -148,26 +150,26 @@ void zkl_gate_ignore(struct gate *gate) {
 }
 
 /* The time that libzookeeper has waited, stops of this process included. 0: unknown. */
-static zkl_time wait_of(int waiting) {
+static zkl_time time_waited(int waiting) {
     struct tcp_info info;
     socklen_t size = sizeof info;
     if (getsockopt(waiting, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
     return (zkl_time)info.tcpi_last_data_recv * (ZKL_SECOND / 1000);
 }
 
-bool zkl_gate_waits(struct gate *gate, zkl_time timeout, zkl_time now) {
+bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now) {
     if (now < gate->look_at) return false;
-    take(gate);
+    accept_newest(gate);
     gate->look_at = now + gate->pause;
     gate->pause = zkl_earlier(2 * gate->pause, LAST_LOOK);
-    /* It soon leaves by itself, and returns. Meanwhile the list must not change. */
-    if (gate->waiting >= 0 && wait_of(gate->waiting) > timeout / 3) drop(&gate->waiting);
+    /* libzookeeper soon leaves by itself, and returns. Meanwhile the list must not change. */
+    if (gate->waiting >= 0 && time_waited(gate->waiting) > timeout / 3) drop(&gate->waiting);
     return is_waiting(gate);
 }
 
 /*
- * Makes libzookeeper go on to the second entry. A list with all old addresses is no news to it, so
- * a list without the last server comes between.
+ * Makes libzookeeper go on to the second entry. It ignores a list of the same addresses, so a list
+ * without the last server comes between.
  */
 void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
                    zkl_time now) {
@@ -179,5 +181,5 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
         zoo_set_servers(handle, list);
     zkl_gate_any_order();
     drop(&gate->waiting);
-    zkl_gate_look(gate, now);
+    zkl_gate_expect(gate, now);
 }

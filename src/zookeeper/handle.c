@@ -13,20 +13,20 @@
 #include "wire.h"
 
 /* Pause between two openings. */
-#define RETRY ZKL_SECOND
+#define REOPEN_PAUSE ZKL_SECOND
 
 /*
  * Runs on the network thread. A server that refuses credentials answers and hangs up. A pending
- * request would turn that into a reset, which may destroy the answer, so the first request waits
- * until the credentials are accepted. A refusal is also a session event.
+ * request would turn that hang-up into a reset, which may destroy the answer. So the first request
+ * waits until the credentials are accepted. A refusal is also a session event.
  *
  * For a lost answer libzookeeper calls this with its own lock held, so the client's mutex must not
- * be taken. It resends the credentials on later connections, and then reports only refusals.
- * (Adding them again would report acceptance behind a request.)
+ * be locked. libzookeeper resends the credentials on later connections, and then reports only
+ * refusals. (Adding them again would report acceptance behind a request.)
  */
 static void on_credentials(int rc, const void *context) {
     struct zkl_link *link = (struct zkl_link *)context;
-    if (rc != ZOK && rc != ZAUTHFAILED) atomic_store(&link->credentials_unheard, true);
+    if (rc != ZOK && rc != ZAUTHFAILED) atomic_store(&link->credentials_answer_lost, true);
     if (rc != ZOK) return;
     zkl_session_ask_from(zkl_client_enter(link->client), 0);
     zkl_client_leave(link->client);
@@ -40,13 +40,13 @@ void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool 
 }
 
 /*
- * Without a report, a pause without refusal means acceptance. It doubles with each connection, for
- * slow servers.
+ * After a lost answer, a pause without a refusal means acceptance. The pause doubles with each
+ * connection, for slow servers.
  */
 #define SHORTEST_PAUSE (ZKL_SECOND / 10)
 
 static void postpone_first_question(struct zkl_link *link) {
-    if (!atomic_load(&link->credentials_unheard)) return;
+    if (!atomic_load(&link->credentials_answer_lost)) return;
     link->first_pause = link->first_pause ? 2 * link->first_pause : SHORTEST_PAUSE;
     zkl_session_ask_from(link->session, zkl_now() + link->first_pause);
 }
@@ -65,8 +65,8 @@ bool zkl_handle_is_sound(zhandle_t *handle) {
 
 static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     zkl_time timeout = timeout_of(handle);
-    link->trouble.denied = timeout < ZKL_TIMEOUT_LEAST ? timeout : ZKL_NEVER;
-    link->trouble.nameless = id_of(handle) == 0;
+    link->trouble.short_timeout = timeout < ZKL_TIMEOUT_LEAST ? timeout : ZKL_NEVER;
+    link->trouble.id_zero = id_of(handle) == 0;
     if (!zkl_handle_is_sound(handle)) {
         zkl_session_expired(link->session);
         return;
@@ -85,7 +85,7 @@ static void on_suspended(struct zkl_link *link) {
     zkl_time now = zkl_now();
     link->unconnected_since = now;
     zkl_route_lost(&link->route, zkl_link_timeout(link), now);
-    zkl_gate_look(&link->gate, now);
+    zkl_gate_expect(&link->gate, now);
     zkl_client_wake(link->client, 0);
     zkl_session_suspended(link->session);
 }
@@ -123,13 +123,13 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
  * addresses are numeric. 0, or an errno value.
  */
 static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
-    struct descriptors *before = zkl_descriptors_before();
+    struct descriptors *before = zkl_descriptors_note_pipes();
     zkl_lock(link->client);
     *to = zookeeper_init2(hosts, on_event, zkl_milliseconds(link->timeout_wanted), NULL, link,
                           ZOO_NO_LOG_CLIENTENV, zkl_complaint_hear);
     int error = *to ? 0 : errno ? errno : EIO;
     if (*to) zoo_set_servers_resolution_delay(*to, -1);
-    zkl_descriptors_after(before);
+    zkl_descriptors_mark_new_pipes(before);
     zkl_unlock(link->client);
     return error;
 }
@@ -165,7 +165,7 @@ void zkl_handle_retire(struct zkl_link *link) {
     if (!link->handle) return;
     link->retired = link->handle;
     link->handle = NULL;
-    link->opening = link->reopen && !link->refused;
+    link->wants_handle = link->reopen && !link->refused;
     zkl_route_lost(&link->route, zkl_link_timeout(link), zkl_now());
     zkl_client_wake(link->client, 0);
 }
@@ -181,7 +181,7 @@ static zhandle_t *take_old(struct zkl_link *link) {
     if (!old && zkl_client_may_close(link->client, zkl_now())) {
         old = link->handle;
         link->handle = NULL;
-        link->retired = old; /* without its events */
+        link->retired = old; /* its events are ignored now */
     }
     return old;
 }
@@ -198,11 +198,11 @@ static void close_old(struct zkl_link *link, zhandle_t *old) {
 }
 
 static void open_new(struct zkl_link *link) {
-    link->opening = false;
+    link->wants_handle = false;
     zkl_session_reopening(link->session);
     zkl_trials_renew(link);
     link->credentials_given = false;
-    atomic_store(&link->credentials_unheard, false);
+    atomic_store(&link->credentials_answer_lost, false);
     link->first_pause = 0;
     zkl_session_ask_from(link->session, link->auth_scheme ? ZKL_NEVER : 0);
     zkl_client_leave(link->client);
@@ -210,8 +210,8 @@ static void open_new(struct zkl_link *link) {
     zkl_client_enter(link->client);
     link->trouble.error = error;
     link->unconnected_since = zkl_now();
-    link->open_at = zkl_now() + RETRY;
-    if (error) link->opening = true;
+    link->open_at = zkl_now() + REOPEN_PAUSE;
+    if (error) link->wants_handle = true;
 }
 
 static bool is_probe_over(const struct zkl_link *link, zkl_time now) {
@@ -221,7 +221,7 @@ static bool is_probe_over(const struct zkl_link *link, zkl_time now) {
 
 static void close_probe(struct zkl_link *link) {
     zhandle_t *old = link->probe.handle;
-    link->probe.handle = NULL; /* without its events */
+    link->probe.handle = NULL; /* its events are ignored now */
     zkl_client_leave(link->client);
     zookeeper_close(old);
     zkl_client_enter(link->client);
@@ -230,20 +230,20 @@ static void close_probe(struct zkl_link *link) {
 
 static void open_probe(struct zkl_link *link) {
     struct probe *probe = &link->probe;
-    probe->since = 0;
-    probe->asked = probe->dead = probe->credentials_given = false;
+    probe->connected_at = 0;
+    probe->awaits_answer = probe->dead = probe->credentials_given = false;
     zkl_route_clear(&probe->route);
     zkl_route_init(&probe->route, link->route.random_state, zkl_now());
     zkl_names_give(link, &probe->route);
     zkl_client_leave(link->client);
     open_handle(link, &probe->gate, &probe->route, &probe->handle);
     zkl_client_enter(link->client);
-    probe->open_at = zkl_now() + RETRY;
+    probe->open_at = zkl_now() + REOPEN_PAUSE;
 }
 
 /* New handles use newly resolved addresses. */
 static zkl_time opening_due(const struct zkl_link *link) {
-    if (!link->opening || link->route.state != ZKL_ROUTE_FRESH) return ZKL_NEVER;
+    if (!link->wants_handle || link->route.state != ZKL_ROUTE_FRESH) return ZKL_NEVER;
     zkl_time due = zkl_route_due(&link->route);
     return due > link->open_at ? due : link->open_at;
 }
@@ -259,7 +259,7 @@ static void *work(void *argument) {
         if (!link->probe.handle) zkl_session_closed(link->session);
     } else if (now >= opening_due(link)) open_new(link);
     else if (now >= zkl_probe_open_due(link)) open_probe(link);
-    link->working = false;
+    link->worker_runs = false;
     zkl_client_wake(link->client, 0);
     zkl_client_leave(link->client);
     zkl_client_drop(link->client);
@@ -270,12 +270,12 @@ static zkl_time work_due(const struct zkl_link *link, zkl_time now) {
     if (link->retired || zkl_client_may_close(link->client, now) || is_probe_over(link, now))
         return now;
     if (zkl_client_is_closing(link->client)) return zkl_client_close_by(link->client);
-    if (link->opening) return opening_due(link);
+    if (link->wants_handle) return opening_due(link);
     return zkl_probe_open_due(link);
 }
 
 zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now) {
-    if (link->working || zkl_session_connection(link->session) == ZKL_SESSION_CLOSED)
+    if (link->worker_runs || zkl_session_connection(link->session) == ZKL_SESSION_CLOSED)
         return ZKL_NEVER;
     zkl_time due = work_due(link, now);
     return due > link->work_at ? due : link->work_at;
@@ -284,11 +284,11 @@ zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now) {
 void zkl_handle_work(struct zkl_link *link, zkl_time now) {
     if (now < zkl_handle_due(link, now)) return;
     zkl_client_ref(link->client);
-    link->working = true;
+    link->worker_runs = true;
     int error = zkl_thread_start(work, link);
     if (!error) return;
-    link->working = false; /* for lack of a thread */
-    if (link->opening) link->trouble.error = error;
-    link->work_at = now + RETRY;
+    link->worker_runs = false; /* for lack of a thread */
+    if (link->wants_handle) link->trouble.error = error;
+    link->work_at = now + REOPEN_PAUSE;
     zkl_client_drop(link->client);
 }

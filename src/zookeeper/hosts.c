@@ -60,7 +60,7 @@ int zkl_hosts_resolve(const char *hosts, struct servers *servers) {
 struct hosts *zkl_hosts_new(const char *text) {
     struct hosts *hosts = malloc(sizeof *hosts + strlen(text) + 1);
     if (!hosts) return NULL;
-    hosts->next = NULL;
+    hosts->previous = NULL;
     strcpy(hosts->text, text);
     return hosts;
 }

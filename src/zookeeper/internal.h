@@ -5,7 +5,7 @@
  * probe.c), short-lived ones that open and close handles (handle.c), resolve names (names.c) or try
  * operations (trial.c), and one that ends dead sessions (recovery.c). The client's mutex is held
  * while requests are handed to libzookeeper, and never during zookeeper_close(), which joins
- * threads that may want it, or getaddrinfo(), which takes long.
+ * threads that may wait for the mutex, or getaddrinfo(), which takes long.
  */
 #ifndef ZKL_ZOOKEEPER_INTERNAL_H
 #define ZKL_ZOOKEEPER_INTERNAL_H
@@ -31,7 +31,7 @@ struct servers {
 
 /* A host list as given. Lives as long as the link, for other threads. */
 struct hosts {
-    struct hosts *next; /* previous */
+    struct hosts *previous;
     char text[];
 };
 
@@ -39,9 +39,9 @@ struct hosts {
 struct gate {
     int listener;                    /* -1: closed */
     struct sockaddr_storage address; /* the listener's */
-    struct sockaddr_storage server;  /* the last that libzookeeper was let through to */
-    int waiting;                     /* libzookeeper's connection; -1: none */
-    zkl_time look_at; /* when to look for libzookeeper; ZKL_NEVER: it is at a server */
+    struct sockaddr_storage server;  /* the last to which the gate sent libzookeeper */
+    int waiting;                     /* libzookeeper's connection to the gate; -1: none */
+    zkl_time look_at; /* next zkl_gate_look(); ZKL_NEVER: libzookeeper is at a server */
     zkl_time pause;   /* between that look and the next */
 };
 
@@ -50,10 +50,10 @@ struct probe {
     zhandle_t *handle; /* NULL: none */
     struct gate gate;
     struct zkl_route route;
-    zkl_time open_at; /* next opening */
-    zkl_time since;   /* time of its connection; 0: none */
-    bool asked;       /* awaits an answer */
-    bool dead;        /* to be replaced */
+    zkl_time open_at;      /* next opening */
+    zkl_time connected_at; /* 0: not connected */
+    bool awaits_answer;
+    bool dead; /* to be replaced */
     bool credentials_given;
 };
 
@@ -71,15 +71,16 @@ enum zkl_operation {
     ZKL_OPERATIONS
 };
 
-enum zkl_verdict { ZKL_VERDICT_NONE, ZKL_VERDICT_KNOWN, ZKL_VERDICT_UNKNOWN };
+/* The servers' answer to a tried operation. */
+enum zkl_verdict { ZKL_VERDICT_NONE, ZKL_VERDICT_SUPPORTED, ZKL_VERDICT_UNSUPPORTED };
 
 struct trial {
-    enum zkl_verdict verdict; /* the servers' answer to it */
-    bool lost;                /* a connection ended at it, so it is to be tried */
+    enum zkl_verdict verdict;
+    bool suspected; /* a connection ended at the operation, so it is to be tried */
 };
 
 struct trials {
-    struct trial of[ZKL_OPERATIONS];
+    struct trial by_operation[ZKL_OPERATIONS];
     bool running; /* in a thread */
 };
 
@@ -93,7 +94,7 @@ struct zkl_link {
     char *chroot, *auth_scheme, *auth;
     enum zkl_acl acl;
     bool reopen;    /* open a new session after an expiry */
-    zkl_time grace; /* before dead sessions are ended */
+    zkl_time grace; /* from finding dead sessions to ending them */
 
     struct hosts *hosts;
     struct zkl_session_storage storage; /* folder NULL: none */
@@ -108,20 +109,20 @@ struct zkl_link {
     struct zkl_route route; /* `handle`'s */
     bool resolving;         /* in a thread */
     struct probe probe;     /* beside a handle without a connection */
-    bool working;           /* a worker runs */
-    bool opening;           /* wants a handle */
+    bool worker_runs;       /* handle.c */
+    bool wants_handle;
     bool refused;           /* the credentials were refused, so no other handle is wanted */
     bool credentials_given; /* to this handle */
-    atomic_bool credentials_unheard; /* the answer to them was lost */
-    zkl_time first_pause;            /* before the last connection's first request */
+    atomic_bool credentials_answer_lost;
+    zkl_time first_pause; /* before the last connection's first request */
     struct zkl_trouble trouble;
 
     struct zkl_session_file *file; /* NULL: none, or not written */
     bool recovery_begun;
 
-    zkl_time work_at;  /* to start a worker */
-    zkl_time open_at;  /* to open a handle */
-    zkl_time sweep_at; /* to look for new sockets */
+    zkl_time work_at;  /* earliest start of the next worker */
+    zkl_time open_at;  /* earliest opening of the next handle */
+    zkl_time sweep_at; /* next search for new sockets */
     zkl_time unconnected_since;
 };
 
@@ -137,8 +138,7 @@ zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now);
 bool zkl_handle_is_sound(zhandle_t *handle);
 /*
  * Gives a connected handle its credentials, which libzookeeper repeats on later connections.
- * `given` is set when it has them, under the mutex or by its only thread. `heard` gets the answer,
- * unless NULL.
+ * Sets `given` then; the caller keeps other threads from it. `heard` gets the answer, unless NULL.
  */
 void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool *given,
                                  void_completion_t heard);
@@ -149,22 +149,26 @@ void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool 
 void zkl_gate_init(struct gate *gate);
 int zkl_gate_begin(struct gate *gate); /* 0, or an errno value */
 void zkl_gate_end(struct gate *gate);
-/* The first host list of a handle, server and gate. NULL: no memory. */
+/* Notes the server. The first host list of a handle, with server and gate. NULL: no memory. */
 char *zkl_gate_list(struct gate *gate, const struct sockaddr_storage *server, const char *chroot);
-/* libzookeeper keeps the order of lists in between. */
+/* Between the two calls libzookeeper keeps the order of lists. */
 void zkl_gate_keep_order(void);
 void zkl_gate_any_order(void);
-void zkl_gate_look(struct gate *gate, zkl_time now); /* when libzookeeper leaves for the gate */
-void zkl_gate_ignore(struct gate *gate);             /* when it is connected to a server */
-bool zkl_gate_waits(struct gate *gate, zkl_time timeout, zkl_time now); /* waits at the gate */
+void zkl_gate_expect(struct gate *gate, zkl_time now); /* libzookeeper lost its server */
+void zkl_gate_ignore(struct gate *gate);               /* libzookeeper is connected */
+/* Accepts libzookeeper's connection, if due. True: libzookeeper waits at the gate. */
+bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now);
+/* Sends libzookeeper from the gate to the server. */
 void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
                    zkl_time now);
 
 /* names.c, with the mutex held */
+/* Resolves the names in a thread, if due. */
 void zkl_names_resolve(struct zkl_link *link, zkl_time now);
 zkl_time zkl_names_due(const struct zkl_link *link);
+/* Tells the route the addresses. */
 void zkl_names_give(const struct zkl_link *link, struct zkl_route *route);
-/* Owns the list from now on. */
+/* Owns the list of `found` from now on. */
 void zkl_names_take(struct zkl_link *link, const struct servers *found);
 
 /* probe.c, with the mutex held */
@@ -175,9 +179,11 @@ zkl_time zkl_probe_open_due(const struct zkl_link *link);
 zkl_time zkl_probe_ask_due(const struct zkl_link *link);
 
 /* recovery.c, without the mutex */
-void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle); /* before the session is told */
-void zkl_recovery_forget(struct zkl_link *link, bool over);       /* after its handle's end */
-void zkl_recovery_move(struct zkl_link *link);                    /* after new hosts */
+/* Before the session is connected. */
+void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle);
+/* After zookeeper_close(). `over`: the session ended, too. */
+void zkl_recovery_forget(struct zkl_link *link, bool over);
+void zkl_recovery_move(struct zkl_link *link); /* after a move to new hosts */
 
 /* greeting.c, blocking until `by` */
 enum zkl_greeting { ZKL_GREETING_SILENCE, ZKL_GREETING_KNOWN, ZKL_GREETING_UNKNOWN };
@@ -190,7 +196,7 @@ enum zkl_greeting zkl_farewell(const struct zkl_link *link, const struct sockadd
 /* link.c, with the mutex held */
 zkl_time zkl_link_timeout(const struct zkl_link *link); /* the granted one, else the wanted one */
 const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
-                                               struct zkl_route *route); /* not before it is due */
+                                               struct zkl_route *route); /* when the route is due */
 /* Owns both from now on. */
 void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts, const struct servers *servers);
 /* Makes the sockets of the gate's handle close-on-exec. */
@@ -206,15 +212,17 @@ char *zkl_hosts_format(const struct servers *servers, const char *chroot); /* NU
 int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
 
 /* complaint.c */
-void zkl_complaint_hear(const char *message);
+void zkl_complaint_hear(const char *message); /* takes a line of libzookeeper's log */
 enum zkl_complaint zkl_complaint_about(const struct servers *servers);
 
 /* descriptors.c */
 struct descriptors;
-struct descriptors *zkl_descriptors_before(void);
-void zkl_descriptors_after(struct descriptors *before); /* new pipes become close-on-exec */
-void zkl_descriptors_sockets(const struct servers *servers);
+struct descriptors *zkl_descriptors_note_pipes(void);
+/* Makes newer pipes close-on-exec. Frees the note. */
+void zkl_descriptors_mark_new_pipes(struct descriptors *noted);
+/* Connections to these servers become close-on-exec. */
+void zkl_descriptors_mark_sockets(const struct servers *servers);
 /* True if a socket of this process has the address. */
-bool zkl_descriptors_own(const struct sockaddr_storage *address);
+bool zkl_descriptors_has_address(const struct sockaddr_storage *address);
 
 #endif

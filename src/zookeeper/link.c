@@ -10,8 +10,8 @@ static void destroy(struct zkl_link *link) {
     free(link->servers.list);
     zkl_route_clear(&link->route);
     zkl_route_clear(&link->probe.route);
-    for (struct hosts *next; link->hosts; link->hosts = next) {
-        next = link->hosts->next;
+    for (struct hosts *previous; link->hosts; link->hosts = previous) {
+        previous = link->hosts->previous;
         free(link->hosts);
     }
     free(link->chroot);
@@ -46,8 +46,8 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
     if (!link) return NULL;
     link->client = client;
     link->session = zkl_client_session(client);
-    link->opening = true;
-    link->trouble.denied = ZKL_NEVER;
+    link->wants_handle = true;
+    link->trouble.short_timeout = ZKL_NEVER;
     zkl_gate_init(&link->gate);
     zkl_gate_init(&link->probe.gate);
     zkl_route_init(&link->route, (uint64_t)zkl_now() ^ (uintptr_t)link, zkl_now());
@@ -69,7 +69,7 @@ static bool is_connecting(const struct zkl_link *link) {
 void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate) {
     struct sockaddr_storage peers[] = {gate->address, gate->server};
     struct servers servers = {peers, 2};
-    zkl_descriptors_sockets(gate->listener >= 0 ? &servers : &link->servers);
+    zkl_descriptors_mark_sockets(gate->listener >= 0 ? &servers : &link->servers);
 }
 
 /*
@@ -87,7 +87,7 @@ static void sweep(struct zkl_link *link, zkl_time now) {
 
 void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
                          const struct servers *servers) {
-    hosts->next = link->hosts;
+    hosts->previous = link->hosts;
     link->hosts = hosts;
     link->storage.hosts = hosts->text;
     zkl_names_take(link, servers);
@@ -115,7 +115,7 @@ const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
 
 static void let_through(struct zkl_link *link, zhandle_t *handle, struct gate *gate,
                         struct zkl_route *route, zkl_time now) {
-    if (!handle || !zkl_gate_waits(gate, zkl_link_timeout(link), now)) return;
+    if (!handle || !zkl_gate_look(gate, zkl_link_timeout(link), now)) return;
     if (zkl_client_is_closing(link->client)) zkl_route_hurry(route, now + CLOSING_PACE);
     if (now >= zkl_route_due(route)) zkl_gate_open(gate, handle, zkl_link_choose(link, route), now);
 }

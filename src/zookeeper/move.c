@@ -2,8 +2,8 @@
  * move.c - moves a live session to other servers.
  *
  * A thread resolves the new names, and greets each server (greeting.c) until one knows the session.
- * Then the link takes the names. The old server answers the next sync with "session moved" and
- * hangs up, so libzookeeper comes to the gate, and goes on to a new server.
+ * Then the link takes the names, and sends a sync. The old server answers "session moved" and hangs
+ * up, so libzookeeper comes to the gate, and goes on to a new server.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,10 +24,10 @@ struct move {
 
 /* With the mutex held. False: no session now. */
 static bool get_session(const struct zkl_link *link, clientid_t *id, zkl_time *timeout) {
-    bool any = link->handle && zkl_session_id(link->session) != 0;
-    if (any) *id = *zoo_client_id(link->handle);
-    if (any) *timeout = zkl_link_timeout(link);
-    return any;
+    bool found = link->handle && zkl_session_id(link->session) != 0;
+    if (found) *id = *zoo_client_id(link->handle);
+    if (found) *timeout = zkl_link_timeout(link);
+    return found;
 }
 
 static bool is_over(const struct move *move) {
@@ -37,7 +37,7 @@ static bool is_over(const struct move *move) {
     return over;
 }
 
-/* Each server once, until one answers. */
+/* Greets each server once, until one answers. */
 static enum zkl_greeting greet_all(const struct move *move, const clientid_t *id,
                                    zkl_time timeout) {
     enum zkl_greeting said = ZKL_GREETING_SILENCE;
@@ -56,7 +56,7 @@ static void on_moved(int rc, const char *text, const void *context) {
 }
 
 /* With the mutex held. False: the session has changed. */
-static bool settle(struct move *move, const clientid_t *id) {
+static bool take_hosts(struct move *move, const clientid_t *id) {
     struct zkl_link *link = move->link;
     clientid_t now;
     zkl_time timeout;
@@ -75,10 +75,10 @@ static enum zkl_code attempt(struct move *move) {
     clientid_t id;
     zkl_time timeout;
     zkl_lock(link->client);
-    bool any = get_session(link, &id, &timeout);
+    bool found = get_session(link, &id, &timeout);
     zkl_unlock(link->client);
     free(move->servers.list);
-    if (!any || zkl_hosts_resolve(move->hosts->text, &move->servers) != 0) {
+    if (!found || zkl_hosts_resolve(move->hosts->text, &move->servers) != 0) {
         move->servers = (struct servers){0};
         return ZKL_TIMEOUT;
     }
@@ -86,10 +86,10 @@ static enum zkl_code attempt(struct move *move) {
     if (said == ZKL_GREETING_UNKNOWN) return ZKL_CONFLICT;
     if (said == ZKL_GREETING_SILENCE) return ZKL_TIMEOUT;
     zkl_client_enter(link->client);
-    bool settled = settle(move, &id);
+    bool moved = take_hosts(move, &id);
     zkl_client_leave(link->client);
-    if (settled) zkl_recovery_move(link);
-    return settled ? ZKL_OK : ZKL_TIMEOUT;
+    if (moved) zkl_recovery_move(link);
+    return moved ? ZKL_OK : ZKL_TIMEOUT;
 }
 
 static void *run(void *argument) {

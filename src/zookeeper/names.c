@@ -10,7 +10,7 @@
 
 static bool wants_addresses(const struct zkl_link *link) {
     if (link->resolving || zkl_client_is_closing(link->client)) return false;
-    return link->handle || link->opening;
+    return link->handle || link->wants_handle;
 }
 
 zkl_time zkl_names_due(const struct zkl_link *link) {
@@ -31,9 +31,9 @@ void zkl_names_give(const struct zkl_link *link, struct zkl_route *route) {
     free(keys);
 }
 
-/* Ends a resolution without addresses to use. `error` 0: the host list was replaced meanwhile. */
-static void fail(struct zkl_link *link, int error) {
-    if (error && link->opening) link->trouble.error = error;
+/* `error` 0: the host list was replaced meanwhile. */
+static void end_without_addresses(struct zkl_link *link, int error) {
+    if (error && link->wants_handle) link->trouble.error = error;
     if (error) zkl_route_resolved(&link->route, NULL, 0, zkl_link_timeout(link), zkl_now());
 }
 
@@ -55,7 +55,7 @@ static void *resolve(void *argument) {
     bool wanted = hosts == link->hosts;
     link->resolving = false;
     if (wanted && !error) zkl_names_take(link, &found);
-    else fail(link, wanted ? error : 0);
+    else end_without_addresses(link, wanted ? error : 0);
     if (!wanted) free(found.list);
     zkl_client_wake(link->client, 0);
     zkl_client_leave(link->client);
@@ -70,6 +70,6 @@ void zkl_names_resolve(struct zkl_link *link, zkl_time now) {
     int error = zkl_thread_start(resolve, link);
     if (!error) return;
     link->resolving = false;
-    fail(link, error); /* for lack of a thread */
+    end_without_addresses(link, error); /* for lack of a thread */
     zkl_client_drop(link->client);
 }

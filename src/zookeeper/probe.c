@@ -7,13 +7,13 @@
  *
  * So after a session timeout without a connection a second handle, the probe, is opened. Its
  * session is a transaction, so it connects only with a leader. The server that greets it has
- * applied that transaction, and all that the first handle ever saw, unless those data are lost. If
- * a server answers a probe that was connected for a session timeout, and the first handle is still
- * not connected, the first session is over, expired or refused for good. In an outage neither
- * connects, or both do.
+ * applied that transaction, and all others that the first handle ever saw, unless their data are
+ * lost. If a server answers a probe that was connected for a session timeout, and the first handle
+ * is still not connected, the first session is over, expired or refused for good. In an outage
+ * neither connects, or both do.
  *
- * The worker (handle.c) closes the probe in any case. As the next session's handle it would need
- * its own requests while the old handle closes.
+ * The worker (handle.c) always closes the probe. If the next session used the probe's handle, it
+ * would send requests while the old handle closes.
  */
 #include "internal.h"
 
@@ -37,7 +37,7 @@ zkl_time zkl_probe_open_due(const struct zkl_link *link) {
 
 static void on_connected(struct zkl_link *link) {
     struct probe *probe = &link->probe;
-    probe->since = zkl_now();
+    probe->connected_at = zkl_now();
     probe->dead = !zkl_handle_is_sound(probe->handle);
     /* Some servers ignore clients without credentials. */
     zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, NULL);
@@ -57,8 +57,9 @@ void zkl_probe_event(struct zkl_link *link, int state) {
 
 zkl_time zkl_probe_ask_due(const struct zkl_link *link) {
     const struct probe *probe = &link->probe;
-    if (!probe->handle || probe->dead || !probe->since || probe->asked) return ZKL_NEVER;
-    return probe->since + zkl_session_timeout(link->session);
+    if (!probe->handle || probe->dead || !probe->connected_at || probe->awaits_answer)
+        return ZKL_NEVER;
+    return probe->connected_at + zkl_session_timeout(link->session);
 }
 
 /* Runs on the probe's completion thread. */
@@ -68,9 +69,9 @@ static void on_answer(int rc, const char *text, const void *context) {
     (void)text;
     zkl_client_enter(link->client);
     zkl_time now = zkl_now();
-    probe->asked = false;
-    bool connected_since = now >= zkl_probe_ask_due(link);
-    if (rc == ZOK && connected_since && zkl_probe_wanted(link, now))
+    probe->awaits_answer = false;
+    bool still_connected = now >= zkl_probe_ask_due(link);
+    if (rc == ZOK && still_connected && zkl_probe_wanted(link, now))
         zkl_session_expired(link->session);
     else probe->dead = true;
     zkl_client_wake(link->client, 0);
@@ -80,6 +81,6 @@ static void on_answer(int rc, const char *text, const void *context) {
 void zkl_probe_ask(struct zkl_link *link, zkl_time now) {
     struct probe *probe = &link->probe;
     if (now < zkl_probe_ask_due(link)) return;
-    probe->asked = zoo_async(probe->handle, "/", on_answer, link) == ZOK;
-    if (!probe->asked) probe->dead = true;
+    probe->awaits_answer = zoo_async(probe->handle, "/", on_answer, link) == ZOK;
+    if (!probe->awaits_answer) probe->dead = true;
 }

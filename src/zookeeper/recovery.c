@@ -3,8 +3,8 @@
  * names each session while its process lives (session_file.h).
  *
  * A thread, begun with the first connection, greets a server with a dead session's id and password,
- * and ends the session, up to ROUNDS times, until a server does not know it. Then it removes the
- * file. connect() does not wait for it.
+ * and ends the session, up to ROUNDS times, until a server does not know the session. Then the
+ * thread removes the file. connect() does not wait for the thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* --- ending a dead session ------------------------------------------------------------------- */
 
-#define SLICE (ZKL_SECOND / 20) /* between looks for a closing client */
+#define PAUSE_SLICE (ZKL_SECOND / 20) /* between looks whether the client closes */
 #define ANSWERS_WITHIN ZKL_SECOND
 #define ROUNDS 3
 
@@ -27,8 +27,8 @@ static bool is_closing(const struct zkl_link *link) {
 }
 
 /* False: the client is closing. */
-static bool rest(const struct zkl_link *link, zkl_time pause) {
-    const struct timespec slice = {.tv_nsec = SLICE};
+static bool pause_unless_closing(const struct zkl_link *link, zkl_time pause) {
+    const struct timespec slice = {.tv_nsec = PAUSE_SLICE};
     zkl_time begin = zkl_now();
     while (zkl_now() - begin < pause && !is_closing(link)) nanosleep(&slice, NULL);
     return !is_closing(link);
@@ -42,13 +42,13 @@ static struct zkl_session_storage storage_of(const struct zkl_link *link) {
 }
 
 /* Asks each server once, with pauses, until one answers. */
-static enum zkl_greeting go_round(const struct zkl_link *link, const clientid_t *id,
-                                  zkl_time pause) {
+static enum zkl_greeting ask_each_server(const struct zkl_link *link, const clientid_t *id,
+                                         zkl_time pause) {
     struct servers servers = {0};
     enum zkl_greeting said = ZKL_GREETING_SILENCE;
     if (zkl_hosts_resolve(storage_of(link).hosts, &servers) != 0) servers.count = 0;
     for (size_t i = 0; i < servers.count && said == ZKL_GREETING_SILENCE; i++) {
-        if (!rest(link, i > 0 ? pause : 0)) break;
+        if (!pause_unless_closing(link, i > 0 ? pause : 0)) break;
         said = zkl_farewell(link, &servers.list[i], id, zkl_now() + ANSWERS_WITHIN);
     }
     free(servers.list);
@@ -58,8 +58,9 @@ static enum zkl_greeting go_round(const struct zkl_link *link, const clientid_t 
 /* Asks until a server answers or the client closes, as sessions survive an outage. */
 static enum zkl_greeting try_to_end(const struct zkl_link *link, const clientid_t *id) {
     zkl_time pace = zkl_earlier(link->timeout_wanted / 10, ZKL_SECOND);
-    enum zkl_greeting said = go_round(link, id, 0);
-    while (said == ZKL_GREETING_SILENCE && rest(link, pace)) said = go_round(link, id, pace);
+    enum zkl_greeting said = ask_each_server(link, id, 0);
+    while (said == ZKL_GREETING_SILENCE && pause_unless_closing(link, pace))
+        said = ask_each_server(link, id, pace);
     return said;
 }
 
@@ -67,7 +68,7 @@ static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
     clientid_t id = {.client_id = (int64_t)file->key.id};
     memcpy(id.passwd, file->key.password, sizeof id.passwd);
     enum zkl_greeting said;
-    int closed = 0; /* rounds that ended it */
+    int closed = 0; /* rounds in which a server ended it */
     while ((said = try_to_end(link, &id)) == ZKL_GREETING_KNOWN && ++closed < ROUNDS) continue;
     if (said != ZKL_GREETING_UNKNOWN) {
         zkl_session_file_leave(file);
@@ -83,10 +84,10 @@ static void *recover(void *argument) {
     struct zkl_link *link = argument;
     const struct zkl_session_storage storage = storage_of(link);
     struct zkl_session_file *file = zkl_session_files_dead(&storage), *next;
-    bool in_time = file && rest(link, link->grace);
+    bool grace_over = file && pause_unless_closing(link, link->grace);
     for (; file; file = next) {
-        next = file->next;
-        if (in_time) end_session(link, file);
+        next = file->next_dead;
+        if (grace_over) end_session(link, file);
         else zkl_session_file_leave(file);
     }
     zkl_client_drop(link->client);
@@ -95,7 +96,7 @@ static void *recover(void *argument) {
 
 /* --- saving the own session ------------------------------------------------------------------- */
 
-/* Once a client, with the mutex held. */
+/* Once per client, with the mutex held. */
 static void begin_recovery(struct zkl_link *link) {
     if (link->recovery_begun) return;
     zkl_client_ref(link->client);
@@ -121,7 +122,7 @@ void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {
     int error = file ? 0 : errno;
     zkl_lock(link->client);
     link->file = file;
-    link->trouble.unsaved = error;
+    link->trouble.save_error = error;
     begin_recovery(link);
     zkl_unlock(link->client);
 }
@@ -136,7 +137,7 @@ void zkl_recovery_forget(struct zkl_link *link, bool over) {
     else zkl_session_file_leave(file);
 }
 
-/* If the new file cannot be written, the old one stays. */
+/* Writes a file with the new hosts. If that fails, the old one stays. */
 void zkl_recovery_move(struct zkl_link *link) {
     zkl_lock(link->client);
     struct zkl_session_file *old = link->file;
@@ -147,9 +148,9 @@ void zkl_recovery_move(struct zkl_link *link) {
     struct zkl_session_file *file = zkl_session_file_write(&storage, &key);
     int error = file ? 0 : errno;
     zkl_lock(link->client);
-    bool ours = link->file == old; /* the handle has not ended */
-    if (ours && file) link->file = file;
-    if (ours) link->trouble.unsaved = error;
+    bool current = link->file == old; /* the handle has not ended */
+    if (current && file) link->file = file;
+    if (current) link->trouble.save_error = error;
     zkl_unlock(link->client);
-    if (file) zkl_session_file_remove(ours ? old : file);
+    if (file) zkl_session_file_remove(current ? old : file);
 }

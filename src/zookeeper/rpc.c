@@ -1,9 +1,9 @@
 /*
  * rpc.c - sends the session's requests by libzookeeper, and returns the answers.
  *
- * Completions and watch events run on libzookeeper's completion thread, in the server's order. It
- * loses completions when a handle is closed (ZOOKEEPER-3868), so the session does without them, and
- * a list holds their memory.
+ * Completions and watch events run on libzookeeper's completion thread, in the server's order.
+ * libzookeeper loses completions when a handle is closed (ZOOKEEPER-3868), so the session does
+ * without them, and a list owns their memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@ struct transaction {
     size_t count;
     zoo_op_t *ops;
     zoo_op_result_t *results; /* ZKL_UNANSWERED until answered */
-    struct Stat *stats;       /* SET, afterwards */
+    struct Stat *stats;       /* answered SETs only */
     char **created;           /* SEQUENTIAL, room for the path; else NULL */
-    struct zkl_result *told;  /* for the session */
+    struct zkl_result *for_session;
 };
 
 struct rpc {
@@ -24,7 +24,7 @@ struct rpc {
     struct zkl_link *owner;
     uint64_t id;
     enum zkl_operation operation;
-    struct transaction *all; /* MULTI, else NULL */
+    struct transaction *transaction; /* MULTI, else NULL */
 };
 
 /* --- life ------------------------------------------------------------------------------ */
@@ -45,8 +45,9 @@ static struct rpc *new_rpc(struct zkl_link *link, uint64_t id, enum zkl_operatio
 static void free_rpc(struct rpc *rpc) {
     *rpc->slot = rpc->next;
     if (rpc->next) rpc->next->slot = rpc->slot;
-    for (size_t i = 0; rpc->all && i < rpc->all->count; i++) free(rpc->all->created[i]);
-    free(rpc->all);
+    for (size_t i = 0; rpc->transaction && i < rpc->transaction->count; i++)
+        free(rpc->transaction->created[i]);
+    free(rpc->transaction);
     free(rpc);
 }
 
@@ -112,9 +113,9 @@ static void on_names(int rc, const struct String_vector *names, const void *data
 }
 
 static void on_data(int rc, const char *text, int size, const struct Stat *stat, const void *data) {
-    struct zkl_stat told = stat ? to_stat(stat) : (struct zkl_stat){0};
+    struct zkl_stat session_stat = stat ? to_stat(stat) : (struct zkl_stat){0};
     struct zkl_answer answer = {
-        .error = rc, .data = text, .size = size, .stat = stat ? &told : NULL};
+        .error = rc, .data = text, .size = size, .stat = stat ? &session_stat : NULL};
     complete(data, answer);
 }
 
@@ -123,12 +124,12 @@ static void on_exists(int rc, const struct Stat *stat, const void *data) {
 }
 
 static void on_multi(int rc, const void *data) {
-    const struct transaction *all = ((const struct rpc *)data)->all;
-    for (size_t i = 0; i < all->count; i++)
-        all->told[i] = (struct zkl_result){.error = all->results[i].err,
-                                           .created = all->created[i],
-                                           .stat = to_stat(&all->stats[i])};
-    complete(data, (struct zkl_answer){.error = rc, .results = all->told});
+    const struct transaction *transaction = ((const struct rpc *)data)->transaction;
+    for (size_t i = 0; i < transaction->count; i++)
+        transaction->for_session[i] = (struct zkl_result){.error = transaction->results[i].err,
+                                                          .created = transaction->created[i],
+                                                          .stat = to_stat(&transaction->stats[i])};
+    complete(data, (struct zkl_answer){.error = rc, .results = transaction->for_session});
 }
 
 static enum zkl_node_event event_of(int type) {
@@ -142,7 +143,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *node, v
     struct zkl_link *link = context;
     (void)handle;
     (void)state;
-    if (type == ZOO_SESSION_EVENT) return; /* see on_event() */
+    if (type == ZOO_SESSION_EVENT) return; /* see handle.c */
     zkl_session_event(zkl_client_enter(link->client), event_of(type), node);
     zkl_client_leave(link->client);
 }
@@ -189,63 +190,64 @@ static int send_write(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *o
     return ZBADARGUMENTS;
 }
 
-/* Takes one block of memory, except the created paths. NULL: no memory. */
+/* Allocates one block for all but the created paths. NULL: no memory. */
 static struct transaction *new_transaction(size_t count) {
-    struct transaction *all = NULL;
-    size_t each = sizeof *all->ops + sizeof *all->results + sizeof *all->stats +
-                  sizeof *all->created + sizeof *all->told;
-    all = calloc(1, sizeof *all + count * each);
-    if (!all) return NULL;
-    all->count = count;
-    all->ops = (zoo_op_t *)(all + 1);
-    all->results = (zoo_op_result_t *)(all->ops + count);
-    all->stats = (struct Stat *)(all->results + count);
-    all->told = (struct zkl_result *)(all->stats + count);
-    all->created = (char **)(all->told + count);
-    for (size_t i = 0; i < count; i++) all->results[i].err = ZKL_UNANSWERED;
-    return all;
+    struct transaction *transaction = NULL;
+    size_t each = sizeof *transaction->ops + sizeof *transaction->results +
+                  sizeof *transaction->stats + sizeof *transaction->created +
+                  sizeof *transaction->for_session;
+    transaction = calloc(1, sizeof *transaction + count * each);
+    if (!transaction) return NULL;
+    transaction->count = count;
+    transaction->ops = (zoo_op_t *)(transaction + 1);
+    transaction->results = (zoo_op_result_t *)(transaction->ops + count);
+    transaction->stats = (struct Stat *)(transaction->results + count);
+    transaction->for_session = (struct zkl_result *)(transaction->stats + count);
+    transaction->created = (char **)(transaction->for_session + count);
+    for (size_t i = 0; i < count; i++) transaction->results[i].err = ZKL_UNANSWERED;
+    return transaction;
 }
 
 /* False: no memory. */
-static bool init_create(struct transaction *all, size_t i, const struct zkl_op *op,
+static bool init_create(struct transaction *transaction, size_t i, const struct zkl_op *op,
                         const struct zkl_link *link) {
     size_t size = 0;
     if (op->mode == ZKL_SEQUENTIAL) {
         size = strlen(link->chroot) + strlen(op->path) + sizeof "-2147483648";
-        all->created[i] = calloc(1, size);
-        if (!all->created[i]) return false;
+        transaction->created[i] = calloc(1, size);
+        if (!transaction->created[i]) return false;
     }
-    zoo_create_op_init(&all->ops[i], op->path, op->data, (int)op->size, acl_of(link),
-                       mode_of(op->mode), all->created[i], (int)size);
+    zoo_create_op_init(&transaction->ops[i], op->path, op->data, (int)op->size, acl_of(link),
+                       mode_of(op->mode), transaction->created[i], (int)size);
     return true;
 }
 
-static bool init_op(struct transaction *all, size_t i, const struct zkl_op *op,
+static bool init_op(struct transaction *transaction, size_t i, const struct zkl_op *op,
                     const struct zkl_link *link) {
     switch (op->kind) {
     case ZKL_OP_SET:
-        zoo_set_op_init(&all->ops[i], op->path, op->data, (int)op->size, op->version,
-                        &all->stats[i]);
+        zoo_set_op_init(&transaction->ops[i], op->path, op->data, (int)op->size, op->version,
+                        &transaction->stats[i]);
         break;
-    case ZKL_OP_CREATE: return init_create(all, i, op, link);
-    case ZKL_OP_DELETE: zoo_delete_op_init(&all->ops[i], op->path, op->version); break;
-    case ZKL_OP_CHECK: zoo_check_op_init(&all->ops[i], op->path, op->version); break;
+    case ZKL_OP_CREATE: return init_create(transaction, i, op, link);
+    case ZKL_OP_DELETE: zoo_delete_op_init(&transaction->ops[i], op->path, op->version); break;
+    case ZKL_OP_CHECK: zoo_check_op_init(&transaction->ops[i], op->path, op->version); break;
     }
     return true;
 }
 
 /*
- * On a handle that takes no more requests zoo_amulti() fails at the first operation, and frees
- * unallocated memory for the second, so its state is checked first. To fail afterwards it would
- * have to reconnect and be refused in between.
+ * On a handle that accepts no more requests zoo_amulti() fails at the first operation, and frees
+ * unallocated memory for the second, so the handle's state is checked first. It could change
+ * meanwhile only by a reconnection and a refusal.
  */
 static int send_multi(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *ops, size_t count) {
-    struct transaction *all = rpc->all = new_transaction(count);
-    if (!all) return ZSYSTEMERROR;
+    struct transaction *transaction = rpc->transaction = new_transaction(count);
+    if (!transaction) return ZSYSTEMERROR;
     if (zoo_state(handle) != ZOO_CONNECTED_STATE) return ZINVALIDSTATE;
     for (size_t i = 0; i < count; i++)
-        if (!init_op(all, i, &ops[i], rpc->owner)) return ZSYSTEMERROR;
-    return zoo_amulti(handle, (int)count, all->ops, all->results, on_multi, rpc);
+        if (!init_op(transaction, i, &ops[i], rpc->owner)) return ZSYSTEMERROR;
+    return zoo_amulti(handle, (int)count, transaction->ops, transaction->results, on_multi, rpc);
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
@@ -259,12 +261,12 @@ static int send_unwatch(zhandle_t *handle, struct rpc *rpc, const char *node, Zo
     return zoo_aremove_all_watches(handle, node, type, 0, completion.declared, rpc);
 }
 
-static int send_by(zhandle_t *handle, struct rpc *rpc, const struct zkl_rpc *asked) {
-    const char *node = asked->path;
-    watcher_fn watcher = asked->watch ? on_watch : NULL;
-    switch (asked->kind) {
-    case ZKL_RPC_WRITE: return send_write(handle, rpc, asked->ops);
-    case ZKL_RPC_MULTI: return send_multi(handle, rpc, asked->ops, asked->count);
+static int send_by(zhandle_t *handle, struct rpc *rpc, const struct zkl_rpc *request) {
+    const char *node = request->path;
+    watcher_fn watcher = request->watch ? on_watch : NULL;
+    switch (request->kind) {
+    case ZKL_RPC_WRITE: return send_write(handle, rpc, request->ops);
+    case ZKL_RPC_MULTI: return send_multi(handle, rpc, request->ops, request->count);
     case ZKL_RPC_LIST: return zoo_awget_children(handle, node, watcher, rpc->owner, on_names, rpc);
     case ZKL_RPC_SYNC: return zoo_async(handle, node, on_string, rpc);
     case ZKL_RPC_GET: return zoo_awget(handle, node, watcher, rpc->owner, on_data, rpc);
@@ -275,15 +277,15 @@ static int send_by(zhandle_t *handle, struct rpc *rpc, const struct zkl_rpc *ask
     return ZBADARGUMENTS;
 }
 
-bool zkl_rpc_send(struct zkl_link *link, const struct zkl_rpc *asked) {
-    enum zkl_operation operation = zkl_operation_of(asked);
+bool zkl_rpc_send(struct zkl_link *link, const struct zkl_rpc *request) {
+    enum zkl_operation operation = zkl_operation_of(request);
     if (zkl_trials_lack(link, operation)) {
-        zkl_session_unknown(link->session, asked->id);
+        zkl_session_unknown(link->session, request->id);
         return true;
     }
-    struct rpc *rpc = link->handle ? new_rpc(link, asked->id, operation) : NULL;
+    struct rpc *rpc = link->handle ? new_rpc(link, request->id, operation) : NULL;
     if (!rpc) return false;
-    if (send_by(link->handle, rpc, asked) == ZOK) return true;
+    if (send_by(link->handle, rpc, request) == ZOK) return true;
     free_rpc(rpc);
     return false;
 }

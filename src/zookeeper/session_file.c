@@ -1,8 +1,9 @@
 /*
  * session_file.c - see session_file.h.
  *
- * The text names device, inode and boot, which betray a copy and another machine's file, and hosts
- * and chroot, which betray another service's. Its last line shows that it is whole.
+ * A file's text names its device, inode and boot, so a copy and another machine's file do not fit,
+ * and its hosts and chroot, so another service's file does not. The last line shows that the text
+ * is complete.
  */
 #include "session_file.h"
 
@@ -36,9 +37,9 @@ static void in_parent(void) {
     pthread_mutex_unlock(&mutex);
 }
 
-/* A child's copies would keep a dead parent's locks. */
+/* A child's copies of the descriptors would keep a dead parent's locks. */
 static void in_child(void) {
-    for (struct zkl_session_file *each = files; each; each = each->other) {
+    for (struct zkl_session_file *each = files; each; each = each->next) {
         close(each->fd);
         each->fd = -1;
     }
@@ -61,9 +62,9 @@ static struct zkl_session_file *open_file(const char *folder, const char *name, 
     file->fd = file->path ? open(file->path, flags | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
     int error = file->path ? errno : ENOMEM;
     if (file->fd >= 0) {
-        file->other = files;
-        file->at = &files;
-        if (files) files->at = &file->other;
+        file->next = files;
+        file->link = &files;
+        if (files) files->link = &file->next;
         files = file;
     }
     pthread_mutex_unlock(&mutex);
@@ -77,15 +78,15 @@ static struct zkl_session_file *open_file(const char *folder, const char *name, 
 void zkl_session_file_leave(struct zkl_session_file *file) {
     if (!file) return;
     pthread_mutex_lock(&mutex);
-    *file->at = file->other;
-    if (file->other) file->other->at = file->at;
+    *file->link = file->next;
+    if (file->next) file->next->link = file->link;
     close(file->fd); /* releases the lock */
     pthread_mutex_unlock(&mutex);
     free(file->path);
     free(file);
 }
 
-/* Removes the file before its lock, so that no process finds it free and takes our session over. */
+/* Removes the name before the lock, so that no process finds the file unlocked. */
 void zkl_session_file_remove(struct zkl_session_file *file) {
     if (file) unlink(file->path);
     zkl_session_file_leave(file);
@@ -97,7 +98,7 @@ int zkl_session_folder(const char *folder) {
     if (mkdir(folder, 0700) != 0 && errno != EEXIST) return errno;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return errno;
-    int error = zkl_linux_file_system(fd);
+    int error = zkl_linux_check_file_system(fd);
     if (!error && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0) error = errno;
     close(fd);
     return error;
@@ -106,11 +107,11 @@ int zkl_session_folder(const char *folder) {
 /* --- text ----------------------------------------------------------------------------------- */
 
 /* The lines before id and password. NULL with errno. */
-static char *heading(const struct zkl_session_storage *storage, const struct stat *is) {
+static char *heading(const struct zkl_session_storage *storage, const struct stat *status) {
     char boot[ZKL_BOOT_SIZE], *text;
-    if (!zkl_linux_boot(boot)) return NULL;
+    if (!zkl_linux_boot_id(boot)) return NULL;
     int size = asprintf(&text, "device %ju\ninode %ju\nboot %s\nhosts %s\nchroot %s\n",
-                        (uintmax_t)is->st_dev, (uintmax_t)is->st_ino, boot, storage->hosts,
+                        (uintmax_t)status->st_dev, (uintmax_t)status->st_ino, boot, storage->hosts,
                         storage->chroot);
     return size < 0 ? NULL : text;
 }
@@ -149,8 +150,8 @@ static bool write_all(int fd, const char *text) {
 }
 
 static bool fill(const struct zkl_session_file *file, const struct zkl_session_storage *storage,
-                 const struct stat *is) {
-    char key[KEY_SIZE + 1], *head = heading(storage, is);
+                 const struct stat *status) {
+    char key[KEY_SIZE + 1], *head = heading(storage, status);
     format_key(&file->key, key);
     bool done = head && write_all(file->fd, head) && write_all(file->fd, key);
     free(head);
@@ -158,10 +159,10 @@ static bool fill(const struct zkl_session_file *file, const struct zkl_session_s
 }
 
 /* Gives the file its name, now that it is locked and complete. */
-static bool publish(struct zkl_session_file *file, const char *folder, const struct stat *is) {
+static bool publish(struct zkl_session_file *file, const char *folder, const struct stat *status) {
     char *path;
     if (asprintf(&path, "%s/%016jx-%ju" SUFFIX, folder, (uintmax_t)file->key.id,
-                 (uintmax_t)is->st_ino) < 0)
+                 (uintmax_t)status->st_ino) < 0)
         return false;
     free(file->path);
     file->path = path;
@@ -170,13 +171,13 @@ static bool publish(struct zkl_session_file *file, const char *folder, const str
 
 struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage *storage,
                                                 const struct zkl_session_key *key) {
-    struct stat is;
+    struct stat status;
     int error = zkl_session_folder(storage->folder);
     struct zkl_session_file *file =
         error ? NULL : open_file(storage->folder, ".", zkl_linux_nameless);
     if (file) file->key = *key;
-    if (file && fstat(file->fd, &is) == 0 && flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&
-        fill(file, storage, &is) && publish(file, storage->folder, &is))
+    if (file && fstat(file->fd, &status) == 0 && flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&
+        fill(file, storage, &status) && publish(file, storage->folder, &status))
         return file;
     if (!error) error = errno;
     zkl_session_file_leave(file);
@@ -195,9 +196,10 @@ static char *read_text(int fd) {
     return text;
 }
 
-static bool is_fit(struct zkl_session_file *file, const struct zkl_session_storage *storage,
-                   const struct stat *is) {
-    char *text = read_text(file->fd), *head = heading(storage, is);
+/* Reads the key. False: the file does not fit the storage. */
+static bool read_key(struct zkl_session_file *file, const struct zkl_session_storage *storage,
+                     const struct stat *status) {
+    char *text = read_text(file->fd), *head = heading(storage, status);
     size_t size = head ? strlen(head) : 0;
     bool fit = text && head && strncmp(text, head, size) == 0 && parse_key(text + size, &file->key);
     free(text);
@@ -205,26 +207,26 @@ static bool is_fit(struct zkl_session_file *file, const struct zkl_session_stora
     return fit;
 }
 
-/* True if no process holds the file, which is locked now. Another process may just have removed it.
- */
-static bool is_dead(const struct zkl_session_file *file, struct stat *is) {
-    return fstat(file->fd, is) == 0 && S_ISREG(is->st_mode) && is->st_uid == geteuid() &&
-           flock(file->fd, LOCK_EX | LOCK_NB) == 0 && fstat(file->fd, is) == 0 && is->st_nlink > 0;
+/* False: a process holds the file, or just removed it. */
+static bool lock_if_dead(const struct zkl_session_file *file, struct stat *status) {
+    return fstat(file->fd, status) == 0 && S_ISREG(status->st_mode) &&
+           status->st_uid == geteuid() && flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&
+           fstat(file->fd, status) == 0 && status->st_nlink > 0;
 }
 
 /* The dead process's file, locked, if it fits the storage. Else NULL; an unfit file is removed. */
 static struct zkl_session_file *adopt(const struct zkl_session_storage *storage, const char *name) {
-    struct stat is;
+    struct stat status;
     struct zkl_session_file *file = open_file(storage->folder, name, O_RDONLY | O_NONBLOCK);
     if (!file) return NULL;
-    bool dead = is_dead(file, &is);
-    if (dead && is_fit(file, storage, &is)) return file;
+    bool dead = lock_if_dead(file, &status);
+    if (dead && read_key(file, storage, &status)) return file;
     if (dead) zkl_session_file_remove(file);
     else zkl_session_file_leave(file);
     return NULL;
 }
 
-static bool is_ours(const char *name) {
+static bool is_session_name(const char *name) {
     size_t size = strlen(name), suffix = strlen(SUFFIX);
     return size > suffix && strcmp(name + size - suffix, SUFFIX) == 0;
 }
@@ -235,9 +237,9 @@ struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage
     if (!directory) return NULL;
     for (struct dirent *entry; (entry = readdir(directory));) {
         struct zkl_session_file *file =
-            is_ours(entry->d_name) ? adopt(storage, entry->d_name) : NULL;
+            is_session_name(entry->d_name) ? adopt(storage, entry->d_name) : NULL;
         if (!file) continue;
-        file->next = list;
+        file->next_dead = list;
         list = file;
     }
     closedir(directory);

@@ -2,9 +2,9 @@
  * session_file.h - the id and password of a session in a file, for the next process to end it after
  * a crash.
  *
- * A session's process holds a flock on its file until it ends, even while stopped. So an unlocked
- * file is a dead process's. A forked child closes its parent's descriptors and never unlocks them.
- * Any thread may call; a file belongs to one thread at a time.
+ * A session's process holds a flock on its file until the process ends, even while it is stopped.
+ * So an unlocked file is a dead process's. A forked child closes its parent's descriptors and never
+ * unlocks them. Any thread may call; a file belongs to one thread at a time.
  */
 #ifndef ZKL_ZOOKEEPER_SESSION_FILE_H
 #define ZKL_ZOOKEEPER_SESSION_FILE_H
@@ -25,11 +25,11 @@ struct zkl_session_storage {
 
 struct zkl_session_file {
     struct zkl_session_key key;
-    struct zkl_session_file *next; /* see zkl_session_files_dead() */
+    struct zkl_session_file *next_dead; /* in the list of zkl_session_files_dead() */
 
     int fd; /* holds the lock; -1: the parent's file */
     char *path;
-    struct zkl_session_file *other, **at; /* all of this process, guarded in session_file.c */
+    struct zkl_session_file *next, **link; /* list of this process's files (session_file.c) */
 };
 
 /*
@@ -42,10 +42,10 @@ int zkl_session_folder(const char *folder);
 struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage *storage,
                                                 const struct zkl_session_key *key);
 
-/* Dead processes' files, locked. Removes unfit ones. NULL: none. */
+/* Locks dead processes' files and returns their list. Removes unfit ones. NULL: none. */
 struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage *storage);
 
-/* Both free the file, if any. */
+/* Both free `file`, if it is not NULL. */
 void zkl_session_file_remove(struct zkl_session_file *file);
 void zkl_session_file_leave(struct zkl_session_file *file); /* unlocked, for the next process */
 

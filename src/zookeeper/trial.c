@@ -1,11 +1,11 @@
 /*
  * trial.c - finds operations that a server does not know. ClickHouse Keeper closes the connection
- * at one.
+ * when it gets such an operation.
  *
  * An operation that ended a connection and never had an answer is tried alone in its own session,
- * after an answered read. If the server closes twice, it does not know the operation, and then we
- * answer as servers do that say so. Keeper takes no session back, so the result outlives the
- * session. The next session tries again.
+ * after an answered read. If the server closes twice, it does not know the operation, and then the
+ * link answers as other servers do. Keeper resumes no session, so the result outlives the session.
+ * The next session tries again.
  */
 #include "trial.h"
 
@@ -85,12 +85,12 @@ static enum zkl_wire ask(int fd, enum zkl_operation operation, const char *path,
     return zkl_wire_send(fd, &packet) ? zkl_wire_hear(fd, by, error) : ZKL_WIRE_CLOSED;
 }
 
-#define WITHIN ZKL_SECOND
+#define TRY_WITHIN ZKL_SECOND
 
 static enum zkl_verdict try_once(const struct sockaddr_storage *server,
                                  enum zkl_operation operation, zkl_time timeout) {
     static const clientid_t nobody = {0};
-    zkl_time by = zkl_now() + WITHIN;
+    zkl_time by = zkl_now() + TRY_WITHIN;
     uint64_t session = 0;
     int fd = zkl_wire_connect(server, by), error = 0;
     enum zkl_wire said = ZKL_WIRE_SILENT;
@@ -103,13 +103,13 @@ static enum zkl_verdict try_once(const struct sockaddr_storage *server,
     close(fd);
     if (said == ZKL_WIRE_SILENT) return ZKL_VERDICT_NONE;
     bool known = said == ZKL_WIRE_ANSWERED && error != ZUNIMPLEMENTED;
-    return known ? ZKL_VERDICT_KNOWN : ZKL_VERDICT_UNKNOWN;
+    return known ? ZKL_VERDICT_SUPPORTED : ZKL_VERDICT_UNSUPPORTED;
 }
 
 static enum zkl_verdict try(const struct sockaddr_storage *server, enum zkl_operation operation,
                             zkl_time timeout) {
     enum zkl_verdict first = try_once(server, operation, timeout);
-    return first == ZKL_VERDICT_UNKNOWN ? try_once(server, operation, timeout) : first;
+    return first == ZKL_VERDICT_UNSUPPORTED ? try_once(server, operation, timeout) : first;
 }
 
 /* --- trials of a link ------------------------------------------------------------------------- */
@@ -138,33 +138,34 @@ enum zkl_operation zkl_operation_of(const struct zkl_rpc *rpc) {
     return ZKL_OPERATION_UNWATCH;
 }
 
-/* ZKL_OPERATIONS: none. */
-static enum zkl_operation suspect(const struct trials *trials) {
+/* An operation to try. ZKL_OPERATIONS: none. */
+static enum zkl_operation next_suspected(const struct trials *trials) {
     enum zkl_operation each = 0;
-    while (each < ZKL_OPERATIONS && !trials->of[each].lost) each++;
+    while (each < ZKL_OPERATIONS && !trials->by_operation[each].suspected) each++;
     return each;
 }
 
 /* With the mutex held. Silence proves nothing. */
-static void settle(struct trials *trials, enum zkl_operation operation, enum zkl_verdict result) {
-    struct trial *trial = &trials->of[operation];
-    trial->lost = false;
-    bool shows = result != ZKL_VERDICT_NONE && trial->verdict != ZKL_VERDICT_KNOWN;
-    if (shows) trial->verdict = result;
+static void note_verdict(struct trials *trials, enum zkl_operation operation,
+                         enum zkl_verdict result) {
+    struct trial *trial = &trials->by_operation[operation];
+    trial->suspected = false;
+    bool is_new = result != ZKL_VERDICT_NONE && trial->verdict != ZKL_VERDICT_SUPPORTED;
+    if (is_new) trial->verdict = result;
 }
 
 static void *run(void *argument) {
     struct zkl_link *link = argument;
     enum zkl_operation operation;
     zkl_client_enter(link->client);
-    while ((operation = suspect(&link->trials)) != ZKL_OPERATIONS &&
+    while ((operation = next_suspected(&link->trials)) != ZKL_OPERATIONS &&
            !zkl_client_is_closing(link->client)) {
         struct sockaddr_storage server = link->gate.server;
         zkl_time timeout = zkl_link_timeout(link);
         zkl_client_leave(link->client);
         enum zkl_verdict result = try(&server, operation, timeout);
         zkl_client_enter(link->client);
-        settle(&link->trials, operation, result);
+        note_verdict(&link->trials, operation, result);
     }
     link->trials.running = false;
     zkl_client_leave(link->client);
@@ -174,16 +175,18 @@ static void *run(void *argument) {
 
 void zkl_trials_begin(struct zkl_link *link) {
     struct trials *trials = &link->trials;
-    if (trials->running || link->gate.listener < 0 || suspect(trials) == ZKL_OPERATIONS) return;
+    if (trials->running || link->gate.listener < 0 || next_suspected(trials) == ZKL_OPERATIONS)
+        return;
     zkl_client_ref(link->client);
     trials->running = zkl_thread_start(run, link) == 0;
     if (!trials->running) zkl_client_drop(link->client);
 }
 
 void zkl_trials_renew(struct zkl_link *link) {
-    for (struct trial *each = link->trials.of; each < link->trials.of + ZKL_OPERATIONS; each++) {
-        each->lost = each->verdict == ZKL_VERDICT_UNKNOWN;
-        if (!each->lost) each->verdict = ZKL_VERDICT_NONE;
+    for (struct trial *each = link->trials.by_operation;
+         each < link->trials.by_operation + ZKL_OPERATIONS; each++) {
+        each->suspected = each->verdict == ZKL_VERDICT_UNSUPPORTED;
+        if (!each->suspected) each->verdict = ZKL_VERDICT_NONE;
     }
 }
 
@@ -191,20 +194,20 @@ static bool is_loss(int rc) {
     return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT;
 }
 
-static bool is_of_server(int rc) {
+static bool is_servers_answer(int rc) {
     return rc == ZOK || (rc < ZAPIERROR && rc != ZSESSIONEXPIRED && rc != ZCLOSING);
 }
 
 void zkl_trials_heed(struct zkl_link *link, enum zkl_operation operation, int rc) {
-    struct trial *trial = &link->trials.of[operation];
-    if (is_of_server(rc)) *trial = (struct trial){.verdict = ZKL_VERDICT_KNOWN};
+    struct trial *trial = &link->trials.by_operation[operation];
+    if (is_servers_answer(rc)) *trial = (struct trial){.verdict = ZKL_VERDICT_SUPPORTED};
     if (trial->verdict != ZKL_VERDICT_NONE || !is_loss(rc)) return;
-    trial->lost = true;
+    trial->suspected = true;
     zkl_trials_begin(link);
 }
 
 bool zkl_trials_lack(const struct zkl_link *link, enum zkl_operation operation) {
-    return link->trials.of[operation].verdict == ZKL_VERDICT_UNKNOWN;
+    return link->trials.by_operation[operation].verdict == ZKL_VERDICT_UNSUPPORTED;
 }
 
 /* --- trials of a server --------------------------------------------------------------------- */
@@ -220,7 +223,7 @@ size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known kn
         said = try(&servers.list[at], ZKL_OPERATION_EXISTS, timeout);
     for (enum zkl_operation each = 0; each < ZKL_OPERATIONS; each++) {
         if (said != ZKL_VERDICT_NONE) said = try(&servers.list[at - 1], each, timeout);
-        known[each] = (struct zkl_known){operations[each].name, said == ZKL_VERDICT_KNOWN,
+        known[each] = (struct zkl_known){operations[each].name, said == ZKL_VERDICT_SUPPORTED,
                                          said != ZKL_VERDICT_NONE};
     }
     free(servers.list);

@@ -5,11 +5,13 @@
 #include "internal.h"
 
 enum zkl_operation zkl_operation_of(const struct zkl_rpc *rpc);
-/* Notes an answer, or its loss. With the mutex held. */
+/* The rest is called with the mutex held. */
+/* Notes an answer. After its loss, tries the operation. */
 void zkl_trials_heed(struct zkl_link *link, enum zkl_operation operation, int rc);
-/* Keeps for a new session only the unknown operations, to try again. */
+/* For a new session. Operations that were unsupported are tried again. */
 void zkl_trials_renew(struct zkl_link *link);
 void zkl_trials_begin(struct zkl_link *link); /* if due, in a thread */
+/* True if trials have shown that the servers do not know the operation. */
 bool zkl_trials_lack(const struct zkl_link *link, enum zkl_operation operation);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-/* ConnectRequest, after its length. */
+/* ConnectRequest, with the length before it. */
 struct greeting {
     uint32_t length, version;
     uint64_t last_seen;
@@ -19,21 +19,18 @@ struct greeting {
     char password[ZKL_PASSWORD_SIZE];
 } __attribute__((packed));
 
-/* ConnectResponse */
+/* ConnectResponse, without its length and end. */
 struct welcome {
     uint32_t version, timeout;
     uint64_t id;
 } __attribute__((packed));
 
-/*
- * The longest timeout to ask for, in milliseconds. libzookeeper computes with it in an int, and
- * limits the handshake by it.
- */
-#define MOST ((zkl_time)24 * 3600 * 1000)
+/* Milliseconds. libzookeeper computes with a timeout in an int, and limits the handshake by it. */
+#define LONGEST_TIMEOUT ((zkl_time)24 * 3600 * 1000)
 
 int zkl_milliseconds(zkl_time timeout) {
     zkl_time rounded = timeout / (ZKL_SECOND / 1000);
-    return rounded > MOST ? MOST : (int)rounded;
+    return rounded > LONGEST_TIMEOUT ? LONGEST_TIMEOUT : (int)rounded;
 }
 
 static bool wait_for(int fd, short events, zkl_time by) {
@@ -78,7 +75,7 @@ static enum zkl_wire read_all(int fd, void *to, size_t size, zkl_time by) {
     return ZKL_WIRE_ANSWERED;
 }
 
-/* Reads the first `size` bytes of an answer, after its length, and skips the rest. */
+/* Reads an answer's length and first `size` bytes, and skips the rest. */
 static enum zkl_wire read_answer(int fd, void *to, size_t size, zkl_time by) {
     uint32_t length = 0;
     enum zkl_wire said = read_all(fd, &length, sizeof length, by);
@@ -95,7 +92,8 @@ static enum zkl_wire read_answer(int fd, void *to, size_t size, zkl_time by) {
     return said;
 }
 
-bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by, uint64_t *met) {
+bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by,
+                    uint64_t *answered) {
     struct greeting greeting = {.length = htobe32(sizeof greeting - sizeof greeting.length),
                                 .timeout = htobe32((uint32_t)zkl_milliseconds(timeout)),
                                 .id = htobe64((uint64_t)id->client_id),
@@ -105,7 +103,7 @@ bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by,
     if (!send_all(fd, &greeting, sizeof greeting) ||
         read_answer(fd, &welcome, sizeof welcome, by) != ZKL_WIRE_ANSWERED)
         return false;
-    *met = welcome.timeout ? be64toh(welcome.id) : 0;
+    *answered = welcome.timeout ? be64toh(welcome.id) : 0;
     return true;
 }
 
@@ -138,7 +136,7 @@ struct packet zkl_packet(int operation) {
     return packet;
 }
 
-/* Counts `more` bytes that follow. */
+/* The packet's length includes `more` bytes that the caller sends next. */
 static bool send_with(int fd, struct packet *packet, size_t more) {
     uint32_t length = htobe32((uint32_t)(packet->size - sizeof length + more));
     memcpy(packet->bytes, &length, sizeof length);
@@ -151,7 +149,7 @@ bool zkl_wire_send(int fd, struct packet *packet) {
 
 #define TO_AUTHENTICATE 100
 
-/* Texts may exceed a packet. */
+/* Sends the texts outside a packet, because they may be too long for one. */
 bool zkl_wire_send_credentials(int fd, const char *scheme, const char *auth) {
     struct packet head = zkl_packet(TO_AUTHENTICATE);
     uint32_t size = htobe32((uint32_t)strlen(auth));

@@ -12,10 +12,11 @@ enum zkl_wire { ZKL_WIRE_ANSWERED, ZKL_WIRE_CLOSED, ZKL_WIRE_SILENT };
 int zkl_milliseconds(zkl_time timeout); /* a session timeout in milliseconds, with an upper bound */
 int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by); /* -1: failed */
 /*
- * Sends the first message, with an all-zero `id` for a new session, and waits for the answer. `met`
- * is the session in it, or 0, if the server does not know the session. False: no answer.
+ * Sends the first message, with an all-zero `id` for a new session, and waits for the answer, whose
+ * session id is `answered`. That is 0 if the server does not know the session. False: no answer.
  */
-bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by, uint64_t *met);
+bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by,
+                    uint64_t *answered);
 
 /* A request. */
 struct packet {

@@ -8,11 +8,12 @@
 #include "../shell/link.h"
 
 extern const struct zkl_link_class zkl_zookeeper;
-/* Makes the folder if missing. 0 if it can store sessions, else an errno value. */
+/* Makes the folder if missing. 0 if sessions can be saved there, else an errno value. */
 int zkl_zookeeper_folder(const char *folder);
 /*
- * Gives the session other hosts when one of their servers knows it, and ends the pause with ZKL_OK,
- * or ZKL_CONFLICT if a server does not. With the mutex held. False: another link.
+ * Moves the session to other hosts when one of their servers knows it. Ends the request, a pause,
+ * with ZKL_OK, or with ZKL_CONFLICT if a server does not know the session. With the mutex held.
+ * False: the client has another kind of link.
  */
 bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *request,
                         zkl_time timeout);
@@ -22,7 +23,7 @@ struct zkl_known {
     bool known, answered; /* a silent server may know it */
 };
 #define ZKL_TRIALS 10
-/* Tries each operation at the host's first answering address, and blocks. 0: none. */
+/* Tries each operation at the host's first answering address, and blocks. 0: no address. */
 size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]);
 extern const char zkl_zookeeper_version[]; /* libzookeeper's version at compile time */
 
