@@ -3,10 +3,10 @@
 local backoff = {}
 
 
---- A random pause in seconds. Its upper limit doubles with each try.
+--- A random pause. Its upper limit doubles with each try.
 ---@param base number     seconds
 ---@param retry integer   0 for the first
----@return number
+---@return number seconds
 function backoff.seconds(base, retry)
     return base * math.max(1, math.random(0, 2 ^ (retry + 1) - 1))
 end

@@ -2,7 +2,7 @@
 --- "unsupported" for missing features.
 
 local Lock = require "zklock.seckill.engine.lock"
-local checked = require "zklock.seckill.engine.checked"
+local check_lock_name = require "zklock.seckill.engine.checked"
 local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
@@ -20,7 +20,7 @@ local strict_methods = require "zklock.value.strict_methods"
 ---@field lease boolean?       locks expire
 ---@field watchdog boolean?    locks are renewed while their holder lives
 ---@field wakes boolean?       a release wakes waiters; else they poll
----@field owned boolean?       only its holder can release a lock
+---@field owned boolean?       only the holder can release a lock
 ---@field token boolean?       leases have a fencing token
 ---@field switch boolean?      several engines with a switch
 
@@ -28,9 +28,9 @@ local strict_methods = require "zklock.value.strict_methods"
 ---@field name string
 ---@field has zklock.engine.Has
 ---@field options table
----@field way table  see zklock.seckill.engine.lock
----@field requests table<zklock.engine.Request, true>  waits for its locks; weak: a request goes
---- with its coroutine
+---@field way table  the engine's own functions; see zklock.seckill.engine.lock
+---@field requests table<zklock.engine.Request, true>  running acquires; weak, because a coroutine
+--- may be dropped with its request
 local Engine = { __name = "zklock.engine" }
 Engine.__index = Engine
 
@@ -39,8 +39,8 @@ local MUTEX = { fair = options.flag, lease = options.seconds(0.001) }
 local RWLOCK = { lease = options.seconds(0.001) }
 
 
-local function lacks(self, what)
-    return failure.of("unsupported", self.name, "it has no " .. what)
+local function unsupported(self, feature)
+    return failure.of("unsupported", self.name, "it has no " .. feature)
 end
 
 
@@ -52,8 +52,8 @@ end
 function Engine:mutex(name, given)
     options.text(name, "the name of a lock")
     given = options.complete(given, MUTEX, {}, "the options of mutex")
-    if given.fair and not self.has.fair then return lacks(self, "fair locks") end
-    if given.lease and not self.has.lease then return lacks(self, "lease time") end
+    if given.fair and not self.has.fair then return unsupported(self, "fair locks") end
+    if given.lease and not self.has.lease then return unsupported(self, "lease time") end
     return Lock.new(self, name, given.fair and "fair" or "mutex", given)
 end
 
@@ -76,7 +76,7 @@ strict_methods(RWLock, RWLock, "rwlock")
 function Engine:rwlock(name, given)
     options.text(name, "the name of a lock")
     given = options.complete(given, RWLOCK, {}, "the options of rwlock")
-    if not self.has.rwlock then return lacks(self, "read-write locks") end
+    if not self.has.rwlock then return unsupported(self, "read-write locks") end
     return setmetatable({
         reader = Lock.new(self, name, "read", given), writer = Lock.new(self, name, "write", given),
     }, RWLock)
@@ -100,7 +100,7 @@ end
 ---@return string? message
 ---@return string? code  "unsupported"
 function Engine:multi(locks)
-    if not self.has.multi then return lacks(self, "multi-locks") end
+    if not self.has.multi then return unsupported(self, "multi-locks") end
     check_parts(self, locks)
     local names = {}
     for i, lock in ipairs(locks) do names[i] = lock.name end
@@ -115,7 +115,7 @@ end
 ---@return string? message
 ---@return string? code  "connection"
 function Engine:check()
-    local lease, message, code = self:mutex(checked):acquire(0)
+    local lease, message, code = self:mutex(check_lock_name):acquire(0)
     if lease then lease, message, code = lease:release() end
     if lease or code == "busy" then return true end
     return nil, message, code == "timeout" and "connection" or code
@@ -144,12 +144,12 @@ end
 ---@return string? message
 ---@return string? code  "timeout", "connection", "unsupported"
 function Engine:switch(value, timeout)
-    if not self.has.switch then return lacks(self, "switch") end
+    if not self.has.switch then return unsupported(self, "switch") end
     return self.way.switch(self, value, timeout)
 end
 
 
---- Closes its connections. Held locks stay until they expire.
+--- Closes the connections. Held locks stay until they expire.
 function Engine:close() self.way.close(self) end
 
 
@@ -161,7 +161,7 @@ strict_methods(Engine, Engine, "engine")
 
 ---@param name string
 ---@param way table
----@param given table  its options, complete
+---@param given table  options with defaults
 function Engine.new(name, way, given)
     return setmetatable({
         name = name, way = way, has = way.has, options = given,

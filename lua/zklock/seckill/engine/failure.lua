@@ -1,20 +1,20 @@
 --- The failures of engines, as nil, message and code in zklock's words. The code "connection" means
---- that any server does not answer.
+--- that a server of any kind does not answer.
 
 local brief = require("zklock.value.misuse").brief
-local of = require "zklock.value.failure"
+local failure_of = require "zklock.value.failure"
 
 
 local failure = {}
 
 
---- The results of a function of the library for its caller.
+--- The results of a failed call.
 ---@param code string
----@param subject string   what it is about
+---@param subject string   the lock, engine or server
 ---@param detail string?   the server's reason, or the engine's
 ---@return nil, string message, string code
 function failure.of(code, subject, detail)
-    if code ~= "connection" then return of(code, subject, detail) end
+    if code ~= "connection" then return failure_of(code, subject, detail) end
     return nil, ("connection: %s: %s"):format(brief(subject), detail or "no answer"), code
 end
 
@@ -29,7 +29,7 @@ function failure.raise(code, detail)
 end
 
 
-local function results(subject, ok, first, ...)
+local function results_of_pcall(subject, ok, first, ...)
     if ok then return first, ... end
     if getmetatable(first) == Problem then
         return failure.of(first.code, subject, first.detail)
@@ -40,7 +40,7 @@ end
 
 --- Calls fn(...), which must not wait; returns its results or its failure.
 function failure.catch(subject, fn, ...)
-    return results(subject, pcall(fn, ...))
+    return results_of_pcall(subject, pcall(fn, ...))
 end
 
 

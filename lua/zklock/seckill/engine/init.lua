@@ -6,7 +6,7 @@
 ---     …
 ---     lease:release()
 ---
---- Each engine keeps the faults of its seed on purpose, because they are the lesson.
+--- The faults of the seed article's locks are kept on purpose, because they are the lesson.
 --- docs/engines.md is the reference.
 
 local Engine = require "zklock.seckill.engine.engine"
@@ -53,12 +53,12 @@ function engine.has(name) return way_of(name).has end
 function engine.fields(name) return way_of(name).fields end
 
 
--- Its options with defaults; raises an error for wrong options.
+-- The engine's options with defaults; raises an error for wrong options.
 local function complete(name, given)
     local way = way_of(name)
-    local all = options.complete(given, way.fields, way.defaults, "the options of " .. name)
-    way.validate(all)
-    return all
+    local completed = options.complete(given, way.fields, way.defaults, "the options of " .. name)
+    way.validate(completed)
+    return completed
 end
 
 
@@ -69,23 +69,23 @@ function engine.validate(name, given) complete(name, given) end
 
 --- The time that a lock may outlive its holder's process.
 ---@param name string
----@param given table  its options
+---@param given table  the engine's options
 ---@return number seconds  math.huge without a limit
 function engine.life(name, given)
-    local all = complete(name, given)
-    return engine.has(name).lease and all.lease or all.session or math.huge
+    local completed = complete(name, given)
+    return engine.has(name).lease and completed.lease or completed.session or math.huge
 end
 
 
--- Lua modules for the server of an option.
+-- Lua modules for an engine with such an option.
 local needs = {
     mysql = { "luasql.mysql" }, redis = { "redis", "socket" }, sqlite = { "luasql.sqlite3" },
 }
 
 -- An error message if a module cannot be loaded, or nil.
-local function missing(all)
+local function missing(completed)
     for option, names in pairs(needs) do
-        for _, each in ipairs(all[option] and names or {}) do
+        for _, each in ipairs(completed[option] and names or {}) do
             local found, problem = pcall(dependency.load, each)
             if not found then return problem end
         end
@@ -100,10 +100,10 @@ end
 ---@return string? message
 ---@return string? code  "connection", or "unsupported" without a Lua module
 function engine.open(name, given)
-    local all, way = complete(name, given), way_of(name)
-    local problem = missing(all)
+    local completed, way = complete(name, given), way_of(name)
+    local problem = missing(completed)
     if problem then return failure.of("unsupported", name, problem) end
-    return failure.catch(name, way.open, Engine.new(name, way, all))
+    return failure.catch(name, way.open, Engine.new(name, way, completed))
 end
 
 

@@ -1,4 +1,4 @@
---- A lease of an engine's lock is the right to be in the critical section while it lasts.
+--- A lease of an engine's lock.
 
 local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
@@ -12,36 +12,36 @@ local now = clock.now
 ---@field name string
 ---@field owner string
 ---@field value any        the engine's data of the grant
----@field expires number?  by runtime.now, if it expires
----@field version string?  of a row, in digits
+---@field expires number?  end by runtime.now, if the lock expires
+---@field version string?  of the row of sql-optimistic, in digits
 ---@field parts table[]?  leases of a multi-lock
----@field bound table?     a lease of zklock that it needs
----@field renewed_with table?  a lease of zklock; while it is held, the watchdog renews
+---@field bound table?     a lease of zklock; this lease is lost with it
+---@field renewed_with table?  a lease of zklock; the watchdog renews only while that is held
 ---@field over "lost"|"released"|nil
 ---@field closed boolean?  its scope has ended
 local Lease = { __name = "zklock.engine.lease" }
 Lease.__index = Lease
 
 
--- The worse state of a lease and of another that it depends on.
-local function with(state, other)
-    local others = other:state()
-    if state == "lost" or others == "lost" or others == "released" then return "lost" end
-    return others == "suspect" and "suspect" or state
+-- The state of a lease that depends on another lease.
+local function combined(state, other)
+    local other_state = other:state()
+    if state == "lost" or other_state == "lost" or other_state == "released" then return "lost" end
+    return other_state == "suspect" and "suspect" or state
 end
 
 
--- The state by its engines and by this process's clock.
+-- The state without regard to `bound`.
 local function state_of(self)
     if self.over then return self.over end
     local state = self.expires and self.expires <= now() and "lost" or "held"
-    for _, part in ipairs(self.parts or {}) do state = with(state, part) end
+    for _, part in ipairs(self.parts or {}) do state = combined(state, part) end
     return state
 end
 
 
---- True if its engines may still hold the lock for it, by this process's clock and without a look
---- at the registration that it may be bound to. A suspect lease counts.
+--- True if the engine may still hold the lock, by this process's clock. A suspect lease counts,
+--- even if the lease that it is bound to is lost.
 ---@return boolean
 function Lease:lives()
     local state = state_of(self)
@@ -54,7 +54,7 @@ end
 function Lease:state()
     local state = state_of(self)
     if state == "released" or not self.bound then return state end
-    return with(state, self.bound)
+    return combined(state, self.bound)
 end
 
 
@@ -62,7 +62,7 @@ end
 function Lease:held() return self:state() == "held" end
 
 
----@return number seconds for which "held" is certain; 0: it is not; math.huge: it has no end
+---@return number seconds for which "held" is certain, math.huge if the lease has no end
 function Lease:remaining()
     if not self:held() then return 0 end
     local left = self.expires and self.expires - now() or math.huge
@@ -71,7 +71,7 @@ function Lease:remaining()
 end
 
 
--- Asks the engine by that verb of its way; lost is for good.
+-- Calls a function of the engine's way. `lack` is the failure's detail if that lacks the function.
 local function ask(self, verb, lack)
     if self.over then return failure.of(self.over, self.name) end
     local fn = self.lock.way[verb]
@@ -84,7 +84,7 @@ local function ask(self, verb, lack)
 end
 
 
---- Asks the server, in one round trip.
+--- Asks the server whether the lock is held, in one round trip.
 ---@return true? held
 ---@return string? message
 ---@return string? code  "lost", "released", "connection", "unsupported"
@@ -117,9 +117,9 @@ function Lease:token_string()
 end
 
 
---- The epoch that granted it, if its engine has a switch that keeps the locks.
----@return integer? number  that of a later grant is not less
----@return string engines   that gave the lock, in their order; or the message
+--- The epoch of the grant, if the engine has a switch that keeps the locks.
+---@return integer? number  later grants never have a smaller number
+---@return string engines   the engines that granted the lock, in order; or the message
 ---@return string? code  "unsupported"
 function Lease:epoch()
     local way = self.lock.way
@@ -128,8 +128,8 @@ function Lease:epoch()
 end
 
 
---- Releases it once at the end of a scope, because a silent server should not be asked again.
----@return "lost"|"released"|nil over  nil: that is not known
+--- Releases the lock at the end of a scope, but only once, not to ask a silent server again.
+---@return "lost"|"released"|nil over  nil if the server did not answer
 function Lease:close()
     if not self.over and not self.closed then
         self.closed = true

@@ -1,4 +1,5 @@
---- Engine "redis-expire", with SETNX, then EXPIRE, and DEL (ALG-09), as in the seed's flash sale.
+--- Engine "redis-expire", which locks with SETNX, then EXPIRE, and unlocks with DEL (ALG-09), as in
+--- the seed's flash sale.
 ---
 --- It keeps the seed's faults. A client that dies between SETNX and EXPIRE leaves a lock for ever
 --- (BUG-15); the option `gap` widens that moment. The value does not name the owner, and DEL does
@@ -10,20 +11,20 @@
 
 local core = require "zklock.core"
 local options = require "zklock.seckill.engine.options"
-local single = require "zklock.seckill.engine.single_redis"
+local single_redis = require "zklock.seckill.engine.single_redis"
 
 
-local NANOSECONDS = 30e-9 -- CFG-13
+local MOST_JITTER = 30e-9 -- seconds (CFG-13)
 
 
 local way = {
     has = { lease = true },
-    fields = single.fields{
+    fields = single_redis.fields{
         lease = options.whole_seconds, poll = options.seconds(0.0001),
         timeout = options.seconds(0), gap = options.seconds(0),
     },
-    defaults = single.defaults{ lease = 1000, poll = 0.003, timeout = 2, gap = 0 },
-    validate = single.validate, open = single.open, close = single.close,
+    defaults = single_redis.defaults{ lease = 1000, poll = 0.003, timeout = 2, gap = 0 },
+    validate = single_redis.validate, open = single_redis.open, close = single_redis.close,
 }
 
 
@@ -34,7 +35,7 @@ local function lease_of(lock) return math.ceil(lock.lease or lock.engine.options
 function way.try(lock)
     local engine = lock.engine
     if not engine.redis:call("setnx", lock.name, "LOCKED") then
-        return nil, engine.options.poll + NANOSECONDS * math.random()
+        return nil, engine.options.poll + MOST_JITTER * math.random()
     end
     if engine.options.gap > 0 then core.poll({}, engine.options.gap) end
     local asked, lease = core.now(), lease_of(lock)

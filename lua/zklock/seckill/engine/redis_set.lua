@@ -1,23 +1,24 @@
---- Engine "redis-set", with SET key value NX PX, and a script that compares and deletes (the modern
---- form of ALG-03 and ALG-09). It also stands for Tair's expirelock (SYS-10).
+--- Engine "redis-set", which locks with SET key value NX PX, and unlocks with a script that deletes
+--- the key if its value is the lease's (the modern form of ALG-03 and ALG-09). It also stands for
+--- Tair's expirelock (SYS-10).
 ---
---- The value is random, so that only the owner's release removes the key (REQ-13, PIT-07). Faults
---- remain. The lock expires whatever its holder does (Q-03), is lost with a master that dies before
---- replication (PIT-16), and has no order of waiters.
+--- The value is random, so that only the owner's release removes the key (REQ-13, PIT-07). The lock
+--- expires whatever its holder does (Q-03), is lost with a master that dies before replication
+--- (PIT-16), and has no order of waiters.
 ---
 --- Waiters poll with zklock.sleep. A command blocks the process.
 
 local clock = require "zklock.waiting.runtime"
 local options = require "zklock.seckill.engine.options"
 local redis = require "zklock.seckill.engine.redis"
-local single = require "zklock.seckill.engine.single_redis"
+local single_redis = require "zklock.seckill.engine.single_redis"
 
 
 local way = {
     has = { lease = true, owned = true },
-    fields = single.fields{ lease = options.seconds(0.001), poll = options.seconds(0.0001) },
-    defaults = single.defaults{ lease = 10, poll = 0.005 },
-    validate = single.validate, open = single.open, close = single.close,
+    fields = single_redis.fields{ lease = options.seconds(0.001), poll = options.seconds(0.0001) },
+    defaults = single_redis.defaults{ lease = 10, poll = 0.005 },
+    validate = single_redis.validate, open = single_redis.open, close = single_redis.close,
 }
 
 
@@ -27,7 +28,7 @@ function way.try(lock)
     if engine.redis:call("set", lock.name, value, "NX", "PX", redis.milliseconds(lease)) then
         return { value = value, expires = asked + lease }
     end
-    return nil, single.pause(engine)
+    return nil, single_redis.pause(engine)
 end
 
 

@@ -1,11 +1,11 @@
---- Engine "redis-timestamp", with SETNX of the lock's end, taken over with GETSET (ALG-03). The key
---- never expires. Its value is "MILLISECONDS OWNER", where the owner is the client identity that
---- the seed checks in the release.
+--- Engine "redis-timestamp", whose key holds the time when the lock ends (ALG-03). SETNX takes a
+--- free lock, and GETSET an expired one. The key itself never expires. Its value is "MILLISECONDS
+--- OWNER", where the owner is the client identity that the seed checks in the release.
 ---
---- It keeps the seed's faults. Clients compare the end with their wall clocks, so a fast clock
---- takes held locks; the option `skew` is added to the clock. GETSET writes even when it loses, so
---- the winner no longer recognizes its lock; its release is "lost", and the lock stays until its
---- end. Between the release's GET and DEL the lock may change hands (PIT-07).
+--- It keeps the seed's faults. A client with a fast wall clock takes held locks; the option `skew`
+--- is added to the clock. A client that loses the race has overwritten the winner's value with
+--- GETSET, so the winner's release is "lost", and the lock stays until its end. Between the
+--- release's GET and DEL the lock may change hands (PIT-07).
 ---
 --- Waiters poll with zklock.sleep. A command blocks the process.
 
@@ -13,17 +13,17 @@ local core = require "zklock.core"
 local dependency = require "zklock.system.dependency"
 local options = require "zklock.seckill.engine.options"
 local redis = require "zklock.seckill.engine.redis"
-local single = require "zklock.seckill.engine.single_redis"
+local single_redis = require "zklock.seckill.engine.single_redis"
 
 
 local way = {
     has = { lease = true, owned = true },
-    fields = single.fields{
+    fields = single_redis.fields{
         lease = options.seconds(0.001), poll = options.seconds(0.0001),
         skew = options.difference,
     },
-    defaults = single.defaults{ lease = 10, poll = 0.005, skew = 0 },
-    validate = single.validate, open = single.open, close = single.close,
+    defaults = single_redis.defaults{ lease = 10, poll = 0.005, skew = 0 },
+    validate = single_redis.validate, open = single_redis.open, close = single_redis.close,
 }
 
 
@@ -52,7 +52,7 @@ function way.try(lock)
     if engine.redis:call("setnx", name, value) or take_over(engine, name, value) then
         return { value = value, expires = asked + lease }
     end
-    return nil, single.pause(engine)
+    return nil, single_redis.pause(engine)
 end
 
 

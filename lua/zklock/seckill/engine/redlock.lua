@@ -14,7 +14,7 @@ local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local redis = require "zklock.seckill.engine.redis"
-local single = require "zklock.seckill.engine.single_redis"
+local single_redis = require "zklock.seckill.engine.single_redis"
 
 
 local way = {
@@ -46,13 +46,13 @@ end
 
 -- Asks all masters; returns the numbers of agreeing and of silent masters, and the last error.
 local function ask_all(engine, question, ...)
-    local yes, silent, why = 0, 0, nil
+    local yes, silent, problem = 0, 0, nil
     for _, master in ipairs(engine.masters) do
         local answer, message, code = failure.catch(master.address, question, master, ...)
-        if code then silent, why = silent + 1, message end
+        if code then silent, problem = silent + 1, message end
         if not code and answer then yes = yes + 1 end
     end
-    return yes, silent, why
+    return yes, silent, problem
 end
 
 
@@ -66,43 +66,43 @@ local function compare_and_delete(master, name, value)
 end
 
 
-local function has(master, name, value) return master:call("get", name) == value end
+local function has_value(master, name, value) return master:call("get", name) == value end
 
 
--- With too few answers for a quorum, a request that times out fails with "connection". If no master
--- refused, the answers came too late.
-local function note_answers(engine, request, yes, silent, why)
+-- The request is unreachable if too few masters answered for a quorum, and unsure if no master
+-- refused but the quorum came too late.
+local function note_answers(engine, request, yes, silent, problem)
     request.unsure = yes + silent == #engine.masters
     request.unreachable = #engine.masters - silent < engine.quorum
-        and ("%d of %d masters do not answer: %s"):format(silent, #engine.masters, why) or nil
+        and ("%d of %d masters do not answer: %s"):format(silent, #engine.masters, problem) or nil
 end
 
 
 function way.try(lock, _, request)
     local engine = lock.engine
     local lease, value, asked = lock.lease or engine.options.lease, redis.unique(), core.now()
-    local yes, silent, why = ask_all(engine, set, lock.name, value, lease)
+    local yes, silent, problem = ask_all(engine, set, lock.name, value, lease)
     if yes >= engine.quorum and core.now() - asked < lease then
         return { value = value, expires = asked + lease }
     end
-    note_answers(engine, request, yes, silent, why)
+    note_answers(engine, request, yes, silent, problem)
     ask_all(engine, compare_and_delete, lock.name, value)
-    return nil, single.pause(engine)
+    return nil, single_redis.pause(engine)
 end
 
 
 -- True if a majority agrees; raises an error if too few answer to tell.
-local function majority(lease, question)
+local function majority_agrees(lease, question)
     local engine = lease.lock.engine
-    local yes, silent, why = ask_all(engine, question, lease.name, lease.value)
+    local yes, silent, problem = ask_all(engine, question, lease.name, lease.value)
     if yes >= engine.quorum then return true end
-    if yes + silent >= engine.quorum then failure.raise("connection", why) end
+    if yes + silent >= engine.quorum then failure.raise("connection", problem) end
     return false
 end
 
 
-function way.check(lease) return majority(lease, has) end
-function way.release(lease) return majority(lease, compare_and_delete) end
+function way.check(lease) return majority_agrees(lease, has_value) end
+function way.release(lease) return majority_agrees(lease, compare_and_delete) end
 
 
 function way.close(engine)

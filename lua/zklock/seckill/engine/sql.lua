@@ -1,5 +1,5 @@
---- An engine's connection to SQLite or MariaDB. A statement blocks the process, but reports a
---- locked row instead of waiting for it.
+--- A connection to SQLite or MariaDB. A statement blocks the process, but reports a locked row
+--- instead of waiting.
 
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
@@ -14,7 +14,8 @@ local unpack = table.unpack or unpack -- luacheck: std max
 local LIMIT = 10 -- seconds to repeat a statement that must succeed
 
 
-local TAKEN = {
+-- Errors caused by another client's row or lock.
+local TAKEN_ERRORS = {
     "database is locked", "database table is locked", "UNIQUE constraint failed",
     "Lock wait timeout exceeded", "Duplicate entry", "Deadlock found",
 }
@@ -35,7 +36,6 @@ function sql.fields(own)
 end
 
 
---- Raises an error unless exactly one database is given.
 function sql.validate(given)
     if (given.mysql == nil) == (given.sqlite == nil) then
         misuse.refuse("the engine needs mysql = \"mysql://USER:PASSWORD@HOST:PORT/NAME\" or "
@@ -49,7 +49,7 @@ end
 
 
 local function is_taken(message)
-    for _, text in ipairs(TAKEN) do
+    for _, text in ipairs(TAKEN_ERRORS) do
         if message:find(text, 1, true) then return true end
     end
 end
@@ -73,7 +73,7 @@ function Sql:try(statement)
 end
 
 
---- Executes a statement, repeatedly if the row is locked for a moment.
+--- Repeats the statement while the row is locked.
 ---@param statement string
 ---@return integer changed  rows
 function Sql:insist(statement)
@@ -87,6 +87,7 @@ function Sql:insist(statement)
 end
 
 
+--- nil without a row, or if the row is locked
 function Sql:value(query)
     local cursor = self:try(query)
     if not cursor then return nil end

@@ -1,11 +1,11 @@
 --- Engine "sql-optimistic", with a version column (ALG-02). It excludes nobody; a write is refused
 --- if the version has changed since its writer read it.
 ---
---- acquire() reads the version and never waits. release() is the write, which increments the
---- version if it is unchanged; otherwise the lease is "lost". with() then runs its function again,
---- up to `retries` times with Curator's backoff from `base` on (CFG-06), without undoing earlier
---- effects. So the protected data must be written by the same statement. In the laboratory the
---- strategy of the same name does that, with a version column in the product's row.
+--- acquire() reads the version and never waits. release() increments the version if it is
+--- unchanged; otherwise the lease is "lost". with() then runs its function again, up to `retries`
+--- times with Curator's backoff from `base` on (CFG-06), without undoing earlier effects. So the
+--- protected data must be written by the same statement, as the strategy sql-optimistic does, with
+--- a version column in the product's row.
 ---
 --- A statement blocks the process. On SQLite or MariaDB.
 
@@ -79,8 +79,8 @@ local function pack(...) return { n = select("#", ...), ... } end
 
 
 function way.with(lock, given, fn, ...)
-    local wanted, results = lock.engine.options, nil
-    for retry = 0, wanted.retries do
+    local settings, results = lock.engine.options, nil
+    for retry = 0, settings.retries do
         local lease, message, code = lock:acquire(given)
         if not lease then return nil, message, code end
         results = pack(fn(lease, ...))
@@ -88,9 +88,9 @@ function way.with(lock, given, fn, ...)
         written, message, code = lease:release()
         if written then return true, unpack(results, 1, results.n) end
         if code ~= "lost" then return nil, message, code end
-        if retry < wanted.retries then zklock.sleep(backoff.seconds(wanted.base, retry)) end
+        if retry < settings.retries then zklock.sleep(backoff.seconds(settings.base, retry)) end
     end
-    local tried = ("tried %d times"):format(wanted.retries + 1)
+    local tried = ("tried %d times"):format(settings.retries + 1)
     local message, code = select(2, failure.of("lost", lock.name, tried))
     return nil, message, code, unpack(results, 1, results.n)
 end

@@ -2,8 +2,8 @@
 --- name and owner. On SQLite or MariaDB.
 ---
 --- It keeps the seed's faults. A dead holder's row stays for ever. There is no reentry, and no
---- order of waiters. The database is a single point of failure (PIT-18) and busy with the statement
---- of each try.
+--- order of waiters. The database is a single point of failure (PIT-18), and each try costs a
+--- statement.
 ---
 --- Waiters poll with zklock.sleep. A statement blocks the process.
 

@@ -1,7 +1,7 @@
 --- Engine "zookeeper", zklock's own locks behind the interface of engines, for comparison. A lock
 --- is zklock's mutex, and a lease is zklock's (docs/reference).
 
-local checked = require "zklock.seckill.engine.checked"
+local check_lock_name = require "zklock.seckill.engine.checked"
 local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
@@ -55,15 +55,15 @@ local MUTEX = { fair = options.flag, lease = options.seconds(0.001) }
 local RWLOCK = { lease = options.seconds(0.001) }
 
 
-local function lacks_lease_time(self)
+local function lease_time_unsupported(self)
     return failure.of("unsupported", self.name, "a lock lasts as long as its session")
 end
 
 
---- A lock in order of arrival, or without order if `fair = false`.
+--- A lock that is granted in order of arrival, or without order if `fair = false`.
 function ZooKeeper:mutex(name, given)
     given = options.complete(given, MUTEX, {}, "the options of mutex")
-    if given.lease then return lacks_lease_time(self) end
+    if given.lease then return lease_time_unsupported(self) end
     return self.session:mutex(path_of(self, name),
         { order = given.fair == false and "none" or "fifo" })
 end
@@ -71,13 +71,13 @@ end
 
 function ZooKeeper:rwlock(name, given)
     given = options.complete(given, RWLOCK, {}, "the options of rwlock")
-    if given.lease then return lacks_lease_time(self) end
+    if given.lease then return lease_time_unsupported(self) end
     return self.session:rwlock(path_of(self, name))
 end
 
 
 function ZooKeeper:check()
-    local lease, message, code = self:mutex(checked):acquire(0)
+    local lease, message, code = self:mutex(check_lock_name):acquire(0)
     if lease then lease:release() end
     if lease or code == "busy" then return true end
     return nil, message, code == "timeout" and "connection" or code

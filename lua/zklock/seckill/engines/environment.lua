@@ -1,5 +1,5 @@
---- The environment of the engines, with servers as processes, a store in SQLite or MariaDB, and the
---- locks of engines (docs/engines.md) on throwaway servers of Redis and MariaDB.
+--- The environment of scenarios with engines (docs/engines.md). The sale's servers are processes,
+--- the store is in SQLite or MariaDB, and the locks are on throwaway servers of Redis and MariaDB.
 
 local clocks = require "zklock.throwaway.clock"
 local runs = require "zklock.seckill.run"

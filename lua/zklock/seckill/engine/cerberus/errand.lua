@@ -1,7 +1,6 @@
---- An errand is work that a coroutine does for all of its process, which leave it alone for
---- LONGEST seconds. A closed or abandoned coroutine may end without notice, because LuaJIT and
---- nginx do not even run its scopes. So two coroutines may run an errand at once, and its work must
---- allow that.
+--- An errand is work that one coroutine does for the whole process. An abandoned coroutine ends
+--- without notice, because LuaJIT and nginx do not close its scopes. So after LONGEST seconds
+--- another coroutine may begin the errand, and two may run at once.
 
 local clock = require "zklock.waiting.runtime"
 local scope = require "zklock.waiting.scope"
@@ -11,14 +10,14 @@ local LONGEST = 1 -- seconds
 
 
 ---@class zklock.engine.Errand
----@field latest zklock.engine.Run?  nil if it has ended
+---@field latest zklock.engine.Run?  nil once that run has ended
 local Errand = {}
 Errand.__index = Errand
 
 
 ---@class zklock.engine.Run
 ---@field errand zklock.engine.Errand
----@field due number  by runtime.now; from then on it does not count
+---@field due number  from this time by runtime.now the run no longer counts
 local Run = {}
 Run.__index = Run
 
@@ -30,7 +29,6 @@ end
 Run.__close = Run.close
 
 
---- True if a coroutine does it now, as far as known.
 function Errand:is_under_way()
     return self.latest ~= nil and clock.now() < self.latest.due
 end

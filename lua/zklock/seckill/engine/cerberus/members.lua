@@ -1,9 +1,9 @@
 --- The list of members in one node, with a line for each process and epoch.
 ---
----     ID NUMBER LIFE        as in "3f2a… 7 10", or "never" if its locks do not expire
+---     ID NUMBER LIFE        as in "3f2a… 7 10"; LIFE is "never" if the locks do not expire
 ---
---- A process writes its line before its first lock in that epoch, and removes it after its last.
---- The line of a dead process stays, and tells how long its locks may live on.
+--- A process writes the line before its first lock in that epoch, and removes it after its last
+--- lock. The line of a dead process stays, and tells how long the locks may live on.
 
 
 ---@class zklock.engine.Member

@@ -1,5 +1,4 @@
---- The rules of the switch, for the engines of an epoch and its next epoch. They are pure, and ask
---- no server.
+--- The rules of the switch, which tell the engines of the next epoch, without asking a server.
 ---
 --- An epoch has a number and one engine, or two on the way from one to the other. A lock needs a
 --- grant of all its epoch's engines, in order. So
@@ -15,11 +14,11 @@
 ---@field number integer
 ---@field engines string[]  one, or two
 ---@field wish integer      last version of the switch that was considered
----@field version integer?  of its node
+---@field version integer?  of the epoch's node
 
 ---@class zklock.engine.Wish
 ---@field text string       an engine's name; any other text means the next in the order
----@field version integer   of its node
+---@field version integer   of the switch's node
 
 
 local rules = {}
@@ -42,7 +41,7 @@ function rules.parse(text)
 end
 
 
-local function place_of(order, name)
+local function index_of(order, name)
     for i, each in ipairs(order) do
         if each == name then return i end
     end
@@ -50,30 +49,31 @@ end
 
 
 -- The next engine in the order; the first follows the last.
-local function behind(order, name)
-    return order[(place_of(order, name) or 0) % #order + 1]
+local function engine_after(order, name)
+    return order[(index_of(order, name) or 0) % #order + 1]
 end
 
 
+--- The engine that the switch means.
 ---@param order string[]
 ---@param present string  the engine in use
 ---@param text string     of the switch
 ---@return string
 function rules.meant(order, present, text)
-    return place_of(order, text) and text or behind(order, present)
+    return index_of(order, text) and text or engine_after(order, present)
 end
 
 
--- An unknown name is considered once; otherwise it would switch for ever.
+-- An unknown name is considered once; otherwise each epoch would move on to the next engine.
 local function target_of(epoch, order, wish)
-    if not place_of(order, wish.text) and wish.version == epoch.wish then
+    if not index_of(order, wish.text) and wish.version == epoch.wish then
         return epoch.engines[#epoch.engines]
     end
     return rules.meant(order, epoch.engines[1], wish.text)
 end
 
 
-local function follow(epoch, engines, wish)
+local function next_epoch(epoch, engines, wish)
     return { number = epoch.number + 1, engines = engines, wish = wish }
 end
 
@@ -87,9 +87,9 @@ end
 function rules.following(epoch, order, wish)
     local from, to = epoch.engines[1], epoch.engines[2]
     local target = target_of(epoch, order, wish)
-    if to and target == to then return follow(epoch, { to }, wish.version), true end
-    if to then return follow(epoch, { from }, epoch.wish), false end
-    if target ~= from then return follow(epoch, { from, target }, wish.version), false end
+    if to and target == to then return next_epoch(epoch, { to }, wish.version), true end
+    if to then return next_epoch(epoch, { from }, epoch.wish), false end
+    if target ~= from then return next_epoch(epoch, { from, target }, wish.version), false end
 end
 
 

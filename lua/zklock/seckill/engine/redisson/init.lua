@@ -4,7 +4,7 @@
 ---
 --- A lock without a lease time of its own lasts `lease` seconds (CFG-09: 30 s), and the watchdog
 --- renews it every third of that, in zklock.run. A lock with `mutex(name, { lease = 10 })` is not
---- renewed. Pub/sub wakes waiters, which also look when the lease would end.
+--- renewed. Pub/sub wakes waiters, which also try again when the lock would expire.
 ---
 --- It keeps the seed's faults. The release of a lost lock succeeds (Redisson now raises). A renewal
 --- that finds the lock gone tells nobody, so the holder must check. A lock is lost with a master
@@ -12,7 +12,7 @@
 --- not hold up readers, and a dead reader counts while others read. In a fair queue a dead waiter
 --- delays those behind it for `fair_wait` (5 minutes), by the clients' clocks.
 ---
---- A command blocks the process. A wait does not, and looks at the socket of messages every 2 ms.
+--- A command blocks the process, a wait does not.
 
 local Watchdog = require "zklock.seckill.engine.redisson.watchdog"
 local Wakeup = require "zklock.seckill.engine.redisson.wakeup"
@@ -22,10 +22,10 @@ local multi = require "zklock.seckill.engine.redisson.multi"
 local options = require "zklock.seckill.engine.options"
 local redis = require "zklock.seckill.engine.redis"
 local script = require "zklock.seckill.engine.redisson.script"
-local single = require "zklock.seckill.engine.single_redis"
+local single_redis = require "zklock.seckill.engine.single_redis"
 
 
-local LONGEST = 0.5     -- seconds between looks at a lock without an end
+local LONGEST = 0.5     -- seconds between tries for a lock that has no expiry
 local AT_ONCE = 0.000001
 
 
@@ -34,14 +34,16 @@ local way = {
         fair = true, reentrant = true, rwlock = true, multi = true, lease = true,
         watchdog = true, wakes = true, owned = true,
     },
-    fields = single.fields{ lease = options.seconds(0.001), fair_wait = options.seconds(0.001) },
-    defaults = single.defaults{ lease = 30, fair_wait = 300 },
-    validate = single.validate, multi = multi,
+    fields = single_redis.fields{
+        lease = options.seconds(0.001), fair_wait = options.seconds(0.001),
+    },
+    defaults = single_redis.defaults{ lease = 30, fair_wait = 300 },
+    validate = single_redis.validate, multi = multi,
 }
 
 
 function way.open(engine)
-    single.open(engine)
+    single_redis.open(engine)
     local given = engine.options
     engine.client = redis.unique()
     engine.wakeup = Wakeup.new(given.redis, given.answer)
@@ -51,7 +53,7 @@ end
 
 
 function way.close(engine)
-    single.close(engine)
+    single_redis.close(engine)
     engine.wakeup:close()
 end
 
@@ -73,20 +75,20 @@ end
 local function lease_of(lock) return lock.lease or lock.engine.options.lease end
 
 
-local function run(lock, what, field)
+local function run_script(lock, action, field)
     local engine, name = lock.engine, lock.name
     local keys = { name, channel_of(lock) }
     if lock.kind == "fair" then
         keys[3] = ("redisson_lock_queue:{%s}"):format(name)
         keys[4] = ("redisson_lock_timeout:{%s}"):format(name)
     end
-    return engine.redis:eval(script[lock.kind][what], keys, redis.milliseconds(lease_of(lock)),
+    return engine.redis:eval(script[lock.kind][action], keys, redis.milliseconds(lease_of(lock)),
         field, redis.milliseconds(dependency.load("socket").gettime()),
         redis.milliseconds(engine.options.fair_wait))
 end
 
 
--- Subscribes the request. It misses no message, because it tries again at once.
+-- Subscribes the request, which then tries again at once, so that it misses no message.
 local function listen(lock, request, field)
     local channel = channel_of(lock)
     if lock.kind == "fair" then channel = channel .. ":" .. field end
@@ -96,14 +98,14 @@ end
 
 function way.try(lock, owner, request)
     local asked, field = core.now(), field_of(lock, owner)
-    local left = run(lock, "acquire", field)
-    if not left then return { value = field, expires = asked + lease_of(lock) } end
+    local left_ms = run_script(lock, "acquire", field)
+    if not left_ms then return { value = field, expires = asked + lease_of(lock) } end
     request.refused = true
     if not request.waiter then
         listen(lock, request, field)
         return nil, AT_ONCE
     end
-    return nil, left > 0 and left / 1000 or LONGEST
+    return nil, left_ms > 0 and left_ms / 1000 or LONGEST
 end
 
 
@@ -123,7 +125,7 @@ end
 function way.finish(lock, request)
     if request.waiter then lock.engine.wakeup:leave(request.waiter) end
     if lock.kind == "fair" and request.refused and not request.granted then
-        run(lock, "give_up", field_of(lock, request.owner))
+        run_script(lock, "give_up", field_of(lock, request.owner))
     end
 end
 
@@ -135,7 +137,7 @@ end
 
 function way.renew(lease)
     local asked = core.now()
-    if run(lease.lock, "renew", lease.value) == 0 then return false end
+    if run_script(lease.lock, "renew", lease.value) == 0 then return false end
     lease.expires = asked + lease_of(lease.lock)
     return true
 end
@@ -143,7 +145,7 @@ end
 
 function way.release(lease)
     lease.lock.engine.watchdog:forget(lease)
-    run(lease.lock, "release", lease.value)
+    run_script(lease.lock, "release", lease.value)
     return true
 end
 

@@ -1,20 +1,20 @@
 --- Several locks as one, acquired in the order of the list. If a lock times out, all are released,
---- and it begins anew.
+--- and the multi-lock begins anew.
 
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"
 local parts = require "zklock.seckill.engine.parts"
 
 
-local PART = 1.5  -- seconds for each lock until all are released (Redisson's)
-local PAUSE = 0.01
+local PART_TIMEOUT = 1.5  -- seconds for each lock until all are released (Redisson's)
+local LONGEST_PAUSE = 0.01 -- seconds until the next try
 
 
 local multi = {}
 
 
 local function take(leases, lock, request)
-    local due = core.now() + PART * #lock.parts
+    local due = core.now() + PART_TIMEOUT * #lock.parts
     if request.due then due = math.min(due, request.due) end
     for i, part in ipairs(lock.parts) do
         local lease, message, code = part:acquire{
@@ -33,7 +33,7 @@ end
 function multi.try(lock, _, request)
     local leases = parts.gather(take, lock, request)
     if leases then return { parts = leases } end
-    return nil, PAUSE * math.random()
+    return nil, LONGEST_PAUSE * math.random()
 end
 
 

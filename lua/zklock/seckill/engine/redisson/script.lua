@@ -5,12 +5,12 @@
 ---     anyLock: { mode = "read", "GUID:thread" = 2, "GUID:thread" = 1 }
 ---     anyLock: { mode = "write", "GUID:thread:write" = 2 }
 ---
---- KEYS are the lock and its channel; for a fair lock also its queue and the queue's times. ARGV
---- are the lease time in milliseconds and the owner; for a fair lock also the present time, and the
---- longest time at the head of the queue, in milliseconds.
+--- KEYS are the lock and its channel; for a fair lock also its queue and the waiters' deadlines.
+--- ARGV are the lease time in milliseconds and the owner; for a fair lock also the present time,
+--- and the longest time at the head of the queue, in milliseconds.
 ---
---- acquire returns nil, or the remaining milliseconds of other holders. release returns nil without
---- a hold, 0 if the owner still holds it, 1 if it is free.
+--- acquire returns nil after a grant, else the milliseconds until the lock expires. release returns
+--- nil if the owner did not hold the lock, 0 if it still holds it, 1 if the lock is free.
 
 local script = {}
 
@@ -41,8 +41,8 @@ return 1]],
 }
 
 
--- Removes waiters that were at the head for too long, as if they had gone.
-local LEAVE_OUT = [[
+-- Waiters that were at the head of the queue for too long are probably dead.
+local DROP_LATE_WAITERS = [[
 while true do
     local first = redis.call('lindex', KEYS[3], 0)
     if not first then break end
@@ -53,14 +53,14 @@ end
 ]]
 
 -- Each waiter of a fair lock has its own channel.
-local CALL_FIRST = [[
+local WAKE_FIRST = [[
 local first = redis.call('lindex', KEYS[3], 0)
 if first then redis.call('publish', KEYS[2] .. ':' .. first, 'free') end
 ]]
 
 
 script.fair = {
-    acquire = LEAVE_OUT .. [[
+    acquire = DROP_LATE_WAITERS .. [[
 if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
     redis.call('hincrby', KEYS[1], ARGV[2], 1)
     redis.call('pexpire', KEYS[1], ARGV[1])
@@ -85,7 +85,7 @@ local left = last and tonumber(redis.call('zscore', KEYS[4], last)) - tonumber(A
 redis.call('zadd', KEYS[4], left + tonumber(ARGV[4]) + tonumber(ARGV[3]), ARGV[2])
 redis.call('rpush', KEYS[3], ARGV[2])
 return left]],
-    release = LEAVE_OUT .. [[
+    release = DROP_LATE_WAITERS .. [[
 if redis.call('exists', KEYS[1]) == 1 then
     if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end
     if redis.call('hincrby', KEYS[1], ARGV[2], -1) > 0 then
@@ -94,7 +94,7 @@ if redis.call('exists', KEYS[1]) == 1 then
     end
     redis.call('del', KEYS[1])
 end
-]] .. CALL_FIRST .. "return 1",
+]] .. WAKE_FIRST .. "return 1",
     renew = RENEW,
     -- A waiter that gives up leaves the queue, and those behind it move up.
     give_up = [[
@@ -106,7 +106,7 @@ end
 redis.call('zrem', KEYS[4], ARGV[2])
 redis.call('lrem', KEYS[3], 0, ARGV[2])
 if redis.call('exists', KEYS[1]) == 0 then
-]] .. CALL_FIRST .. [[
+]] .. WAKE_FIRST .. [[
 end
 return 1]],
 }
@@ -137,8 +137,8 @@ return redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV
 }
 
 
--- A writer that also reads keeps the reading after this release. A mere reader cannot become a
--- writer.
+-- A writer that also holds the read lock keeps that after this release. A mere reader cannot become
+-- a writer.
 script.write = {
     acquire = [[
 local mode = redis.call('hget', KEYS[1], 'mode')
