@@ -24,7 +24,7 @@ local function trip(self)
     if self.server.dead then failure.raise("connection", "Redis does not answer") end
 end
 
-function Model:connected() trip(self) end
+function Model:ensure_client() trip(self) end
 function Model.close() end
 
 local function value_of(self, key)

@@ -1,17 +1,17 @@
---- A lock of an engine. Common to all are the deadline, the tries until then, and `with`. The rest
---- is the engine's way, with these functions.
+--- A lock of an engine. The engine's table `way` has these functions; the first two are required.
+--- All may raise failures for failure.catch.
 ---
 ---     way.try(lock, owner, request)      -- a grant, or nil and the seconds until the next try
----     way.release(lease)                 -- false if it was lost before
----     way.check(lease)                   -- true if it is held, by the server's answer
+---     way.release(lease)                 -- false if the lock was lost before
+---     way.check(lease)                   -- true if the lock is held, by the server's answer
+---     way.renew(lease)                   -- false if the lock is lost
 ---     way.wait(lock, request, seconds)   -- instead of a sleep
+---     way.with(lock, given, fn, ...)     -- instead of the usual `with`
 ---     way.granted(lease)                 -- called after the grant
 ---     way.finish(lock, request)          -- called after the last try
 ---     way.wake(request)                  -- ends the wait of an interrupted request
----     way.token(lease)                   -- its fencing token
----     way.epoch(lease)                   -- number and engines of its epoch
----
---- The first two are required. They raise failures for failure.catch.
+---     way.token(lease)                   -- the fencing token
+---     way.epoch(lease)                   -- number and engines of the lease's epoch
 
 local Lease = require "zklock.seckill.engine.lease"
 local clock = require "zklock.waiting.runtime"
@@ -37,16 +37,16 @@ local Lock = { __name = "zklock.engine.lock" }
 Lock.__index = Lock
 
 
--- An acquire(), from the first try to the last.
+-- A call of acquire().
 ---@class zklock.engine.Request
 ---@field lock zklock.engine.Lock
 ---@field owner string
 ---@field given { timeout: number?, owner: any }
----@field due number?           by runtime.now; nil for ever
+---@field due number?           deadline by runtime.now; nil waits for ever
 ---@field granted boolean?
 ---@field interrupted boolean?
----@field unreachable string?   error of servers that do not answer
----@field unsure boolean?       the last try did not learn whether it is taken
+---@field unreachable string?   error of the last try, if too few servers answered
+---@field unsure boolean?       the last try did not learn whether the lock is taken
 local Request = {}
 Request.__index = Request
 
@@ -66,7 +66,7 @@ Request.__close = Request.close
 local function sleep(_, _, seconds) zklock.sleep(seconds) end
 
 
-local function timed_out(self, request, timeout)
+local function timeout_failure(self, request, timeout)
     if request.unreachable then
         return failure.of("connection", self.name, request.unreachable)
     end
@@ -78,7 +78,7 @@ local function timed_out(self, request, timeout)
 end
 
 
-local function granted(self, request, grant)
+local function new_lease(self, request, grant)
     request.granted = true
     local lease = Lease.new(self, request.owner, grant)
     if self.way.granted then self.way.granted(lease) end
@@ -86,16 +86,16 @@ local function granted(self, request, grant)
 end
 
 
-local function try_on(self, request, timeout)
+local function try_until_due(self, request, timeout)
     local wait = self.way.wait or sleep
     while true do
         if request.interrupted then return failure.of("interrupted", self.name) end
         local grant, pause, code = failure.catch(self.name, self.way.try, self, request.owner,
             request)
         if code then return nil, pause, code end
-        if grant then return granted(self, request, grant) end
+        if grant then return new_lease(self, request, grant) end
         local left = request.due and request.due - now() or math.huge
-        if left <= 0 then return timed_out(self, request, timeout) end
+        if left <= 0 then return timeout_failure(self, request, timeout) end
         wait(self, request, math.min(pause, left))
     end
 end
@@ -108,7 +108,7 @@ local function acquire(self, given)
         due = timeout and now() + timeout,
     }, Request)
     self.engine.requests[request] = true
-    return scope(request, function() return try_on(self, request, timeout) end)
+    return scope(request, function() return try_until_due(self, request, timeout) end)
 end
 
 
@@ -116,7 +116,7 @@ end
 ---@return zklock.engine.Lease? lease
 ---@return string? message
 ---@return string? code  "timeout", "busy" (a try), "interrupted", "connection"
-function Lock:acquire(arg) return acquire(self, options.acquire(arg)) end
+function Lock:acquire(arg) return acquire(self, options.of_acquire(arg)) end
 
 
 local function with(self, given, fn, ...)
@@ -130,17 +130,16 @@ end
 --- lock:with([timeout|options,] fn, ...) runs fn(lease, ...) with the lock, and releases it even
 --- after an error, which passes unchanged.
 ---@return true? ok  then fn's results; nil, message, code without the lock; nil, message, "lost"
----and fn's results if it was lost
+---and fn's results if the lock was lost
 function Lock:with(given, fn, ...)
     if type(given) == "function" then return with(self, {}, given, fn, ...) end
     if type(fn) ~= "function" then
         misuse.refuse("with takes ([timeout or options,] function, arguments...)")
     end
-    return with(self, options.acquire(given), fn, ...)
+    return with(self, options.of_acquire(given), fn, ...)
 end
 
 
---- These engines have no conditions.
 ---@return nil, string message, string code  "unsupported"
 function Lock:condition()
     return failure.of("unsupported", self.name, self.engine.name .. " has no conditions")

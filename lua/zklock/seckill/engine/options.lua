@@ -6,15 +6,15 @@ local misuse = require "zklock.value.misuse"
 local refuse, show = misuse.refuse, misuse.show
 
 
-local MOST = 1000000 -- seconds
+local LONGEST = 1000000 -- seconds
 
 local options = {}
 
 
 function options.seconds(least)
     return function(value, name)
-        if type(value) ~= "number" or not (value >= least and value <= MOST) then
-            refuse("%s must be a number of seconds from %g to %d, not %s", name, least, MOST,
+        if type(value) ~= "number" or not (value >= least and value <= LONGEST) then
+            refuse("%s must be a number of seconds from %g to %d, not %s", name, least, LONGEST,
                 show(value))
         end
     end
@@ -22,8 +22,8 @@ end
 
 
 function options.whole_seconds(value, name)
-    if type(value) ~= "number" or value % 1 ~= 0 or not (value >= 1 and value <= MOST) then
-        refuse("%s must be a whole number of seconds from 1 to %d, not %s", name, MOST,
+    if type(value) ~= "number" or value % 1 ~= 0 or not (value >= 1 and value <= LONGEST) then
+        refuse("%s must be a whole number of seconds from 1 to %d, not %s", name, LONGEST,
             show(value))
     end
 end
@@ -38,7 +38,7 @@ end
 
 --- Any number of seconds, even negative.
 function options.difference(value, name)
-    if type(value) ~= "number" or not (value >= -MOST and value <= MOST) then
+    if type(value) ~= "number" or not (value >= -LONGEST and value <= LONGEST) then
         refuse("%s must be a number of seconds, not %s", name, show(value))
     end
 end
@@ -94,7 +94,7 @@ local ACQUIRE = { timeout = options.seconds(0), owner = options.anything }
 --- The options of acquire(), given as nothing, seconds or a table.
 ---@param given number|table|nil
 ---@return { timeout: number?, owner: any }
-function options.acquire(given)
+function options.of_acquire(given)
     if type(given) == "number" then given = { timeout = given } end
     return options.complete(given, ACQUIRE, {}, "the options of acquire")
 end
@@ -102,8 +102,8 @@ end
 
 local SWITCH = { timeout = options.seconds(0) }
 
---- The seconds of switch(), given likewise.
-function options.switch(given)
+--- The timeout of switch(), given as nothing, seconds or a table.
+function options.of_switch(given)
     if type(given) == "number" then given = { timeout = given } end
     return options.complete(given, SWITCH, {}, "the options of switch").timeout
 end

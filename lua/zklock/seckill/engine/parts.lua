@@ -9,37 +9,38 @@ local parts = {}
 
 --- Releases all leases in reverse order.
 ---@param leases table[]
----@return boolean had  false if any lease was lost before
+---@return boolean all_held  false if any lease was lost before
 function parts.release(leases)
-    local had = true
-    for i = #leases, 1, -1 do had = leases[i]:release() and had end
-    return had
+    local all_held = true
+    for i = #leases, 1, -1 do all_held = leases[i]:release() and all_held end
+    return all_held
 end
 
 
+-- Settled once the leases are released, or returned to the caller.
 local Gathering = {}
 Gathering.__index = Gathering
 
 function Gathering:close()
-    if not self.complete then parts.release(self.leases) end
-    self.complete = true
+    if not self.settled then parts.release(self.leases) end
+    self.settled = true
 end
 
 Gathering.__close = Gathering.close
 
 
 local function gather(self, take, ...)
-    self.complete = take(self.leases, ...)
-    return self.complete and self.leases or nil
+    self.settled = take(self.leases, ...)
+    return self.settled and self.leases or nil
 end
 
 
---- Calls take(leases, ...), which appends leases and returns true once it has all. Otherwise, and
---- after an error or an interrupt, the leases are released.
+--- Calls take(leases, ...), which appends leases and returns true if none is missing. If not, and
+--- after an error, the leases are released.
 ---@param take fun(leases: table[], ...): boolean
 ---@return table[]? leases
 function parts.gather(take, ...)
-    local self = setmetatable({ leases = {}, complete = false }, Gathering)
+    local self = setmetatable({ leases = {}, settled = false }, Gathering)
     return scope(self, gather, self, take, ...)
 end
 
@@ -47,7 +48,7 @@ end
 --- Calls the method on each lease until a lease is lost; raises any other failure.
 ---@param leases table[]
 ---@param method "check"|"renew"
----@return boolean had  false if any lease is lost
+---@return boolean all_held  false if any lease is lost
 function parts.each(leases, method)
     for _, lease in ipairs(leases) do
         local ok, message, code = lease[method](lease)

@@ -1,5 +1,4 @@
---- A connection to a Redis server through Debian's lua-redis. A command blocks the process, for at
---- most `answer` seconds.
+--- A connection to a Redis server through Debian's lua-redis. A command blocks the process.
 
 local dependency = require "zklock.system.dependency"
 local failure = require "zklock.seckill.engine.failure"
@@ -8,7 +7,7 @@ local is_interrupt = require "zklock.value.is_interrupt"
 
 ---@class zklock.engine.Redis
 ---@field address string  "HOST:PORT"
----@field answer number   seconds
+---@field answer number   longest wait for an answer, in seconds
 ---@field client table?   nil if not connected
 local Redis = {}
 Redis.__index = Redis
@@ -17,7 +16,7 @@ Redis.__index = Redis
 local redis = {}
 
 
---- Connects on first use, and again after a broken connection.
+--- A connection that opens on use.
 function redis.new(address, answer)
     return setmetatable({ address = address, answer = answer }, Redis)
 end
@@ -37,15 +36,16 @@ end
 local function text_of(problem) return (tostring(problem):gsub("^[^:]+:%d+: ", "")) end
 
 
---- True if there is something to read. On an idle connection that is its end.
+--- True if there is something to read. On an idle connection that is a late answer, or the
+--- connection's end.
 function Redis:readable()
     local socket = self.client.network.socket
     return dependency.load("socket").select({ socket }, nil, 0)[1] ~= nil
 end
 
 
---- The connected client, without late answers to earlier requests.
-function Redis:connected()
+--- Connects if necessary; returns the client, without late answers to earlier requests.
+function Redis:ensure_client()
     if self.client and self:readable() then self:close() end
     if not self.client then
         local ok, client = pcall(connect, self)
@@ -74,7 +74,7 @@ end
 ---@param command string  in lower case
 ---@return any reply
 function Redis:call(command, ...)
-    return self:use(self:connected()[command], ...)
+    return self:use(self:ensure_client()[command], ...)
 end
 
 
@@ -97,7 +97,6 @@ if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) 
 return 0]]
 
 
---- A random text, different each time.
 function redis.unique()
     local file = assert(io.open("/dev/urandom", "rb"))
     local bytes = file:read(16)

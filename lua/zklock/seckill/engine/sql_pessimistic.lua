@@ -2,12 +2,12 @@
 --- lock; its COMMIT is the release (ALG-01). It needs MariaDB, because SQLite lacks that statement.
 ---
 --- Each held lock has a connection with an open transaction. When the holder dies, the server rolls
---- back and so releases it. Without COMMIT it is held for ever (PIT-15). It has no lease time, no
---- order of waiters, and no reentry. An index finds the row; without it (`index = false`) InnoDB
---- locks the whole table (PIT-15).
+--- back and so releases the lock. Without COMMIT the lock is held for ever (PIT-15). There is no
+--- lease time, no order of waiters, and no reentry. An index finds the row; without an index
+--- (`index = false`) InnoDB locks the whole table (PIT-15).
 ---
---- The seed's statement would block the waiter's process, so waiters poll with FOR UPDATE NOWAIT
---- and zklock.sleep. A statement blocks the process for its round trip.
+--- Waiters poll with FOR UPDATE NOWAIT and zklock.sleep, because the seed's statement would block
+--- their process.
 
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
@@ -16,7 +16,7 @@ local sql = require "zklock.seckill.engine.sql"
 
 local TABLE = "CREATE TABLE IF NOT EXISTS %s "
     .. "(resource_name varchar(255) %s, client_info varchar(64)) ENGINE = InnoDB"
-local IS_THERE = "SELECT 1 FROM %s WHERE resource_name = %%s"
+local ROW_EXISTS = "SELECT 1 FROM %s WHERE resource_name = %%s"
 local INSERT = "INSERT IGNORE INTO %s (resource_name) VALUES (%%s)"
 local LOCK = "SELECT * FROM %s WHERE resource_name = %%s FOR UPDATE NOWAIT"
 
@@ -41,13 +41,13 @@ local function statements_of(indexed)
     local name = indexed and "contentMethodLock_row" or "contentMethodLock_row_unindexed"
     return {
         create = TABLE:format(name, indexed and "PRIMARY KEY" or "NOT NULL"),
-        is_there = IS_THERE:format(name), insert = INSERT:format(name), lock = LOCK:format(name),
+        exists = ROW_EXISTS:format(name), insert = INSERT:format(name), lock = LOCK:format(name),
     }
 end
 
 
 function way.open(engine)
-    engine.idle, engine.in_use, engine.known = {}, {}, {}
+    engine.idle, engine.in_use, engine.known_rows = {}, {}, {}
     engine.statements = statements_of(engine.options.index)
     local connection = sql.open(engine.options)
     connection:insist(engine.statements.create)
@@ -70,9 +70,9 @@ local function take_connection(engine)
 end
 
 
-local function give_back(engine, connection, works)
+local function give_back(engine, connection, is_usable)
     engine.in_use[connection] = nil
-    if works then
+    if is_usable then
         engine.idle[#engine.idle + 1] = connection
     else
         connection:close()
@@ -81,17 +81,18 @@ end
 
 
 -- The row must exist before it can be locked.
-local function make_row(engine, connection, name)
-    if engine.known[name] then return true end
+local function ensure_row(engine, connection, name)
+    if engine.known_rows[name] then return true end
     local statements = engine.statements
-    engine.known[name] = connection:value(connection:statement(statements.is_there, name)) ~= nil
+    local found = connection:value(connection:statement(statements.exists, name)) ~= nil
+    engine.known_rows[name] = found
         or connection:try(connection:statement(statements.insert, name)) ~= nil
-    return engine.known[name]
+    return engine.known_rows[name]
 end
 
 
 local function lock_row(engine, connection, name)
-    if not make_row(engine, connection, name) then return false end
+    if not ensure_row(engine, connection, name) then return false end
     connection:try "START TRANSACTION"
     local cursor = connection:try(connection:statement(engine.statements.lock, name))
     if cursor then
@@ -114,14 +115,14 @@ function way.try(lock)
 end
 
 
--- The lock lives as long as its connection.
+-- The lock is held as long as its connection lives.
 function way.check(lease) return (pcall(lease.value.value, lease.value, "SELECT 1")) end
 
 
 function way.release(lease)
-    local works = pcall(lease.value.try, lease.value, "COMMIT")
-    give_back(lease.lock.engine, lease.value, works)
-    return works
+    local committed = pcall(lease.value.try, lease.value, "COMMIT")
+    give_back(lease.lock.engine, lease.value, committed)
+    return committed
 end
 
 

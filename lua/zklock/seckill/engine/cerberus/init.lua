@@ -1,15 +1,15 @@
---- Engine "cerberus", several engines in an order, one of which is in use (S4, REQ-17, REQ-18). A
---- switch selects it, a node of ZooKeeper that may be changed by hand at any time. Its value is an
---- engine's name; any other text, or none, means the next in the order (CFG-17).
+--- Engine "cerberus", which uses one of several engines in an order (S4, REQ-17, REQ-18). The
+--- switch, a node of ZooKeeper that may be changed by hand at any time, selects the engine by its
+--- name; any other text means the next engine in the order (CFG-17).
 ---
---- Without `safe` it works as the seed's. Each process follows the switch as soon as it hears of
---- it, and held locks are lost, because the old and the new engine each grant the lock (PIT-21,
+--- Without `safe` a process follows the switch as soon as it hears of a change, as in the seed.
+--- Held locks are then lost, because the old and the new engine each grant the lock (PIT-21,
 --- DEMO-21).
 ---
---- With `safe = true` a switch keeps held locks. Processes register for an epoch, and between A and
---- B comes an epoch in which a lock needs both (rules.lua, member.lua, docs/design/cerberus.md). A
---- grant counts only if the epoch, read from ZooKeeper after it, is unchanged; so nobody is granted
---- a lock while ZooKeeper does not answer.
+--- With `safe = true` a switch keeps held locks. Processes register for an epoch, and between
+--- engines A and B comes an epoch in which a lock needs both engines (rules.lua, member.lua,
+--- docs/design/cerberus.md). A grant counts only if the epoch, read from ZooKeeper afterwards, is
+--- unchanged; so no lock is granted while ZooKeeper does not answer.
 ---
 --- Waiting and blocking depend on the engines. Outside of zklock.run a process handles the switch
 --- only when it acquires and releases locks, and is no member in between.
@@ -27,11 +27,11 @@ local tasks = require "zklock.waiting.tasks"
 local zklock = require "zklock"
 
 
-local AGAIN = 0.01 -- seconds after a try that met a switch
-local TEND = 0.02  -- seconds between looks at a switch
+local RETRY_PAUSE = 0.01 -- seconds after a try that met a switch
+local LOOK_PAUSE = 0.02  -- seconds between looks at the switch
 
 -- Codes of an engine for a lock that is not available now.
-local IN_VAIN = { timeout = true, busy = true }
+local UNAVAILABLE = { timeout = true, busy = true }
 
 
 local way = {
@@ -57,44 +57,42 @@ function way.validate(given)
 end
 
 
--- the seed's ------------------------------------------------------------------------------------
+-- without `safe` --------------------------------------------------------------------------------
 
--- Follows each change once; unknown names mean the next engine.
+-- Follows each version of the switch once, because an unknown name moves to the next engine.
 local function hear(engine, text, version)
-    if version == engine.heard then return end
-    engine.heard = version
+    if version == engine.heard_version then return end
+    engine.heard_version = version
     engine.chosen = rules.meant(engine.options.order, engine.chosen, text)
 end
 
 
-local function ask(engine, due)
+local function read_switch(engine, due)
     local wish = engine.place:wish(due)
     hear(engine, wish.text, wish.version)
 end
 
 
--- Acquires from the engine that the switch selects, as far as this process has heard.
 local function try_chosen(lock, owner, request)
     local engine = lock.engine
     local lease, message, code = engine.order:acquire(lock, engine.chosen, owner, request,
         function() return not request.interrupted end)
     if lease then return { parts = { lease } } end
     request.unsure = code ~= "busy"
-    if not IN_VAIN[code] then failure.raise(code, message) end
+    if not UNAVAILABLE[code] then failure.raise(code, message) end
     return nil, 0
 end
 
 
--- safe --------------------------------------------------------------------------------------------
+-- with `safe` -------------------------------------------------------------------------------------
 
--- Requests under the previous epoch must begin anew.
+-- Called after a change of epoch, because requests under the previous epoch must begin anew.
 local function wake_all(engine)
     for request in pairs(engine.requests) do way.wake(request) end
 end
 
 
--- True if this engine has failed its check for so long that the next one must be used. Failover
--- never leaves ZooKeeper.
+-- Returns true if the engine has failed for `failover` seconds. Failover never leaves ZooKeeper.
 local function note_failure(engine, name, failed)
     if not failed then
         engine.failing[name] = nil
@@ -107,7 +105,7 @@ local function note_failure(engine, name, failed)
 end
 
 
--- Sets the switch to the engine after the failing one, unless it was set meanwhile.
+-- Sets the switch to the next engine, unless the switch was set meanwhile.
 local function fail_over(engine, name, due)
     local epoch = engine.member.epoch
     if epoch.engines[2] or epoch.engines[1] ~= name then return end
@@ -121,8 +119,7 @@ local function fail_over(engine, name, due)
 end
 
 
--- An engine's lock, unless it is no longer wanted once the engine is open; nil if it is not
--- available now.
+-- Acquires the lock of one engine; nil if it is not available now, or no longer wanted.
 local function take_one(lock, name, owner, request, is_wanted)
     local engine = lock.engine
     local lease, message, code = failure.catch(lock.name, engine.order.acquire, engine.order, lock,
@@ -131,7 +128,7 @@ local function take_one(lock, name, owner, request, is_wanted)
     if note_failure(engine, name, failed) then fail_over(engine, name, request.due) end
     request.unsure = code ~= "busy"
     if failed and engine.options.failover then return nil end
-    if not lease and not IN_VAIN[code] and code ~= "interrupted" then
+    if not lease and not UNAVAILABLE[code] and code ~= "interrupted" then
         failure.raise(code, message)
     end
     return lease
@@ -147,8 +144,8 @@ local function all_held(leases)
 end
 
 
--- Acquires the locks of all engines of the epoch in order; false if some are not available, or if
--- they do not count.
+-- Acquires the locks of all engines of the epoch in order; false if one is not available, or if the
+-- epoch, the registration or a lock has ended meanwhile.
 local function take(leases, lock, registration, owner, request)
     local epoch, member = registration.epoch, lock.engine.member
     local function is_wanted()
@@ -162,7 +159,7 @@ local function take(leases, lock, registration, owner, request)
 end
 
 
-local function try_in(lock, registration, owner, request)
+local function try_in_epoch(lock, registration, owner, request)
     local leases = parts.gather(take, lock, registration, owner, request)
     if not leases then return nil end
     for _, lease in ipairs(leases) do lease.renewed_with = registration.lease end
@@ -175,42 +172,43 @@ local function try_safely(lock, owner, request)
     request.unsure = true -- until an engine says busy
     member:tend(false, request.due)
     local registration = member:join(request.due)
-    return registration and try_in(lock, registration, owner, request), AGAIN
+    return registration and try_in_epoch(lock, registration, owner, request), RETRY_PAUSE
 end
 
 
--- True if a coroutine looks after the switch. It ends with its run or with the host's task.
+-- The coroutine that looks after the switch ends with its run or the host's task.
 local function is_looked_after(engine)
-    return engine.looked and not engine.is_over() and clock.now() < engine.looked + 3 * TEND
+    return engine.looked_at and not engine.is_run_over()
+        and clock.now() < engine.looked_at + 3 * LOOK_PAUSE
 end
 
 
 local function look_after(engine)
-    local is_over = tasks.end_of_run()
-    if not is_over or is_looked_after(engine) then return end
-    engine.number, engine.is_over = engine.number + 1, is_over
+    local is_run_over = tasks.end_of_run()
+    if not is_run_over or is_looked_after(engine) then return end
+    engine.looker, engine.is_run_over = engine.looker + 1, is_run_over
     coroutine.wrap(function(number)
-        while engine.number == number and not engine.closed do
-            engine.looked = clock.now()
+        while engine.looker == number and not engine.closed do
+            engine.looked_at = clock.now()
             engine.member:tend()
-            zklock.sleep(TEND)
+            zklock.sleep(LOOK_PAUSE)
         end
-    end)(engine.number)
+    end)(engine.looker)
 end
 
 
--- Called after a lock or a failed request. A request that still waits calls it at its end.
+-- Called after a release and after a failed request.
 local function settle(engine)
     if not tasks.active() and not next(engine.requests) then engine.member:rest() end
     engine.member:tend()
 end
 
 
--- both --------------------------------------------------------------------------------------------
+-- with and without `safe` -------------------------------------------------------------------------
 
 function way.open(engine)
     local given = engine.options
-    engine.failing, engine.number = {}, 0
+    engine.failing, engine.looker = {}, 0
     engine.order = orders.new(given)
     engine.has = engine.order:has()
     engine.chosen = given.order[1]
@@ -220,7 +218,7 @@ function way.open(engine)
         engine.member.on_change = function() wake_all(engine) end
         look_after(engine)
     else
-        ask(engine)
+        read_switch(engine)
         engine.place:watch("cerberus_engine", function(...) hear(engine, ...) end)
     end
     return engine
@@ -235,7 +233,7 @@ end
 
 
 function way.wake(request)
-    if request.waits_in then request.waits_in:interrupt(request.owner) end
+    if request.awaited_engine then request.awaited_engine:interrupt(request.owner) end
 end
 
 
@@ -257,12 +255,12 @@ end
 
 function way.release(lease)
     local stood = not lease.value or lease.value:stands()
-    local had = parts.release(lease.parts) and stood
+    local was_held = parts.release(lease.parts) and stood
     if lease.value then
         lease.value:remove(lease)
         settle(lease.lock.engine)
     end
-    return had
+    return was_held
 end
 
 
@@ -272,16 +270,16 @@ function way.epoch(lease)
 end
 
 
---- Tokens compare within an epoch; a later epoch has later tokens.
+--- Compares only with tokens of the same epoch.
 function way.token(lease) return lease.parts[1]:token_string() end
 
 
-local function await(engine, due)
+local function await_switch(engine, due)
     repeat
         local ok, message = engine.member:tend(true, due)
         if not ok then return failure.of("connection", "the switch", message) end
         if not engine.member:is_switching() then return true end
-        zklock.sleep(TEND)
+        zklock.sleep(LOOK_PAUSE)
     until clock.now() > due
     return failure.of("timeout", "the switch", engine.member.awaits)
 end
@@ -294,14 +292,14 @@ function way.switch(engine, value, timeout)
         misuse.refuse("switch takes the name of an engine, or \"\" for the next in the order, "
             .. "not %s", misuse.show(value))
     end
-    local due = clock.now() + (options.switch(timeout) or engine.options.session)
+    local due = clock.now() + (options.of_switch(timeout) or engine.options.session)
     return failure.catch("the switch", function()
         engine.place:change(due, function(write) write("cerberus_engine", value) end)
         if not engine.options.safe then
-            ask(engine, due)
+            read_switch(engine, due)
             return true
         end
-        return await(engine, due)
+        return await_switch(engine, due)
     end)
 end
 

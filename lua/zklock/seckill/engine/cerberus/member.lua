@@ -1,31 +1,31 @@
 --- A process as a member of the service, with the epoch it acts by and its part in switches.
---- Switches have no coordinator. Each member looks now and then for a next step, and the first to
---- find it takes it.
+--- Switches have no coordinator. Each member sometimes looks for the next step of a switch, and the
+--- first that finds a step takes it.
 
 local clock = require "zklock.waiting.runtime"
 local errand = require "zklock.seckill.engine.cerberus.errand"
 local failure = require "zklock.seckill.engine.failure"
-local left = require("zklock.seckill.engine.cerberus.place").left
+local answer_timeout = require("zklock.seckill.engine.cerberus.place").answer_timeout
 local members = require "zklock.seckill.engine.cerberus.members"
 local registrations = require "zklock.seckill.engine.cerberus.registration"
 local rules = require "zklock.seckill.engine.cerberus.rules"
 local zklock = require "zklock"
 
 
-local PAUSE = 0.005 -- seconds between looks for another coroutine's registration
+local PAUSE = 0.005 -- seconds between looks whether another coroutine has registered
 
 
 ---@class zklock.engine.Membership
 ---@field place zklock.engine.Place
 ---@field order zklock.engine.Order
----@field epoch zklock.engine.Epoch?  as far as known
----@field wish zklock.engine.Wish?    as far as known
----@field present zklock.engine.Registration?  for that epoch
----@field entered zklock.engine.Registration[]  the present one, and past ones still to leave
----@field gone table<string, number>  times when members were found dead
----@field awaits string?  reason why the next step waits
----@field joining zklock.engine.Errand   registers
----@field stepping zklock.engine.Errand  looks for the next step of the switch, and takes it
+---@field epoch zklock.engine.Epoch?  the latest known
+---@field wish zklock.engine.Wish?    the latest known
+---@field present zklock.engine.Registration?  for `epoch`
+---@field entered zklock.engine.Registration[]  all that must still be left, even `present`
+---@field found_dead_at table<string, number>  times by the dead member's id
+---@field awaits string?  reason why the next step of a switch waits
+---@field joining zklock.engine.Errand   registering
+---@field stepping zklock.engine.Errand  taking the next step of a switch
 ---@field on_change fun()?  called after a change of epoch
 local Member = {}
 Member.__index = Member
@@ -34,18 +34,17 @@ Member.__index = Member
 local member = {}
 
 
--- Seconds that locks of the epoch's engines may outlive their process, and their leases.
+-- The longest lives of locks of the epoch's engines, in seconds.
 local function lives_of(self, epoch)
-    local life, remains = 0, 0
+    local after_process, after_lease = 0, 0
     for _, name in ipairs(epoch.engines) do
-        life = math.max(life, self.order:life(name))
-        remains = math.max(remains, self.order:remains(name))
+        after_process = math.max(after_process, self.order:life_after_process(name))
+        after_lease = math.max(after_lease, self.order:life_after_lease(name))
     end
-    return { of_process = life, of_lease = remains }
+    return { after_process = after_process, after_lease = after_lease }
 end
 
 
---- Notes the epoch if it is newer.
 function Member:know(epoch)
     if self.epoch and epoch.number <= self.epoch.number then return end
     self.epoch = epoch
@@ -60,15 +59,13 @@ local function standing(self)
 end
 
 
--- The standing registration, if it counts.
 local function counting(self)
     local present = standing(self)
     return present and present.counts and present or nil
 end
 
 
--- Registers for the epoch known as the present one. The registration is at once among those to
--- leave.
+-- Registers for the known epoch, which may change meanwhile.
 local function enter(self, due)
     local epoch = self.epoch
     local new = registrations.new(self.place, epoch, lives_of(self, epoch), due)
@@ -100,17 +97,17 @@ function Member:join(due)
 end
 
 
-local function leave(self, each, due)
-    each:strike_off(due)
+local function leave(self, registration, due)
+    registration:strike_off(due)
     for i, other in ipairs(self.entered) do
-        if other == each then table.remove(self.entered, i) break end
+        if other == registration then table.remove(self.entered, i) break end
     end
 end
 
 
--- Leaves the epochs in which this process has no lease. First it releases what delays a switch,
--- without waiting for answers. The line in the list stays until all locks have ended, as for a dead
--- process.
+-- Leaves the past epochs in which this process has no lease. First it releases their read locks,
+-- which delay a switch, without waiting for answers. Its line in the list stays until all its locks
+-- have ended, as for a dead process.
 local function leave_the_past(self, due)
     local past = {}
     for _, each in ipairs(self.entered) do
@@ -127,45 +124,48 @@ local function leave_the_past(self, due)
 end
 
 
-local function is_alive(self, each, due)
-    local line, message = self.place:lock(each.number, each.id):queue(left(due))
-    if not line then failure.raise("connection", message) end
-    for _, contender in ipairs(line) do
-        if contender.data == each.id then return true end
+local function is_alive(self, other, due)
+    local read_lock = self.place:lock(other.number, other.id)
+    local contenders, message = read_lock:queue(answer_timeout(due))
+    if not contenders then failure.raise("connection", message) end
+    for _, contender in ipairs(contenders) do
+        if contender.data == other.id then return true end
     end
     return false
 end
 
 
--- The reason why the member still counts; nil if it died and its locks have ended.
-local function reason_to_wait(self, each, due)
-    if is_alive(self, each, due) then
-        self.gone[each.id] = nil
+-- Nil if the other member died and its locks have ended.
+local function reason_to_wait(self, other, due)
+    local id, found_dead_at = other.id, self.found_dead_at
+    if is_alive(self, other, due) then
+        found_dead_at[id] = nil
         return "a process has locks of an epoch before"
     end
-    self.gone[each.id] = self.gone[each.id] or clock.now()
-    if clock.now() >= self.gone[each.id] + each.life then return nil end
-    return ("the locks of a process that died, %s, may live on"):format(each.id)
+    found_dead_at[id] = found_dead_at[id] or clock.now()
+    if clock.now() >= found_dead_at[id] + other.life then return nil end
+    return ("the locks of a process that died, %s, may live on"):format(id)
 end
 
 
 local function strike_off(self, id, due)
-    self.gone[id] = nil
+    self.found_dead_at[id] = nil
     self.place:edit("members", function(text) return members.without(text, id) end, due)
 end
 
 
--- The reason why the next epoch must wait; nil if nobody has a lease of an earlier epoch.
-local function before(self, epoch, due)
-    local reason
-    for _, each in ipairs(members.parse((self.place:read("members", due)))) do
-        if each.number < epoch.number then
-            local why = reason_to_wait(self, each, due)
-            if not why then strike_off(self, each.id, due) end
-            reason = reason or why
+-- The reason why the next epoch must wait; nil if nobody has a lease of an earlier epoch. Strikes
+-- off dead members whose locks have ended.
+local function reason_of_delay(self, epoch, due)
+    local first_reason
+    for _, other in ipairs(members.parse((self.place:read("members", due)))) do
+        if other.number < epoch.number then
+            local reason = reason_to_wait(self, other, due)
+            if not reason then strike_off(self, other.id, due) end
+            first_reason = first_reason or reason
         end
     end
-    return reason
+    return first_reason
 end
 
 
@@ -174,7 +174,7 @@ local function step(self, due)
     self:know(epoch)
     self.wish = wish
     local following, must_wait = rules.following(epoch, self.order.names, wish)
-    self.awaits = following and must_wait and before(self, epoch, due) or nil
+    self.awaits = following and must_wait and reason_of_delay(self, epoch, due) or nil
     if not following or self.awaits then return end
     -- Fails if another member was quicker, or if the switch was set.
     self.place:change(due, function(write)
@@ -184,36 +184,36 @@ local function step(self, due)
 end
 
 
---- True if the switch is on its way, as far as known.
+--- True if a next step of the switch is known.
 function Member:is_switching()
     return self.epoch ~= nil and self.wish ~= nil
         and rules.following(self.epoch, self.order.names, self.wish) ~= nil
 end
 
 
-local function tend(self, at_any_rate, due)
+local function tend(self, must_step, due)
     standing(self)
     leave_the_past(self, due)
-    if at_any_rate or self:is_switching() and not self.stepping:is_under_way() then
+    if must_step or self:is_switching() and not self.stepping:is_under_way() then
         self.stepping:go(step, self, due)
     end
 end
 
 
---- Leaves past epochs and takes the next step of a switch, unless another coroutine does. Steps
---- that ZooKeeper does not answer are repeated the next time.
----@param at_any_rate boolean?  even without a known switch, or beside another coroutine
+--- Leaves past epochs and takes the next step of a switch, unless another coroutine does. After a
+--- missing answer of ZooKeeper the next call tries again.
+---@param must_step boolean?  looks for a step even if none is known, or another coroutine looks
 ---@param due number?
 ---@return nil|boolean ok
 ---@return string? message
-function Member:tend(at_any_rate, due)
-    local _, message, code = failure.catch(self.place.root, tend, self, at_any_rate, due)
+function Member:tend(must_step, due)
+    local _, message, code = failure.catch(self.place.root, tend, self, must_step, due)
     return not code, message
 end
 
 
---- Leaves the switch alone until its next request for a lock. Without a lease it must not delay the
---- switch.
+--- Gives up a registration without a lease, so that this process does not delay a switch. The next
+--- request for a lock registers again.
 function Member:rest()
     if self.present and not self.present:is_used() then self.present = nil end
 end
@@ -229,7 +229,7 @@ end
 
 function member.new(place, order)
     local self = setmetatable({
-        place = place, order = order, entered = {}, gone = {}, joining = errand(),
+        place = place, order = order, entered = {}, found_dead_at = {}, joining = errand(),
         stepping = errand(),
     }, Member)
     place:watch("epoch", function(text, version)

@@ -1,5 +1,4 @@
---- The engines of cerberus' order, with their common features, and the time that their locks may
---- outlive a process. Each is opened on first use.
+--- The engines in the order of cerberus, each opened on first use.
 
 local clock = require "zklock.waiting.runtime"
 local engines = require "zklock.seckill.engine"
@@ -79,16 +78,18 @@ local function part_of(self, name)
 end
 
 
---- The kind of an engine in the order.
+--- The kind of an engine in the order, such as "redis-set".
 function Order:kind(name) return part_of(self, name).kind end
 
 
 --- Seconds that a lock of the engine may outlive its process.
-function Order:life(name) return part_of(self, name).life end
+function Order:life_after_process(name) return part_of(self, name).life end
 
 
 --- Seconds that a lock may outlive its lease. A dropped lease of zklock is released.
-function Order:remains(name) return self:kind(name) == "zookeeper" and 0 or self:life(name) end
+function Order:life_after_lease(name)
+    return self:kind(name) == "zookeeper" and 0 or self:life_after_process(name)
+end
 
 
 function Order:engine(name)
@@ -118,8 +119,7 @@ local function lock_of(self, lock, name)
 end
 
 
---- Waits for that engine's lock, unless it is no longer wanted once the engine is open.
---- request.waits_in is the engine meanwhile.
+--- Waits for the lock of one engine, unless it is no longer wanted once the engine is open.
 ---@param lock zklock.engine.Lock
 ---@param name string
 ---@param owner string
@@ -127,14 +127,14 @@ end
 ---@param is_wanted fun(): boolean
 ---@return zklock.engine.Lease? lease
 ---@return string? message
----@return string? code  also "timeout" if it is not wanted
+---@return string? code  also "timeout" if the lock is no longer wanted
 function Order:acquire(lock, name, owner, request, is_wanted)
     local part = lock_of(self, lock, name)
     if not is_wanted() then return nil, "not wanted", "timeout" end
     local left = request.due and math.max(request.due - clock.now(), 0)
-    request.waits_in = self.opened[name]
+    request.awaited_engine = self.opened[name]
     local lease, message, code = part:acquire{ timeout = left, owner = owner }
-    request.waits_in = nil
+    request.awaited_engine = nil
     return lease, message, code
 end
 
@@ -142,10 +142,10 @@ end
 --- The features that all engines share, and the switch.
 function Order:has()
     local has = { switch = true }
-    for what in pairs(engines.has(self:kind(self.names[1]))) do
-        has[what] = true
+    for feature in pairs(engines.has(self:kind(self.names[1]))) do
+        has[feature] = true
         for _, name in ipairs(self.names) do
-            has[what] = has[what] and engines.has(self:kind(name))[what]
+            has[feature] = has[feature] and engines.has(self:kind(name))[feature]
         end
     end
     -- A lease time is an option of each engine, and multi-locks do not switch.

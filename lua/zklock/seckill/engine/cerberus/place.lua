@@ -1,4 +1,4 @@
---- The place of the switch has nodes of ZooKeeper below one path, for all processes of a service.
+--- The place of the switch is a path in ZooKeeper, with these nodes for all processes of a service.
 ---
 ---     cerberus_engine   the switch; anybody may set it, also by hand (CFG-17)
 ---     epoch             the engines that grant locks now; see rules.lua
@@ -36,10 +36,9 @@ local place = {}
 local function raise(message) failure.raise("connection", message) end
 
 
---- Seconds to wait for an answer.
----@param due number?  on the clock of runtime.now
----@return number
-function place.left(due) return due and math.max(due - clock.now(), ANSWER) or ANSWER end
+---@param due number?  deadline by runtime.now
+---@return number seconds  to wait for an answer
+function place.answer_timeout(due) return due and math.max(due - clock.now(), ANSWER) or ANSWER end
 
 
 local function path_of(self, node) return self.root .. "/" .. node end
@@ -51,7 +50,7 @@ local function writer(self, lease, due)
         local written, problem, code = lease:guard{
             { "set", path_of(self, node), text, version },
             wish and { "check", path_of(self, "cerberus_engine"), wish.version } or nil,
-            timeout = place.left(due),
+            timeout = place.answer_timeout(due),
         }
         if not written and code ~= "conflict" then raise(problem) end
         return written == true
@@ -63,16 +62,16 @@ end
 -- process.
 local function at_desk(self, due, fn, ...)
     local lease, message = self.desk:acquire{
-        timeout = place.left(due), owner = {}, max_hold = self.session_timeout,
+        timeout = place.answer_timeout(due), owner = {}, max_hold = self.session_timeout,
     }
     if not lease then raise(message) end
     return scope(lease, fn, lease, ...)
 end
 
 
---- Changes nodes under the desk. fn(write) calls write(node, text, version, wish), each time in a
---- transaction that needs the lease of the desk. It returns false if the version of the node, or of
---- the switch, has changed; the switch may be set without the desk.
+--- Changes nodes under the desk. fn(write) calls write(node, text, version, wish) for each change,
+--- which is a transaction that needs the lease of the desk. write returns false if the version of
+--- the node, or of the switch (`wish`), has changed; the switch may be set without the desk.
 ---@param due number?
 ---@param fn fun(write: fun(node: string, text: string, version: integer?, wish: table?): boolean)
 function Place:change(due, fn)
@@ -93,9 +92,8 @@ function Place:edit(node, fn, due)
 end
 
 
--- Avoids the desk if the nodes exist.
-local function are_made(self, due)
-    local text, message, code = self.session:get(path_of(self, "epoch"), place.left(due))
+local function nodes_exist(self, due)
+    local text, message, code = self.session:get(path_of(self, "epoch"), place.answer_timeout(due))
     if not text and code ~= "no_node" then raise(message) end
     return text ~= nil
 end
@@ -107,19 +105,19 @@ local function make_nodes(lease, self, due)
         { "create", path_of(self, "cerberus_engine"), self.first },
         { "create", path_of(self, "epoch"), rules.text(epoch) },
         { "create", path_of(self, "members"), "" },
-        timeout = place.left(due),
+        timeout = place.answer_timeout(due),
     }
     if not made and code ~= "conflict" then raise(problem) end
 end
 
 
-function Place:make(due)
-    if not are_made(self, due) then at_desk(self, due, make_nodes, self, due) end
+function Place:ensure_nodes(due)
+    if not nodes_exist(self, due) then at_desk(self, due, make_nodes, self, due) end
 end
 
 
 function Place:read(node, due)
-    local text, version = self.session:get(path_of(self, node), place.left(due))
+    local text, version = self.session:get(path_of(self, node), place.answer_timeout(due))
     if not text then raise(version) end
     return text, version
 end
@@ -149,7 +147,7 @@ function Place:lock(number, id)
 end
 
 
---- Calls fn(text, version) with the node's first known state, and at each change.
+--- Calls fn(text, version) with the node's state when it is first read, and at each change.
 function Place:watch(node, fn)
     return assert(self.session:watch(path_of(self, node), function(text, version)
         if text then fn(text, version) end
@@ -170,7 +168,7 @@ function place.open(options, first)
         session = session, root = options.root, first = first, session_timeout = options.session,
         desk = session:mutex(options.root .. "/desk"),
     }, Place)
-    local ok, problem = pcall(self.make, self, clock.now() + options.session)
+    local ok, problem = pcall(self.ensure_nodes, self, clock.now() + options.session)
     if not ok then
         session:close()
         error(problem, 0)

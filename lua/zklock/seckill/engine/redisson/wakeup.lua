@@ -8,22 +8,21 @@ local redis = require "zklock.seckill.engine.redis"
 local zklock = require "zklock"
 
 
-local LOOK = 0.002 -- seconds between looks
+local POLL = 0.002 -- seconds between looks at the socket
 local WEAK = { __mode = "k" }
 
 
 ---@class zklock.engine.Wakeup
 ---@field redis zklock.engine.Redis
----@field channels table<string, zklock.engine.Channel>  the subscribed ones
+---@field channels table<string, zklock.engine.Channel>  subscribed, by name
+---@field read_reply table?  a command of lua-redis that sends nothing
 local Wakeup = {}
 Wakeup.__index = Wakeup
 
 
--- A message for one waiter stays here until a waiter takes it, so that it is not lost with an
--- abandoned coroutine.
 ---@class zklock.engine.Channel
----@field waiters table<zklock.engine.Waiter, true>  weak: a waiter goes with its coroutine
----@field free integer  messages for one waiter
+---@field waiters table<zklock.engine.Waiter, true>  weak, because a coroutine may be dropped
+---@field untaken integer  messages that no waiter has taken yet; an abandoned coroutine takes none
 
 ---@class zklock.engine.Waiter
 ---@field channel string
@@ -39,8 +38,9 @@ end
 
 
 local function read(self)
-    self.next = self.next or dependency.load("redis").command("", { request = function() end })
-    return self.redis:use(self.next)
+    self.read_reply = self.read_reply
+        or dependency.load("redis").command("", { request = function() end })
+    return self.redis:use(self.read_reply)
 end
 
 
@@ -49,23 +49,22 @@ local function wake_all(channel)
 end
 
 
--- A message is for one waiter, or for all.
-local function take(self, message)
+local function deliver(self, message)
     local channel = self.channels[message[2]]
     if message[1] ~= "message" or not channel then return end
     if message[3] == "all" then
         wake_all(channel)
     else
-        channel.free = channel.free + 1
+        channel.untaken = channel.untaken + 1
     end
 end
 
 
--- True if the waiter was woken, or takes a message now.
-local function is_woken(self, waiter)
+-- The waiter takes a message, unless it is woken already. Returns whether it is woken now.
+local function try_to_wake(self, waiter)
     local channel = self.channels[waiter.channel]
-    if not waiter.woken and channel.free > 0 then
-        channel.free = channel.free - 1
+    if not waiter.woken and channel.untaken > 0 then
+        channel.untaken = channel.untaken - 1
         waiter.woken = true
     end
     return waiter.woken
@@ -82,15 +81,15 @@ local function subscribe(self, channel)
     send(self, "SUBSCRIBE", channel)
     repeat
         local message = read(self)
-        take(self, message)
+        deliver(self, message)
     until message[1] == "subscribe" and message[2] == channel
 end
 
 
--- After a broken connection each waiter looks by itself, because messages may be lost.
+-- After a broken connection each waiter must try again, because messages may be lost.
 local function connect(self)
     if self.redis.client then return end
-    self.redis:connected()
+    self.redis:ensure_client()
     for name, channel in pairs(self.channels) do
         subscribe(self, name)
         wake_all(channel)
@@ -104,7 +103,7 @@ function Wakeup:listen(channel)
     local waiter = { channel = channel, woken = false }
     if not self.channels[channel] then
         subscribe(self, channel)
-        self.channels[channel] = { waiters = setmetatable({}, WEAK), free = 0 }
+        self.channels[channel] = { waiters = setmetatable({}, WEAK), untaken = 0 }
     end
     self.channels[channel].waiters[waiter] = true
     return waiter
@@ -120,19 +119,19 @@ function Wakeup:leave(waiter)
 end
 
 
-local function look(self)
+local function receive(self)
     connect(self)
-    while self.redis:readable() do take(self, read(self)) end
+    while self.redis:readable() do deliver(self, read(self)) end
 end
 
 
---- Waits for a message, for at most that many seconds; the caller looks afterwards.
+--- Waits for a message, for at most that many seconds.
 function Wakeup:wait(waiter, seconds)
     local due = core.now() + seconds
     repeat
-        zklock.sleep(math.max(math.min(LOOK, due - core.now()), 0))
-        failure.catch(waiter.channel, look, self)
-    until is_woken(self, waiter) or core.now() >= due
+        zklock.sleep(math.max(math.min(POLL, due - core.now()), 0))
+        failure.catch(waiter.channel, receive, self)
+    until try_to_wake(self, waiter) or core.now() >= due
     waiter.woken = false
 end
 

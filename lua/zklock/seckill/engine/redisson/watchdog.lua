@@ -7,15 +7,16 @@ local tasks = require "zklock.waiting.tasks"
 local zklock = require "zklock"
 
 
-local PARTS = 3  -- of the lease time
-local LOOKS = 4  -- in each of them
+local RENEWALS = 3 -- in a lease time
+local ROUNDS = 4   -- of the coroutine between two renewals of a lease
 
 
 ---@class zklock.engine.Watchdog
 ---@field lease number  seconds
----@field due table<zklock.engine.Lease, number>  weak keys, so that a dropped lease is not renewed
----@field round number?  true after the end of its run
----@field is_over fun(): boolean  has its run ended?
+---@field due table<zklock.engine.Lease, number>  times of the next renewals; weak keys, so that a
+--- dropped lease is not renewed
+---@field next_round number?  its time; nil if no coroutine goes round
+---@field is_run_over fun(): boolean  true after the end of the coroutine's run
 ---@field number integer  of the coroutine in charge
 local Watchdog = {}
 Watchdog.__index = Watchdog
@@ -33,8 +34,7 @@ function watchdog.new(lease)
 end
 
 
--- True if it may be renewed now.
-local function is_wanted(lease) return not lease.renewed_with or lease.renewed_with:held() end
+local function may_renew(lease) return not lease.renewed_with or lease.renewed_with:held() end
 
 
 -- As in Redisson, nobody is told of a lost lease; the holder must check.
@@ -43,38 +43,38 @@ local function renew_those_due(self)
     for lease, due in pairs(self.due) do
         if not lease:held() then
             self.due[lease] = nil
-        elseif now >= due and is_wanted(lease) then
+        elseif now >= due and may_renew(lease) then
             local renewed = lease:renew()
-            self.due[lease] = renewed and now + self.lease / PARTS or now
+            self.due[lease] = renewed and now + self.lease / RENEWALS or now
         end
     end
 end
 
 
 local function go_round(self, number)
-    local pause = self.lease / PARTS / LOOKS
+    local pause = self.lease / RENEWALS / ROUNDS
     while self.number == number and next(self.due) do
-        self.round = core.now() + pause
+        self.next_round = core.now() + pause
         zklock.sleep(pause)
         if self.number == number then renew_those_due(self) end
     end
-    if self.number == number then self.round = nil end
+    if self.number == number then self.next_round = nil end
 end
 
 
--- The coroutine ends with its run. A late round also means that it has gone.
-local function is_there(self)
-    return self.round and not self.is_over()
-        and core.now() < self.round + self.lease / PARTS / LOOKS
+-- The coroutine ends with its run. A late round also means that it was abandoned.
+local function is_watched(self)
+    return self.next_round and not self.is_run_over()
+        and core.now() < self.next_round + self.lease / RENEWALS / ROUNDS
 end
 
 
 --- Renews the lease until it ends.
 function Watchdog:watch(lease)
-    self.due[lease] = core.now() + self.lease / PARTS
-    local is_over = tasks.end_of_run()
-    if is_there(self) or not is_over then return end
-    self.number, self.is_over = self.number + 1, is_over
+    self.due[lease] = core.now() + self.lease / RENEWALS
+    local is_run_over = tasks.end_of_run()
+    if is_watched(self) or not is_run_over then return end
+    self.number, self.is_run_over = self.number + 1, is_run_over
     coroutine.wrap(go_round)(self, self.number)
 end
 
