@@ -43,9 +43,9 @@ local EXPECTED = {
 local FINDING = "16 reads, 3 sold, 13 refused, 0 left"
 
 
--- Holds the read lock until all workers have read. False if there is nothing to buy (the seed's
--- rule is a stock below 0), or without a grant.
-local function look(buyer, place, workers)
+-- Holds the read lock until all workers have read. Returns false if there is nothing to buy (by the
+-- seed's rule a stock below 0), or without a grant.
+local function look(buyer, reads, workers)
     if not buyer:enter{ side = "read" } then return false end
     local stock = buyer:stock()
     buyer:note(CURRENT:format(stock))
@@ -53,7 +53,7 @@ local function look(buyer, place, workers)
         buyer:note(INSUFFICIENT)
         buyer:tell "refused"
     end
-    buyer:wait_for(place, workers)
+    buyer:wait_for(reads, workers)
     buyer:leave()
     return stock >= 0
 end
@@ -61,11 +61,11 @@ end
 
 -- Only the lock protects the stock, without transaction and tokens. All workers are queued before
 -- the first writes. If the lock let all in at once, all would have read the same stock.
-local function buy(buyer, place, workers)
-    local function come() buyer:come(place) end
+local function buy(buyer, line, workers)
+    local function come() buyer:come(line) end
     if not buyer:enter{ side = buyer.server.parameters.side, on_queued = come } then return end
     local stock = buyer:stock()
-    buyer:wait_for(place, workers)
+    buyer:wait_for(line, workers)
     buyer:pause()
     if buyer:may_buy(stock) then
         buyer:note(BOUGHT:format(stock - buyer.quantity))
@@ -78,15 +78,14 @@ local function buy(buyer, place, workers)
 end
 
 
---- A task, which looks at the stock under the read lock, and buys under the side given in the
---- parameters.
+--- A task, which looks at the stock under the read lock, and buys under the parameter `side`.
 function s1.look_and_buy(buyer)
     buyer:wait_for_its_turn()
     local workers = buyer.server.plan.servers
     local round = math.ceil(buyer.number / workers)
     local reads, line = "reads" .. round, "line" .. round
     if look(buyer, reads, workers) then buy(buyer, line, workers) end
-    buyer:come(reads) -- others need not wait for it
+    buyer:come(reads) -- others need not wait for a worker that is done
     buyer:come(line)
 end
 
@@ -105,7 +104,7 @@ local function disorder(log)
 end
 
 
--- Merges equal lines, once they are known to be the seed's.
+-- Merges equal lines of a log without disorder.
 local function shortened(log)
     local lines, n = {}, 1
     for i, run in ipairs(EXPECTED) do
@@ -125,11 +124,11 @@ function s1.judge_lines(sale)
     local log, reads = evidence.log(sale, "worker-%d"), #evidence.noted(sale, "^(current stock): ")
     local finding = ("%d reads, %d sold, %d refused, %d left"):format(reads, sale.sold,
         sale.refused, sale.left)
-    local fault = finding ~= FINDING and finding or disorder(log)
+    local problem = finding ~= FINDING and finding or disorder(log)
         or not evidence.tokens_grow(sale) and "tokens do not grow"
-    local right = sale.verdict == "right" and not fault
+    local right = sale.verdict == "right" and not problem
     return {
-        right = right, finding = fault or finding, log = log, sales = { sale },
+        right = right, finding = problem or finding, log = log, sales = { sale },
         glimpse = right and shortened(log) or nil,
     }
 end
@@ -155,7 +154,7 @@ end
 
 
 ---@class zklock.seckill.ReadWrite: zklock.seckill.Scenario
----@field side "write" | "read"  the side to buy under
+---@field side "write" | "read"  side of the lock for purchases
 ---@field timeout number?            seconds to wait; the seed's by default
 function s1.read_write(scenario)
     scenario.play = play_read_write
@@ -167,8 +166,8 @@ end
 
 -- the herd ---------------------------------------------------------------------------------------
 
--- Eight processes wait for a ninth, which releases (ALG-05, PIT-01). Each counts its watch events,
--- and its creates because of them, until it holds the lock or waits again.
+-- Eight processes wait for a ninth, which releases (ALG-05, PIT-01). Each waiter counts its watch
+-- events, and its creates because of them, until it holds the lock or waits again.
 --
 --   none          a single node; all eight are woken, and all eight create
 --   none, jitter  the same number, spread over time
@@ -181,7 +180,7 @@ local JITTER = 1 -- seconds
 -- 8 p^7 - 7 p^8 for p = 0.15.
 local SPREAD = 0.15 * JITTER
 
--- Longest wait for the effects of the release, and time between looks, in seconds.
+-- Longest wait for the effects of the release, and pause between checks, in seconds.
 local PATIENCE, POLL = 10, 0.005
 
 local LINE, SHAPE = "%d woken, %d created, %s", "^(%d+) woken, (%d+) created, (.+)$"
@@ -193,18 +192,18 @@ local function wait_until(condition)
 end
 
 
-local function hold(buyer, all)
+local function hold(buyer, servers)
     if not buyer:enter() then return end
-    buyer:wait_for("held", all)
+    buyer:wait_for("held", servers)
     buyer:try_to_buy()
-    buyer:wait_for("waiting", all)
+    buyer:wait_for("waiting", servers)
     buyer:note "releases"
     buyer:leave()
 end
 
 
--- Waits until the lock has another holder, and the holder knows it. The reply that shows it comes
--- after the watch event, if there is one.
+-- Waits until the lock has a new holder, which knows that. The reply that shows the new holder
+-- comes after this waiter's watch event.
 local function wait_for_successor(buyer, lock, token)
     wait_until(function()
         local first = assert(lock:queue())[1]
@@ -213,39 +212,39 @@ local function wait_for_successor(buyer, lock, token)
 end
 
 
--- Notes the effects of the release on this waiter. True if it holds the lock; a later holder has no
--- effect on it.
-local function count(buyer, lock, all)
+-- Notes this waiter's events and creates after the release; returns true if the waiter holds the
+-- lock then.
+local function count_effects(buyer, lock, servers)
     local session = buyer.server:session()
     local function is_quiet() return session:stats().in_flight == 0 end
     wait_until(is_quiet) -- the watch is set
     local before, token = session:stats(), assert(lock:queue())[1].token
-    buyer:wait_for("waiting", all)
-    local began, created_at = core.now(), nil
+    buyer:wait_for("waiting", servers)
+    local began, created_after = core.now(), nil
     local expected = before.creates + buyer.server.parameters.created
     wait_until(function()
-        if session:stats().creates > before.creates then created_at = core.now() - began end
+        if session:stats().creates > before.creates then created_after = core.now() - began end
         return session:stats().creates >= expected
     end)
     wait_for_successor(buyer, lock, token)
     wait_until(is_quiet)
     local after, has_it = session:stats(), buyer.hold ~= nil
     buyer:note(LINE:format(after.events - before.events, after.creates - before.creates,
-        created_at and ("after %.3f s"):format(created_at) or "stood still"))
-    buyer:wait_for("counted", all - 1)
+        created_after and ("after %.3f s"):format(created_after) or "stood still"))
+    buyer:wait_for("counted", servers - 1)
     return has_it
 end
 
 
--- The callback may come before the create, so wait for both.
-local function wait(buyer, all)
+local function wait(buyer, servers)
     local queued, session = false, buyer.server:session()
-    buyer:wait_for("held", all)
+    buyer:wait_for("held", servers)
     zklock.run(function()
         buyer:enter{ on_queued = function() queued = true end }
     end, function()
+        -- The callback may come before the create.
         wait_until(function() return queued and session:stats().creates > 0 end)
-        if count(buyer, buyer.strategy:lock(buyer.lock), all) then
+        if count_effects(buyer, buyer.strategy:lock(buyer.lock), servers) then
             buyer:try_to_buy()
             buyer:leave()
         else
@@ -256,11 +255,11 @@ local function wait(buyer, all)
 end
 
 
---- Nine buyers in nine servers. The first holds the lock until all others wait; then one gets it
---- and buys, and the rest leave.
+--- Nine buyers in nine servers. The first holds the lock until all others wait; then another gets
+--- the lock and buys, and the rest leave.
 function s1.herd(buyer)
-    local all = buyer.server.plan.servers
-    if buyer.number == 1 then hold(buyer, all) else wait(buyer, all) end
+    local servers = buyer.server.plan.servers
+    if buyer.number == 1 then hold(buyer, servers) else wait(buyer, servers) end
 end
 
 
