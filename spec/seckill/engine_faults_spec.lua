@@ -280,13 +280,13 @@ describe("the sale of two buyers", function()
     local A_WHILE = 1
 
     local function is_right(sale_options, strike)
-        local sale = outages.meet(runs.open("", options), sale_options,
+        local sale = outages.sale_with(runs.open("", options), sale_options,
             { what = "failover", where = "elsewhere", strike = strike, patience = A_WHILE })
-        local played = outages.of_one(sale)
+        local played = outages.judge_one_holder(sale)
         assert.is_true(played.right, tostring(sale))
         assert.equal(1, #sale.faults)
         assert.is_true(sale.faults[1].ended - sale.faults[1].at >= A_WHILE)
-        assert.is_true(outages.of_two(sale).right)
+        assert.is_true(outages.judge_two_holders(sale).right)
     end
 
     it("the sale is right if the lock reaches the replica before the master dies #slow", function()
@@ -315,6 +315,7 @@ describe("the sale of two buyers", function()
     it("a scenario raises an error if its sale is wrong for another reason", function()
         local sale = runs.open("", options):sale{ strategy = "none", pause = 0.1 }
         assert.equal("wrong", sale.verdict)
-        assert.error_matches(function() outages.of_two(sale) end, "not because two had the lock")
+        assert.error_matches(function() outages.judge_two_holders(sale) end,
+            "not because two had the lock")
     end)
 end)

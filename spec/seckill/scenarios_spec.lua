@@ -224,14 +224,14 @@ describe("the evidence of a sale", function()
     it("the evidence tells whether two fitting purchases held at once", function()
         local function any() return true end
         local function none() return false end
-        assert.is_true(evidence.at_once(sale_of{ { "a", 1, 3 }, { "b", 2, 4 } }, any))
-        assert.is_false(evidence.at_once(sale_of{ { "a", 1, 3 }, { "b", 2, 4 } }, none))
-        assert.is_false(evidence.at_once(sale_of{ { "a", 1, 2 }, { "b", 2, 4 } }, any))
-        assert.is_true(evidence.at_once(sale_of{ { "a", 1 }, { "b", 2, 4 } }, any))
-        assert.is_true(evidence.at_once(
+        assert.is_true(evidence.held_at_once(sale_of{ { "a", 1, 3 }, { "b", 2, 4 } }, any))
+        assert.is_false(evidence.held_at_once(sale_of{ { "a", 1, 3 }, { "b", 2, 4 } }, none))
+        assert.is_false(evidence.held_at_once(sale_of{ { "a", 1, 2 }, { "b", 2, 4 } }, any))
+        assert.is_true(evidence.held_at_once(sale_of{ { "a", 1 }, { "b", 2, 4 } }, any))
+        assert.is_true(evidence.held_at_once(
             sale_of{ { "a", 1, 9 }, { "b", 2, 3 }, { "c", 4, 5 } },
             function(a, b) return a.lock == "a" and b.lock == "c" end))
-        assert.is_true(evidence.at_once(
+        assert.is_true(evidence.held_at_once(
             sale_of{ { "a", 1, 3 }, { "b", 2, 9 }, { "c", 4, 5 } },
             function(a, b) return a.lock == "b" and b.lock == "c" end))
     end)
@@ -258,8 +258,8 @@ describe("the evidence of a sale", function()
 
     it("the evidence has the next holder after a time", function()
         local sale = sale_of{ { "a", 5, 6 }, { "a", 3, 4 }, { "a", 1, 2 } }
-        assert.equal(3, evidence.next_after(sale, 1).granted)
-        assert.is_nil(evidence.next_after(sale, 5))
+        assert.equal(3, evidence.next_grant_after(sale, 1).granted)
+        assert.is_nil(evidence.next_grant_after(sale, 5))
     end)
 end)
 

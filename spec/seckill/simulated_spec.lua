@@ -213,7 +213,7 @@ describe("a simulated sale", function()
         assert.equal("kill", killed.kind)
         assert.is_true(killed.at >= 0.03)
         assert.is_true(it_is.failures.unanswered >= 3)
-        local heir = evidence.next_after(it_is, killed.at)
+        local heir = evidence.next_grant_after(it_is, killed.at)
         assert.is_true(heir.granted - killed.at > 1 and heir.granted - killed.at <= 3)
         local held = 0
         for _, purchase in ipairs(it_is.purchases) do

@@ -6,7 +6,8 @@ local tokens = require "zklock.seckill.token"
 local evidence = {}
 
 
-local function granted(sale)
+-- The granted purchases in order of their grants.
+local function in_order_of_grants(sale)
     local list = {}
     for _, purchase in ipairs(sale.purchases) do
         if purchase.granted then list[#list + 1] = purchase end
@@ -19,7 +20,7 @@ end
 --- True if each grant of a lock has a greater token than the one before.
 function evidence.tokens_grow(sale)
     local last = {}
-    for _, purchase in ipairs(granted(sale)) do
+    for _, purchase in ipairs(in_order_of_grants(sale)) do
         local lock, token = purchase.lock, purchase.token
         if token then
             if last[lock] and not tokens.is_less(last[lock], token) then return false end
@@ -30,36 +31,36 @@ function evidence.tokens_grow(sale)
 end
 
 
-function evidence.next_after(sale, time)
-    for _, purchase in ipairs(granted(sale)) do
+function evidence.next_grant_after(sale, time)
+    for _, purchase in ipairs(in_order_of_grants(sale)) do
         if purchase.granted > time then return purchase end
     end
 end
 
 
---- Time from the first fault, which killed a holder or its engine, to the next grant.
-function evidence.waited_for_the_dead(sale)
+--- Seconds from the first fault, which killed a holder or its engine, to the next grant.
+function evidence.wait_after_death(sale)
     local killed = assert(sale.faults[1], "nobody was killed").at
-    local heir = assert(evidence.next_after(sale, killed), "nobody had the lock after that")
+    local heir = assert(evidence.next_grant_after(sale, killed), "nobody had the lock after that")
     return heir.granted - killed
 end
 
 
 --- Raises an error unless that many bought, because a sale with unserved buyers proves nothing.
-function evidence.all_served(sale, count)
+function evidence.require_served(sale, count)
     if sale.sold ~= count then
         error(("only %d of %d buyers were served"):format(sale.sold, count), 0)
     end
 end
 
 
---- True if two purchases that fit held locks at the same time.
+--- True if two purchases, for which fits(a, b) is true, held locks at the same time.
 ---@param sale zklock.seckill.Sale
 ---@param fits fun(a: zklock.seckill.Purchase, b: zklock.seckill.Purchase): boolean
 ---@return boolean
-function evidence.at_once(sale, fits)
+function evidence.held_at_once(sale, fits)
     local open = {}
-    for _, purchase in ipairs(granted(sale)) do
+    for _, purchase in ipairs(in_order_of_grants(sale)) do
         local still_open = { purchase }
         for _, other in ipairs(open) do
             if (other.released or math.huge) > purchase.granted then
@@ -80,10 +81,10 @@ end
 function evidence.noted(sale, pattern)
     local list = {}
     for _, note in ipairs(sale.notes) do
-        local said = { note.line:match(pattern) }
-        if said[1] then
-            said.buyer, said.server, said.token = note.buyer, note.server, note.token
-            list[#list + 1] = said
+        local found = { note.line:match(pattern) }
+        if found[1] then
+            found.buyer, found.server, found.token = note.buyer, note.server, note.token
+            list[#list + 1] = found
         end
     end
     return list
@@ -93,10 +94,10 @@ end
 --- The buyers' notes of their holds (Buyer:note_hold).
 ---@param sale zklock.seckill.Sale
 ---@return { [1]: string, buyer: integer }[]  "held", "lost" …
-function evidence.holds(sale) return evidence.noted(sale, "^its hold is (%l+)$") end
+function evidence.hold_notes(sale) return evidence.noted(sale, "^its hold is (%l+)$") end
 
 
---- Makes a sale wrong whose buyers waited in vain, which the store does not know. Reports show it.
+--- Makes the sale's verdict wrong because buyers waited in vain, which the store does not show.
 function evidence.convict(sale, finding)
     sale.verdict, sale.finding, sale.in_vain = "wrong", finding, true
 end
@@ -124,8 +125,8 @@ function evidence.log(sale, name)
 end
 
 
--- The events of a buyer that got the lock, with times, or false for no event.
-local function lines_of(purchase)
+-- The events of a purchase as { time, line }. The time is false if the event did not happen.
+local function events_of(purchase)
     return {
         { purchase.granted or false, "got the lock" },
         { purchase.written or false, ("wrote a stock of %d"):format(purchase.left or 0) },
@@ -135,7 +136,7 @@ local function lines_of(purchase)
 end
 
 
-local DONE = { stop = "is stopped", kill = "is killed", cut = "is cut off" }
+local FAULT_LINES = { stop = "is stopped", kill = "is killed", cut = "is cut off" }
 
 --- The log with events of each purchase, and the faults.
 function evidence.story(sale, name)
@@ -144,14 +145,16 @@ function evidence.story(sale, name)
         story[#story + 1] = { at = at, who = who, line = line, token = token }
     end
     for _, purchase in ipairs(sale.purchases) do
-        for _, line in ipairs(lines_of(purchase)) do
-            if line[1] then add(line[1], name:format(purchase.server), line[2], purchase.token) end
+        for _, event in ipairs(events_of(purchase)) do
+            if event[1] then
+                add(event[1], name:format(purchase.server), event[2], purchase.token)
+            end
         end
     end
     for _, fault in ipairs(sale.faults) do
-        local done = DONE[fault.kind]
-        add(fault.at, fault.target, done or fault.kind)
-        if fault.ended and done then add(fault.ended, fault.target, "goes on") end
+        local line = FAULT_LINES[fault.kind]
+        add(fault.at, fault.target, line or fault.kind)
+        if fault.ended and line then add(fault.ended, fault.target, "goes on") end
     end
     table.sort(story, function(a, b) return a.at < b.at end)
     return story
@@ -159,7 +162,7 @@ end
 
 
 --- The outcome of a scenario with one sale and its story.
-function evidence.played(sale, right, finding)
+function evidence.outcome(sale, right, finding)
     return {
         right = right, finding = finding, sales = { sale },
         log = evidence.story(sale, "server %d"),
@@ -167,11 +170,11 @@ function evidence.played(sale, right, finding)
 end
 
 
---- The outcome of a scenario that proved nothing, and must be played again.
-function evidence.unproved(sale, finding)
-    local played = evidence.played(sale, false, finding)
-    played.again = true
-    return played
+--- The outcome of a scenario that proved nothing and must be played again.
+function evidence.inconclusive(sale, finding)
+    local outcome = evidence.outcome(sale, false, finding)
+    outcome.again = true
+    return outcome
 end
 
 

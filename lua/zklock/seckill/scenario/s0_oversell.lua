@@ -14,10 +14,9 @@ local s0 = {}
 
 -- ten buyers, a stock of 100: 90 must be left ----------------------------------------------------
 
--- A sale with unserved buyers proves nothing.
 local function play_oversell(scenario, run)
     local sale = run:sale(scenario.sale)
-    evidence.all_served(sale, sale.buyers)
+    evidence.require_served(sale, sale.buyers)
     local right = sale.verdict == "right"
     local finding = ("stock %d, %d sold"):format(sale.left, sale.sold)
     if not right then
@@ -40,7 +39,7 @@ end
 
 -- traps of the native API ------------------------------------------------------------------------
 
--- The wait that hears of the expiry ends; the next one gets a new session.
+-- If the session expires, the wait ends, and the next wait gets a new session.
 local function enter_again(buyer)
     local hold, _, code = buyer:enter()
     return hold or code == "expired" and buyer:enter()
@@ -48,7 +47,7 @@ end
 
 
 --- A buyer that asks again if its session expired, or if its lock was lost in a pause. With the
---- parameter `gives_up` it leaves if its server is not connected.
+--- parameter `gives_up` the buyer leaves if its server is not connected.
 function s0.trapped(buyer)
     local server = buyer.server
     if server.parameters.gives_up and server:session():state() ~= "connected" then
@@ -67,7 +66,7 @@ function s0.trapped(buyer)
 end
 
 
--- In virtual time. Without the remedy some buyers fail though there is stock; with it all buy.
+-- A sale in virtual time, with enough stock. It is right if all buyers have bought.
 local function play_trap(scenario)
     local options = {
         simulated = true, quiet = true, strategy = "zookeeper", session = SESSION, timeout = 60,
@@ -91,16 +90,16 @@ local DEBUGGER = {
 
 -- A program that asks while disconnected.
 local LOSS = {
-    buyers = 20, arrivals = 20, seed = 5, -- a seed where the client notices the cut at once
+    buyers = 20, arrivals = 20, seed = 5, -- with which the client notices the cut at once
     faults = { { at = 0.3, cut = "server 2", length = SESSION / 4 } },
 }
 
 
 -- schedules --------------------------------------------------------------------------------------
 
-local function explore(more)
+local function explore(own_options)
     local options = { buyers = 2, servers = 2, products = { bun = 1 }, quiet = true }
-    for name, value in pairs(more) do options[name] = value end
+    for name, value in pairs(own_options) do options[name] = value end
     return assert(seckill.explore(options, { seeds = SEEDS, moment = false }))
 end
 
@@ -152,8 +151,8 @@ s0.scenarios = {
         explanation = "The same, and no buyer waits longer than 3 seconds for the lock.",
         sale = { servers = 2, strategy = "zookeeper", timeout = 3 },
     },
-    -- Unfenced, as the seed's store knows no tokens. With them the next buyer would wait for the
-    -- row's lock until the commit.
+    -- Unfenced, because the seed's store knows no tokens. With tokens the next buyer would wait for
+    -- the row's lock until the commit.
     s0.oversell {
         id = "DEMO-06a", title = "zklock, released before the commit",
         expect = "wrong", race = true,

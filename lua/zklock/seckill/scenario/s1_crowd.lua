@@ -49,8 +49,8 @@ function s1.slow(buyer)
 end
 
 
--- Judges by the store's verdict, unless the scenario asks for more. On a slow machine even the
--- first buyer may time out, which proves nothing; the next attempt waits longer.
+-- On a slow machine even the first buyer may time out, which proves nothing; the next attempt waits
+-- longer.
 local function play_crowd(scenario, run, attempt)
     local options = {
         products = { ["lockId_111"] = PIECES }, buyers = CROWD, servers = 2,
@@ -61,13 +61,13 @@ local function play_crowd(scenario, run, attempt)
     local sale = run:sale(options)
     return {
         again = sale.sold == 0,
-        right = sale.verdict == "right" and scenario.wants(sale),
+        right = sale.verdict == "right" and scenario.is_as_expected(sale),
         finding = scenario.finding(sale), sales = { sale },
     }
 end
 
 
--- A shop's SQLite store with more methods, and tables that the statements make.
+-- A shop's SQLite store with these methods added, and the tables that the statements make.
 local function store_with(methods, statements)
     local store = {}
 
@@ -102,18 +102,18 @@ local function count(self, table_name, customer)
 end
 
 
-local paying = {}
+local payment_methods = {}
 
-function paying:has_ordered(customer) return count(self, "tb_order", customer) > 0 end
-function paying:is_paid(customer) return count(self, "tb_payment", customer) > 0 end
+function payment_methods:has_ordered(customer) return count(self, "tb_order", customer) > 0 end
+function payment_methods:is_paid(customer) return count(self, "tb_payment", customer) > 0 end
 
-function paying:pay(customer, amount)
+function payment_methods:pay(customer, amount)
     self:execute(("INSERT INTO tb_payment VALUES (%s, %d)"):format(self:text(tostring(customer)),
         amount))
 end
 
-function paying:orders()
-    local orders, sums = getmetatable(self).orders(self), {} -- as without payments
+function payment_methods:orders()
+    local orders, sums = getmetatable(self).orders(self), {} -- without payments
     for _, row in ipairs(self:rows "SELECT buyer, sum(amount) FROM tb_payment GROUP BY buyer") do
         sums[tonumber(row[1])] = tonumber(row[2])
     end
@@ -123,7 +123,7 @@ end
 
 
 --- A shop's SQLite store with payments. An order is paid with all payments of its buyer.
-s1.paying_store = store_with(paying, {
+s1.paying_store = store_with(payment_methods, {
     "CREATE TABLE tb_payment (buyer varchar(64), amount bigint)",
 })
 
@@ -136,35 +136,34 @@ local function sell_to(customer)
 end
 
 
-local function order(buyer, customer, is_early)
+local function order(buyer, customer, checks_first)
     local store = buyer.store
-    local has_order = is_early and store:has_ordered(customer)
+    local has_order = checks_first and store:has_ordered(customer)
     if not buyer:enter() then return end
-    if not is_early then has_order = store:has_ordered(customer) end
+    if not checks_first then has_order = store:has_ordered(customer) end
     local stock = buyer:stock()
     if has_order then buyer:tell "sold" else buyer:buy_from(stock, sell_to(customer)) end
     buyer:leave()
 end
 
 
--- The bank takes its time.
 local function pay_once(buyer, customer)
     if buyer.store:is_paid(customer) then return end
-    buyer:pause()
+    buyer:pause() -- for the bank
     buyer:note(("pays the order of customer %d"):format(customer))
     buyer.store:pay(customer, buyer.server.plan.prices[buyer.product])
 end
 
 
-local function pay(buyer, customer, is_early)
-    local place = "ordered-" .. customer
+local function pay(buyer, customer, checks_first)
+    local ordered = "ordered-" .. customer
     if buyer.number == customer then
         order(buyer, customer, false)
-        buyer:come(place)
+        buyer:come(ordered)
     else
-        buyer:wait_for(place, 1)
+        buyer:wait_for(ordered, 1)
     end
-    if is_early then return pay_once(buyer, customer) end
+    if checks_first then return pay_once(buyer, customer) end
     local strategy = buyer.strategy
     local hold = assert(strategy:enter("payment-" .. customer, buyer))
     pay_once(buyer, customer)
@@ -209,20 +208,19 @@ end
 local WRITERS, READERS = 4, 12
 
 
-local caching = {}
+local cache_methods = {}
 
-function caching:cached(product)
+function cache_methods:cached(product)
     return self:number("SELECT number FROM cache WHERE id = " .. self:text(product))
 end
 
-function caching:set_cached(product, number)
+function cache_methods:set_cached(product, number)
     self:execute(("UPDATE cache SET number = %d WHERE id = %s"):format(number, self:text(product)))
 end
 
 
---- An SQLite database with stock and orders, and a cache of the stock that only the writer keeps in
---- step.
-s1.cached_store = store_with(caching, {
+--- An SQLite database with stock and orders, and a cache of the stock that only writers update.
+s1.cached_store = store_with(cache_methods, {
     "CREATE TABLE cache (id varchar(64) PRIMARY KEY, number int(10))",
     "INSERT INTO cache SELECT id, number FROM tb_commodity_info",
 })
@@ -275,7 +273,7 @@ local function play_double_write(scenario, run)
     if sale.sold ~= WRITERS or #reads ~= READERS then
         error(("only %d wrote, and %d read"):format(sale.sold, #reads), 0)
     end
-    local shared = evidence.at_once(sale, both_read)
+    local shared = evidence.held_at_once(sale, both_read)
     return {
         right = differing == 0, again = scenario.shares and not shared,
         finding = ("%d of %d saw two stocks%s"):format(differing, #reads,
@@ -292,7 +290,7 @@ s1.scenarios = {
         explanation = "The program tests whether the stock is below 0, not whether it is 0, so its "
             .. "counter ends below 0, lock or no lock.",
         sale = { purchase = SELF .. "below_zero", timeout = 30 },
-        wants = function() return true end,
+        is_as_expected = function() return true end,
         finding = function(sale)
             return ("%d sold, the counter says %d"):format(sale.sold, sale.left)
         end,
@@ -303,7 +301,7 @@ s1.scenarios = {
         explanation = "The first buyer has the lock until all others have given up waiting: "
             .. "nothing is sold twice, but most of the stock is not sold at all.",
         sale = { purchase = SELF .. "slow", timeout = 0.2 },
-        wants = function(sale)
+        is_as_expected = function(sale)
             return sale.failures.timeout == CROWD - 1 and sale.left == PIECES - 1
         end,
         finding = function(sale)
@@ -316,7 +314,9 @@ s1.scenarios = {
         explanation = "Buyers that come while there is stock buy, and all others are told that it "
             .. "is sold out.",
         sale = { pause = 0, timeout = 30 },
-        wants = function(sale) return sale.sold == PIECES and sale.refused == CROWD - PIECES end,
+        is_as_expected = function(sale)
+            return sale.sold == PIECES and sale.refused == CROWD - PIECES
+        end,
         finding = function(sale)
             return ("%d sold, %d refused, %d left"):format(sale.sold, sale.refused, sale.left)
         end,

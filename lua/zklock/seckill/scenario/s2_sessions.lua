@@ -15,7 +15,7 @@ local s2 = {}
 
 -- Two processes use one lock in turn (§5). In DEMO-10 each acquires and releases it twice.
 
--- The notes of one buyer in order.
+-- The notes of a buyer in order.
 local SCRIPTS = {
     once = { "got the lock", "released" },
     twice = { "got", "got again", "released", "released again" },
@@ -25,8 +25,7 @@ local SCRIPTS = {
 local RESOLUTION = 0.001
 
 
--- The last line of a turn comes before the release, because after it the next buyer's first line
--- may come earlier.
+-- A turn notes "released" just before the release, lest the next buyer's first note come earlier.
 local turns = {}
 
 function turns.once(buyer)
@@ -55,9 +54,8 @@ function s2.turn(buyer)
 end
 
 
--- Checks that the lines from `first` on come from one process, with one token, as in the script;
--- returns the first fault.
-local function one_turn(log, first, script)
+-- The first line from `first` on that differs from the script, or from the turn's process or token.
+local function problem_of_turn(log, first, script)
     local holder = log[first]
     for i, line in ipairs(script) do
         local entry = log[first + i - 1]
@@ -68,13 +66,13 @@ local function one_turn(log, first, script)
 end
 
 
-local function fault_of(sale, log, script, hold)
+local function problem_of(sale, log, script, hold)
     if #log ~= 2 * #script then
         return ("%d lines instead of %d"):format(#log, 2 * #script)
     end
     local second = #script + 1
-    local fault = one_turn(log, 1, script) or one_turn(log, second, script)
-    if fault then return fault end
+    local problem = problem_of_turn(log, 1, script) or problem_of_turn(log, second, script)
+    if problem then return problem end
     if log[1].who == log[second].who then return log[1].who .. " twice" end
     if not evidence.tokens_grow(sale) then return "tokens do not grow" end
     local apart = log[second].at - log[1].at
@@ -92,10 +90,10 @@ local function play_turns(scenario, run)
         timeout = 30 + hold, purchase = SELF .. "turn", parameters = { script = scenario.script },
     }
     local log = evidence.log(sale, "thread-%d")
-    local fault = fault_of(sale, log, script, hold)
+    local problem = problem_of(sale, log, script, hold)
     return {
-        right = not fault, log = log, sales = { sale },
-        finding = fault or ("%s, then %s %.2f s later"):format(log[1].who, log[#script + 1].who,
+        right = not problem, log = log, sales = { sale },
+        finding = problem or ("%s, then %s %.2f s later"):format(log[1].who, log[#script + 1].who,
             log[#script + 1].at - log[1].at),
     }
 end
@@ -103,29 +101,27 @@ end
 
 -- the holder dies --------------------------------------------------------------------------------
 
--- The node goes with its session, so the next buyer gets the lock within the session timeout and a
--- tick. The server looks for dead sessions once a tick, and a session timeout has at least two
--- ticks (minSessionTimeout).
-local TICK = 0.5
+-- The node vanishes with its session, so the next buyer gets the lock within the session timeout
+-- and a tick, because the server looks for dead sessions once a tick.
+local TICK = 0.5 -- session timeouts, at most (minSessionTimeout)
 
--- Time for the notification and the next buyer's start.
-local SLACK = 0.25
+local SLACK = 0.25 -- seconds for the notification and the next buyer's start
 
 
--- A late grant on a machine that paused proves nothing.
+-- A grant that is late because the machine paused proves nothing.
 local function play_crash(_, run)
     local timeout = run:session_timeout()
     local sale = run:sale{
         buyers = 2, servers = 2, strategy = "zookeeper", timeout = 30 + 2 * timeout,
         faults = { { at = 0, kill = "holder" } },
     }
-    local waited = evidence.waited_for_the_dead(sale)
+    local waited = evidence.wait_after_death(sale)
     local in_time = waited <= timeout * (1 + TICK) + SLACK
-    local played = evidence.played(sale, sale.verdict == "right" and sale.sold == 1 and in_time
+    local outcome = evidence.outcome(sale, sale.verdict == "right" and sale.sold == 1 and in_time
         and evidence.tokens_grow(sale), ("next after %.2f s (session %g s)"):format(waited,
         timeout))
-    played.again = not in_time
-    return played
+    outcome.again = not in_time
+    return outcome
 end
 
 
@@ -133,7 +129,7 @@ end
 
 -- A predecessor may vanish between the list that shows it and the watch on it (Q-05, PIT-08). A
 -- client that then waits for an event waits for ever (BUG-11). Two sessions acquire and release a
--- lock at once, again and again, so that this happens often.
+-- lock again and again, so that this happens often.
 
 local ROUNDS = 100
 
@@ -152,7 +148,7 @@ local function take_and_give_up(buyer, lock, sum)
             sum.vanished = sum.vanished + 1
         end
     end
-    -- This reply comes after the event of the own node's end.
+    -- This reply comes after the event of the own node's deletion.
     assert(lease:release{ wait = timeout })
 end
 
@@ -196,7 +192,8 @@ end
 -- The store must see the token before the next holder reads. If it sees the token only at the
 -- write, it accepts the first buyer's write in between, and the next one overwrites it (DEMO-17c).
 
--- In session timeouts, enough for the server to end the session, and for the second buyer to buy.
+-- Length of the stop in session timeouts, long enough for the server to end the session, and for
+-- the second buyer to buy.
 local STOPPED = 1.75
 
 local FIRST_HOLDS = "the first has the lock"
@@ -204,7 +201,7 @@ local BOTH_HAVE_READ = "both have read"
 local FIRST_IS_DONE = "the first is done"
 
 
-local function stock_of(buyer)
+local function read_stock(buyer)
     if buyer.server.parameters.shown then return buyer:stock() end
     local stock = buyer.store:stock(buyer.product)
     buyer.server.faults:strike(buyer)
@@ -220,7 +217,7 @@ function s2.late_write(buyer)
     if not is_first then buyer:wait_for(FIRST_HOLDS, 2) end
     if not buyer:enter() then return end
     buyer:come(FIRST_HOLDS)
-    local stock = stock_of(buyer)
+    local stock = read_stock(buyer)
     buyer:wait_for(BOTH_HAVE_READ, 2)
     if not is_first then buyer:wait_for(FIRST_IS_DONE, 2) end
     buyer:buy_from(stock)
@@ -229,7 +226,7 @@ function s2.late_write(buyer)
 end
 
 
-local function holders(sale)
+local function in_order_of_grants(sale)
     local first, second = sale.purchases[1], sale.purchases[2]
     if second.granted and first.granted and second.granted < first.granted then
         return second, first
@@ -238,7 +235,7 @@ local function holders(sale)
 end
 
 
--- `overtaken` tells how far the second buyer must come before the first goes on.
+-- The second buyer's event `overtaken` must come before the first goes on.
 local function play_late_write(scenario, run)
     local timeout = run:session_timeout()
     local sale = run:sale{
@@ -247,11 +244,11 @@ local function play_late_write(scenario, run)
         purchase = scenario.purchase, parameters = { shown = scenario.shown },
         faults = { { at = 0, stop = "holder", length = STOPPED * timeout } },
     }
-    local first, second = holders(sale)
+    local first, second = in_order_of_grants(sale)
     local woke = evidence.noted(sale, "^wakes, and its hold is (%l+)$")[1]
     local overtaken = second[scenario.overtaken]
     if not (overtaken and overtaken < sale.faults[1].ended) then
-        return evidence.unproved(sale, "the first woke too early")
+        return evidence.inconclusive(sale, "the first woke too early")
     end
     if not woke or woke[1] ~= "lost" then
         error(("the lease said %q on waking, not \"lost\""):format(tostring(woke and woke[1])), 0)
@@ -263,16 +260,15 @@ local function play_late_write(scenario, run)
 end
 
 
--- Two buyers told "sold" must have taken two pieces.
 local function judge_stock(sale)
-    return evidence.played(sale, sale.verdict == "right",
+    return evidence.outcome(sale, sale.verdict == "right",
         ("lease lost, stock %d, should be %d"):format(sale.left, seed.STOCK - sale.sold))
 end
 
 
 local function judge_refusal(sale, first)
     local refused = first.outcome == "late"
-    return evidence.played(sale, sale.verdict == "right" and sale.sold == 1 and refused,
+    return evidence.outcome(sale, sale.verdict == "right" and sale.sold == 1 and refused,
         ("lease lost, write %s, stock %d"):format(refused and "refused" or "accepted", sale.left))
 end
 

@@ -1,16 +1,17 @@
 --- Seed article S3, where 15 clients with a session each want one of 10 orders (DEMO-11). 10 get
---- one, 5 are refused. The log shows the queue as the seed does.
+--- an order, 5 are refused. The log shows the queue as the seed does.
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local zklock = require "zklock"
 
 local CLIENTS, ORDERS = 15, 10
-local POLL = 0.002 -- seconds between looks at the own node
+local POLL = 0.002 -- seconds between checks whether the client is queued
 
 local s3 = {}
 
 
-local function neighbours(lock)
+-- The own node, and the node ahead of it.
+local function own_and_ahead(lock)
     local ahead
     for _, entry in ipairs(lock:queue()) do
         if entry.mine then return entry, ahead end
@@ -21,21 +22,21 @@ end
 
 local function name_of(identity) return (identity:gsub("^server ", "Thread-")) end
 
-local function look(buyer, progress)
-    local own, ahead = neighbours(buyer.strategy:lock(buyer.lock))
-    if not own or progress.looked then return end
-    progress.looked = true
+local function note_node(buyer, progress)
+    local own, ahead = own_and_ahead(buyer.strategy:lock(buyer.lock))
+    if not own or progress.has_noted then return end
+    progress.has_noted = true
     buyer:note("created " .. own.name)
     if ahead then buyer:note("watches " .. ahead.name .. " of " .. name_of(ahead.identity)) end
 end
 
 
-local function watch(buyer, progress)
+local function note_once_queued(buyer, progress)
     while not progress.queued do
         if progress.granted then return end
         zklock.sleep(POLL)
     end
-    look(buyer, progress)
+    note_node(buyer, progress)
 end
 
 
@@ -43,7 +44,7 @@ local function contend(buyer, progress)
     local entered = buyer:enter{ on_queued = function() progress.queued = true end }
     progress.granted = true
     if not entered then return end
-    look(buyer, progress)
+    note_node(buyer, progress)
     if progress.queued then buyer:note "heard the node deletion event!" end
     buyer:note "got the lock"
     buyer:try_to_buy()
@@ -56,12 +57,12 @@ function s3.order(buyer)
     local progress = {}
     zklock.run(
         function() contend(buyer, progress) end,
-        function() watch(buyer, progress) end)
+        function() note_once_queued(buyer, progress) end)
 end
 
 
--- A client notes its node when it sees it in the queue, perhaps after others saw it. So move each
--- node before nodes with higher numbers.
+-- A client may note its node later than its successors note theirs. So move each note of a node
+-- before the notes of nodes with higher numbers.
 local function put_in_order(notes)
     local created = {}
     for i, note in ipairs(notes) do

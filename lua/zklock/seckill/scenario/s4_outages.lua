@@ -1,6 +1,6 @@
 --- Servers that fail, in seed article S4. A Redis master dies with a lock that its replica lacks
---- (DEMO-19), a wall clock jumps (DEMO-20), the locks' database is killed (PIT-18). Each beside
---- ZooKeeper.
+--- (DEMO-19), a wall clock jumps (DEMO-20), the locks' database is killed (PIT-18). Each is
+--- compared with ZooKeeper.
 
 local clocks = require "zklock.throwaway.clock"
 local core = require "zklock.core"
@@ -12,10 +12,10 @@ local zklock = require "zklock"
 
 local SELF = "zklock.seckill.scenario.s4_outages:"
 
-local AGAIN = 30    -- seconds in which a buyer asks again
+local RETRIES = 30  -- seconds in which a buyer asks again
 local PAUSE = 0.25  -- seconds between two requests
-local LONG = 30     -- seconds until the other buyer gets the lock
-local A_WHILE = 1   -- seconds, several ticks, in which it must not
+local LONG = 30     -- seconds in which the other buyer must get the lock
+local A_WHILE = 1   -- seconds (several ticks) in which the other buyer must not get the lock
 local SESSION = 60  -- of ZooKeeper, longer than an election on a busy machine
 
 local s4 = {}
@@ -24,22 +24,22 @@ local s4 = {}
 -- two buyers and a fault -------------------------------------------------------------------------
 
 -- The fault strikes while the first buyer holds the lock. That buyer goes on once the second also
--- holds the lock and has read the stock, so that both write the same. The loss of a lock is thus
--- seen on any machine.
+-- holds the lock and has read the stock, so that both write the same. So any machine shows the loss
+-- of a lock.
 
 local function enter(buyer)
     local due
     while true do
         local hold, _, code = buyer:enter()
         if hold then return true end
-        due = due or core.now() + buyer.server.parameters.again
+        due = due or core.now() + buyer.server.parameters.retries
         if code ~= "connection" or core.now() > due then return false end
         zklock.sleep(PAUSE)
     end
 end
 
 
---- A purchase that asks again after "connection", for `again` seconds of the sale's parameters.
+--- A purchase that asks again after "connection", for the seconds of the parameter `retries`.
 --- Buyers that hold the lock and have read the stock arrive at "read".
 function s4.ask_again(buyer)
     if not enter(buyer) then return end
@@ -51,49 +51,49 @@ function s4.ask_again(buyer)
 end
 
 
---- ask_again, with a note of the time by the server's wall clock.
+--- Like ask_again, with a note of the time by the server's wall clock.
 function s4.tell_the_time(buyer)
     s4.ask_again(buyer)
     buyer:note(("it is %d"):format(os.time()))
 end
 
 
---- Carries out such a sale.
+--- Carries out a sale of two buyers with a fault.
 ---@param run zklock.seckill.Run
 ---@param options table  options of seckill.sale
 ---@param fault { what: string, where: string, strike: fun(), patience: number }  patience: seconds
 --- for which the first waits for the other
 ---@return zklock.seckill.Sale
-function s4.meet(run, options, fault)
+function s4.sale_with(run, options, fault)
     local function strike(play)
         fault.strike()
         wait_for(function() return play:arrived "read" > 0 end, fault.patience)
     end
-    local all = {
+    local complete = {
         buyers = 2, servers = 2, timeout = 60, parameters = {},
         purchase = SELF .. "ask_again",
         faults = { { at = 0, held = true, run = strike, what = fault.what, where = fault.where } },
     }
-    for name, value in pairs(options) do all[name] = value end
-    all.parameters.again = AGAIN
-    return run:sale(all)
+    for name, value in pairs(options) do complete[name] = value end
+    complete.parameters.retries = RETRIES
+    return run:sale(complete)
 end
 
 
 --- The outcome of a sale that must be wrong because of two holders. Any other reason is an error.
-function s4.of_two(sale)
+function s4.judge_two_holders(sale)
     local first, second = sale.purchases[1], sale.purchases[2]
     local both = #sale.overlaps == 1 and sale.sold == 2 and first.left == second.left
     if not both and sale.verdict == "wrong" then
         error("it is wrong, but not because two had the lock: " .. sale.finding, 0)
     end
-    return evidence.played(sale, sale.verdict == "right", both
+    return evidence.outcome(sale, sale.verdict == "right", both
         and ("stock %d, should be %d; 2 at once"):format(sale.left, first.left - 1)
         or sale.finding)
 end
 
 
--- That many bought, one at a time.
+-- True if that many bought, one at a time.
 local function is_right(sale, count)
     return sale.verdict == "right" and sale.sold == count and not sale.overlaps[1]
         and evidence.tokens_grow(sale)
@@ -101,8 +101,8 @@ end
 
 
 --- The outcome of a sale that must be right in spite of the fault.
-function s4.of_one(sale)
-    return evidence.played(sale, is_right(sale, 2),
+function s4.judge_one_holder(sale)
+    return evidence.outcome(sale, is_right(sale, 2),
         ("%d sold, %d left; one at a time"):format(sale.sold, sale.left))
 end
 
@@ -111,7 +111,7 @@ end
 
 -- The promoted replica grants the lock again (PIT-16). Redis replicates after its answer; here the
 -- replica is cut off before, so that it certainly lacks the lock. ZooKeeper answers once most
--- servers have the lock, so the survivors of a killed leader have it, too.
+-- servers know of the lock, so the lock survives the leader.
 
 -- Checks that the lock is on the master only.
 local function check_cause(pair)
@@ -130,35 +130,36 @@ local function play_failover(scenario, run)
         pair:kill_master()
         pair:promote()
     end
-    local sale = s4.meet(run, { strategy = scenario.strategy, redis = pair.address },
+    local sale = s4.sale_with(run, { strategy = scenario.strategy, redis = pair.address },
         { what = "failover", where = "Redis", strike = strike, patience = LONG })
     pair:close()
-    return s4.of_two(sale)
+    return s4.judge_two_holders(sale)
 end
 
 
 local function play_leader(_, run)
     local servers = run.throwaway:zookeepers(3)
-    local sale = s4.meet(run,
+    local sale = s4.sale_with(run,
         { strategy = "zookeeper", zookeeper = servers.hosts, session = SESSION },
         { what = "failover", where = "ZooKeeper", strike = function() servers:kill_leader() end,
           patience = A_WHILE })
     servers:close()
-    return s4.of_one(sale)
+    return s4.judge_one_holder(sale)
 end
 
 
 -- a clock jumps ----------------------------------------------------------------------------------
 
 -- A wall clock jumps while a lock is held (PIT-17). Redis expires keys by the wall clock. Two of
--- five masters are cut off, so the holder has the other three; one of these jumps, the two return,
--- and another buyer has three as well. redis-timestamp depends on its clients' wall clocks.
--- Sessions of ZooKeeper and leases of zklock depend on monotonic clocks.
+-- five masters are cut off, so the holder has keys on the other three. The clock of one of these
+-- jumps, the two return, and another buyer gets keys on three masters, too. redis-timestamp depends
+-- on its clients' wall clocks. Sessions of ZooKeeper and leases of zklock depend on monotonic
+-- clocks.
 
 local HOUR = 3600
 local NEAR = 60   -- seconds that reading a clock may take
-local LEASE = 60  -- of redlock, like SESSION less than the jump and more than any delay
-local ANSWER = 10 -- longer than a slow master takes
+local LEASE = 60  -- seconds; like SESSION less than the jump and more than any delay
+local ANSWER = 10 -- seconds; longer than a slow master takes
 
 
 local function has_jumped(time) return math.abs(time - os.time() - HOUR) < NEAR end
@@ -200,13 +201,13 @@ local function play_redlock(_, run)
     local masters = run.throwaway:redis_masters(5)
     masters[4]:cut()
     masters[5]:cut()
-    local sale = s4.meet(run, {
+    local sale = s4.sale_with(run, {
         strategy = "redlock", redis = masters.addresses,
         parameters = { engine = { lease = LEASE, fast_fail = ANSWER } },
     }, { what = "clock jump", where = "master 3", strike = function() jump(masters) end,
          patience = LONG })
     masters:close()
-    return s4.of_two(sale)
+    return s4.judge_two_holders(sale)
 end
 
 
@@ -216,15 +217,14 @@ local function play_server_clock(_, run)
         server.clock:jump(HOUR)
         check_jump(server:time(), "ZooKeeper")
     end
-    local sale = s4.meet(run,
+    local sale = s4.sale_with(run,
         { strategy = "zookeeper", zookeeper = server.hosts, session = SESSION },
         { what = "clock jump", where = "ZooKeeper", strike = strike, patience = A_WHILE })
     server:close()
-    return s4.of_one(sale)
+    return s4.judge_one_holder(sale)
 end
 
 
--- The servers' notes when all was over.
 local function check_clients(sale)
     local told = evidence.noted(sale, "^it is (%d+)$")
     for _, time in ipairs(told) do check_jump(tonumber(time[1]), "server " .. time.server) end
@@ -234,7 +234,7 @@ end
 
 local function play_clients(scenario, run)
     local wall = clocks.new(run.throwaway.reaper)
-    local sale = s4.meet(run, {
+    local sale = s4.sale_with(run, {
         strategy = scenario.strategy, session = SESSION,
         lua = wall:program(run.options.lua or interpreter.own()),
         purchase = SELF .. "tell_the_time",
@@ -245,7 +245,7 @@ local function play_clients(scenario, run)
 end
 
 
--- a single point ---------------------------------------------------------------------------------
+-- a single point of failure ----------------------------------------------------------------------
 
 -- The database is killed while one buyer holds the lock and all others wait. Nobody else is served,
 -- however often they ask. The stock is elsewhere, so nothing false is sold. With three ZooKeepers
@@ -254,7 +254,7 @@ end
 local BUYERS = 10
 
 
-local function kill_in(run, options, where, kill)
+local function sale_with_kill(run, options, where, kill)
     options.buyers, options.timeout = BUYERS, 60
     options.purchase = SELF .. "ask_again"
     options.faults = { { at = 0, held = true, run = kill, what = "death", where = where } }
@@ -269,8 +269,8 @@ end
 
 local function play_database(_, run)
     local url, server = run.throwaway:own_mysql()
-    local sale = kill_in(run, {
-        strategy = "sql-pessimistic", mysql = url, parameters = { again = A_WHILE },
+    local sale = sale_with_kill(run, {
+        strategy = "sql-pessimistic", mysql = url, parameters = { retries = A_WHILE },
     }, "MariaDB", function() server:kill() end)
     local failed = sale.failures.connection or 0
     if sale.verdict == "wrong" or sale.sold + failed ~= BUYERS then
@@ -280,18 +280,18 @@ local function play_database(_, run)
     if failed > 0 then
         evidence.convict(sale, ("%d asked in vain: the database was gone"):format(failed))
     end
-    return evidence.played(sale, failed == 0, finding)
+    return evidence.outcome(sale, failed == 0, finding)
 end
 
 
 local function play_ensemble(_, run)
     local servers = run.throwaway:zookeepers(3)
-    local sale = kill_in(run, {
+    local sale = sale_with_kill(run, {
         strategy = "zookeeper", zookeeper = servers.hosts, session = SESSION,
-        parameters = { again = AGAIN },
+        parameters = { retries = RETRIES },
     }, "ZooKeeper 1", function() servers:kill(1) end)
     servers:close()
-    return evidence.played(sale, is_right(sale, BUYERS), finding_of(sale))
+    return evidence.outcome(sale, is_right(sale, BUYERS), finding_of(sale))
 end
 
 
@@ -329,14 +329,14 @@ s4.of_engines = {
     {
         id = "DEMO-20c", title = "the clients' clocks jump, SETNX",
         expect = "wrong", play = play_clients, strategy = "redis-timestamp", patience = LONG,
-        judge = s4.of_two,
+        judge = s4.judge_two_holders,
         explanation = "The key says when the lock ends, and each client looks at its own clock "
             .. "whether it has.",
     },
     {
         id = "DEMO-20d", title = "the clients' clocks jump, zklock",
         expect = "right", play = play_clients, strategy = "zookeeper", patience = A_WHILE,
-        judge = s4.of_one,
+        judge = s4.judge_one_holder,
         explanation = "A lease, its heartbeats and all deadlines go by the monotonic clock of the "
             .. "client.",
     },

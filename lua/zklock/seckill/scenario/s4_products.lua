@@ -1,6 +1,6 @@
---- Many products, in seed article S4. 1000 buyers of two products (DEMO-12); one lock for all
---- (PIT-12); a row lock without an index, which also locks all (PIT-15); and the price of a fair
---- lock (PIT-24).
+--- Several products, in seed article S4. 1000 buyers of two products (DEMO-12); one lock for all
+--- products (PIT-12); a row lock without an index, which locks all rows (PIT-15); and the price of
+--- a fair lock (PIT-24).
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local purchases = require "zklock.seckill.purchases"
@@ -34,7 +34,7 @@ local function play_products(scenario, run)
     }
     for name, value in pairs(scenario.simulated or {}) do options[name] = value end
     local sale = options.simulated and seckill.sale(options) or run:sale(options)
-    evidence.all_served(sale, BUYERS)
+    evidence.require_served(sale, BUYERS)
     return {
         right = sale.verdict == "right", sales = { sale },
         finding = ("stocks went down by %d and %d"):format(sold_of(sale)),
@@ -43,7 +43,7 @@ end
 
 
 --- A purchase without a pause, as in S4. No other buyer of the server runs in between.
-function s4.at_once(buyer)
+function s4.without_pause(buyer)
     if not buyer:enter() then return end
     buyer:buy_from(buyer:stock())
     buyer:leave()
@@ -51,8 +51,7 @@ end
 
 
 -- The seed's lock on Redis, SETNX with EXPIRE. With 30 s of patience each stock falls by 500. With
--- the seed's 2 s (CFG-11), while all others poll, most buyers give up, and a stock falls by the
--- served ones.
+-- the seed's 2 s (CFG-11) most buyers give up, because polling slows the holder down.
 local function play_redis(scenario, run)
     local sale = run:sale{
         buyers = BUYERS, products = { [FIRST] = STOCK, [SECOND] = STOCK },
@@ -60,9 +59,10 @@ local function play_redis(scenario, run)
         strategy = "redis-expire", purchase = scenario.purchase, pause = 0,
         timeout = scenario.patience,
     }
-    local told = { [FIRST] = 0, [SECOND] = 0 }
+    local told_sold = { [FIRST] = 0, [SECOND] = 0 }
     for _, purchase in ipairs(sale.purchases) do
-        if purchase.outcome == "sold" then told[purchase.product] = told[purchase.product] + 1 end
+        local product = purchase.product
+        if purchase.outcome == "sold" then told_sold[product] = told_sold[product] + 1 end
     end
     local first, second = sold_of(sale)
     if sale.sold + (sale.failures.timeout or 0) ~= BUYERS then
@@ -70,8 +70,9 @@ local function play_redis(scenario, run)
             :format(sale.sold, BUYERS), 0)
     end
     return {
-        right = sale.verdict == "right" and first == told[FIRST] and second == told[SECOND],
-        again = scenario.all and sale.sold ~= BUYERS, sales = { sale },
+        right = sale.verdict == "right" and first == told_sold[FIRST]
+            and second == told_sold[SECOND],
+        again = scenario.must_serve_all and sale.sold ~= BUYERS, sales = { sale },
         finding = ("down by %d and %d, %d gave up"):format(first, second, sale.failed),
     }
 end
@@ -97,15 +98,15 @@ local function have_different_products(a, b) return a.product ~= b.product end
 
 
 local function play_one_lock(_, run)
-    local one, each = sale_with(run, "one"), sale_with(run, "product")
-    local right = one.verdict == "right" and each.verdict == "right"
-        and one.sold == one.buyers and each.sold == each.buyers
-        and not evidence.at_once(one, have_different_products)
-        and evidence.at_once(each, have_different_products)
+    local shared, separate = sale_with(run, "one"), sale_with(run, "product")
+    local right = shared.verdict == "right" and separate.verdict == "right"
+        and shared.sold == shared.buyers and separate.sold == separate.buyers
+        and not evidence.held_at_once(shared, have_different_products)
+        and evidence.held_at_once(separate, have_different_products)
     return {
-        right = right, sales = { one, each },
-        finding = ("one lock %.0f/s, a lock each %.0f/s"):format(grants_per_second(one),
-            grants_per_second(each)),
+        right = right, sales = { shared, separate },
+        finding = ("one lock %.0f/s, a lock each %.0f/s"):format(grants_per_second(shared),
+            grants_per_second(separate)),
     }
 end
 
@@ -143,8 +144,9 @@ end
 
 
 --- Two buyers of two products, with a lock each, in two servers. The first holds its lock until the
---- second holds its own, or gave up. Before, the second acquires its lock once to create its row.
-function s4.beside(buyer)
+--- second holds its own lock or gave up. At first the second acquires its lock once, to create the
+--- row.
+function s4.two_locks(buyer)
     local role = buyer.number == 1 and hold_until_tried or try_while_held
     role(buyer)
 end
@@ -158,23 +160,23 @@ local function play_index(scenario, run)
         products = { [FIRST] = 100, [SECOND] = 100 }, buyers = 2, servers = 2,
         product = function(i) return i == 1 and FIRST or SECOND end,
         strategy = scenario.strategy, parameters = { engine = scenario.engine },
-        purchase = SELF .. "beside",
+        purchase = SELF .. "two_locks",
         timeout = scenario.expect == "wrong" and IN_VAIN or ENOUGH,
     }
     local first, second = sale.purchases[1], sale.purchases[2]
     if first.outcome ~= "sold" or sale.verdict == "wrong" then
         error("the first did not buy: " .. sale.finding, 0)
     end
-    local stopped = second.outcome == "timeout" and second.told < first.released
-    local both = second.outcome == "sold" and evidence.at_once(sale, have_different_locks)
-    if stopped then
+    local blocked = second.outcome == "timeout" and second.told < first.released
+    local both = second.outcome == "sold" and evidence.held_at_once(sale, have_different_locks)
+    if blocked then
         evidence.convict(sale, "a buyer waited in vain for the lock of another product")
     end
-    local played = evidence.played(sale, both,
-        stopped and ("waited %g s for another product"):format(IN_VAIN)
+    local outcome = evidence.outcome(sale, both,
+        blocked and ("waited %g s for another product"):format(IN_VAIN)
         or both and "both at once" or "neither stopped nor at once")
-    played.again = not (stopped or both)
-    return played
+    outcome.again = not (blocked or both)
+    return outcome
 end
 
 
@@ -182,8 +184,8 @@ end
 
 -- A fair lock costs a queue, and speed. Each engine's fair lock is compared with the unordered one
 -- by grants a second, and by the most overtakes of a buyer. Both must sell right; costs and
--- fairness are only shown. (On a slow machine buyers of two servers may reach the lock in another
--- order than they asked.)
+-- fairness are only shown. (On a slow machine buyers of two servers may reach the lock in an order
+-- other than that of their requests.)
 
 local QUEUE = 60
 
@@ -203,7 +205,7 @@ local function queue_with(run, strategy)
         strategy = strategy, buyers = QUEUE, servers = 4, pause = PAUSE, timeout = 60,
         purchase = SELF .. "one_by_one",
     }
-    evidence.all_served(sale, QUEUE)
+    evidence.require_served(sale, QUEUE)
     return sale
 end
 
@@ -244,8 +246,8 @@ s4.scenarios = {
 s4.of_engines = {
     {
         id = "DEMO-12c", title = "1000 buyers, Redis, 30 s of patience",
-        expect = "right", play = play_redis, patience = 30, all = true,
-        purchase = SELF .. "at_once",
+        expect = "right", play = play_redis, patience = 30, must_serve_all = true,
+        purchase = SELF .. "without_pause",
         explanation = "With SETNX and EXPIRE every one of 1000 purchases is counted, as long as "
             .. "nobody dies and nobody is late.",
     },

@@ -1,5 +1,5 @@
 --- Locks of Redis, in seed article S4. Redisson's snippet (DEMO-13), a late DEL (DEMO-18), and a
---- death between SETNX and EXPIRE (BUG-15). Each beside zklock.
+--- death between SETNX and EXPIRE (BUG-15). Each is compared with zklock.
 
 local barrier = require "zklock.seckill.barrier"
 local evidence = require "zklock.seckill.scenario.evidence"
@@ -13,15 +13,15 @@ local SELF = "zklock.seckill.scenario.s4_redis:"
 local s4 = {}
 
 
-local function await(buyer, place) buyer.server:wait_for(place, 1, zklock.sleep) end
+local function await(buyer, event) buyer.server:wait_for(event, 1, zklock.sleep) end
 
 
 -- Redisson's snippet -----------------------------------------------------------------------------
 
--- tryLock(waitTime, leaseTime, SECONDS), 3000 ms of work, unlock (§3.2); --hold scales the work. It
--- is right with a leaseTime beyond the work. A lock with a leaseTime has no watchdog. If the time
--- ends during the work, the next buyer enters, and the holder does not notice. zklock's lease
--- cannot be too short, because the session renews it.
+-- tryLock(waitTime, leaseTime, SECONDS), 3000 ms of work, unlock (§3.2); --hold scales the work.
+-- The sale is right if the leaseTime is longer than the work. A lock with a leaseTime has no
+-- watchdog. If it ends during the work, the next buyer enters, and the holder does not notice.
+-- zklock's lease cannot be too short, because the session renews it.
 
 local WORKERS = 3
 
@@ -60,7 +60,7 @@ function s4.snippet(buyer)
 end
 
 
-local function any() return true end
+local function any_two() return true end
 
 
 local function play_snippet(scenario, run)
@@ -70,58 +70,58 @@ local function play_snippet(scenario, run)
         purchase = SELF .. "snippet", timeout = 30 + 2 * WORKERS * hold,
         parameters = { lease = scenario.lease * math.max(hold, 0.1) },
     }
-    evidence.all_served(sale, WORKERS)
-    for _, each in ipairs(evidence.holds(sale)) do
+    evidence.require_served(sale, WORKERS)
+    for _, each in ipairs(evidence.hold_notes(sale)) do
         if each[1] == "lost" then lost = lost + 1 end
     end
-    local beside = evidence.at_once(sale, any)
-    if sale.verdict == "wrong" and not (lost > 0 and beside) then
+    local overlapped = evidence.held_at_once(sale, any_two)
+    if sale.verdict == "wrong" and not (lost > 0 and overlapped) then
         error("it is wrong, but not because a lease ended: " .. sale.finding, 0)
     end
-    -- The stock may be right by luck though leases ended; then it is played again.
-    local apart = scenario.race or lost == 0 and not beside
-    return evidence.played(sale, sale.verdict == "right" and apart and sale.failures.busy == 1,
+    -- In a race the stock may be right by luck; then the scenario is played again.
+    local excluded = scenario.race or lost == 0 and not overlapped
+    return evidence.outcome(sale, sale.verdict == "right" and excluded and sale.failures.busy == 1,
         ("stock %d, should be %d; %d lost"):format(sale.left, seed.STOCK - WORKERS, lost))
 end
 
 
 -- a late release ---------------------------------------------------------------------------------
 
--- Another client's lock is deleted (PIT-07, BUG-16). A is stopped with the lock; its key expires; B
+-- Another client's lock is deleted (PIT-07, BUG-16). A is stopped with the lock; A's key expires; B
 -- locks; A goes on, and its late DEL removes B's lock; C enters beside B. A has bought before its
--- stop, so only the release does harm. A lock of zklock is lost in the same way, but its node is
--- A's own, so a late release deletes nothing.
+-- stop, so only the release does harm. With zklock A loses its lock, too, but its late release can
+-- only delete A's own node, which is gone.
 
-local LEASE = 1 -- seconds that A has; all others have the engine's default
+local LEASE = 1 -- seconds of A's lock; the others' locks last the engine's default
 
--- Seconds in which B waits for C, if C must come, or must not.
+-- Seconds for which B waits for C, if C must come, or must not.
 local COMES, STAYS_AWAY = 20, 0.5
 
 
 -- Unlike buyer:stock(), this lets no fault strike.
-local function read(buyer) return buyer.store:stock(buyer.product) end
+local function read_stock(buyer) return buyer.store:stock(buyer.product) end
 
 
 -- A does not check its lock, because it would then know not to release it.
 local function first(buyer)
     if not buyer:enter{ lease = buyer.server.parameters.lease } then return end
     buyer:come "the first has it"
-    buyer:buy(read(buyer) - buyer.quantity)
+    buyer:buy(read_stock(buyer) - buyer.quantity)
     buyer.server.faults:hit(buyer)
     buyer:leave()
     buyer:come "late release"
 end
 
 
--- Writes after the third buyer has read beside it, or after a while.
+-- Writes after the third buyer has read the stock, or after a while.
 local function second(buyer)
     await(buyer, "the first has it")
     if not buyer:enter() then return end
-    local stock = read(buyer)
+    local stock = read_stock(buyer)
     buyer:come "the second has it"
     await(buyer, "late release")
-    barrier.wait(buyer.server.folder .. "/the third has it", 1, buyer.server.parameters.watch,
-        zklock.sleep)
+    barrier.wait(buyer.server.folder .. "/the third has it", 1,
+        buyer.server.parameters.third_within, zklock.sleep)
     buyer:note_hold()
     buyer:buy(stock - buyer.quantity)
     buyer:leave()
@@ -131,7 +131,7 @@ end
 local function third(buyer)
     await(buyer, "the second has it")
     if not buyer:enter() then return end
-    local stock = read(buyer)
+    local stock = read_stock(buyer)
     buyer:come "the third has it"
     buyer:buy(stock - buyer.quantity)
     buyer:leave()
@@ -156,24 +156,23 @@ local function play_late_release(scenario, run)
         buyers = 3, servers = 3, strategy = scenario.strategy, timeout = 30 + length,
         purchase = SELF .. "late_release",
         parameters = {
-            lease = LEASE, watch = scenario.expect == "wrong" and COMES or STAYS_AWAY,
+            lease = LEASE, third_within = scenario.expect == "wrong" and COMES or STAYS_AWAY,
         },
         faults = { { at = 0, stop = "holder", length = length } },
     }
     local a, b, c = unpack(sale.purchases)
-    evidence.all_served(sale, 3)
+    evidence.require_served(sale, 3)
     if not is_as_meant(sale.faults[1], a, b) then
-        return evidence.unproved(sale, "the first woke too early")
+        return evidence.inconclusive(sale, "the first woke too early")
     end
-    local beside = c.granted < b.released
-    if beside and c.granted < a.released then
+    local overlapped = c.granted < b.released
+    if overlapped and c.granted < a.released then
         error("the third did not come after the late release", 0)
     end
-    -- B's hold, after A's release and C's attempt.
-    local hold = evidence.holds(sale)[1]
-    return evidence.played(sale, sale.verdict == "right" and not beside and hold[1] == "held",
+    local hold = evidence.hold_notes(sale)[1] -- B's, after A's release and C's attempt
+    return evidence.outcome(sale, sale.verdict == "right" and not overlapped and hold[1] == "held",
         ("stock %d, should be %d; %s"):format(sale.left, seed.STOCK - 3,
-            beside and "C beside B" or "B alone"))
+            overlapped and "C beside B" or "B alone"))
 end
 
 
@@ -227,12 +226,13 @@ local function play_half_locked(_, run)
         strategy = "redis-expire", timeout = PATIENCE, parameters = { engine = { gap = GAP } },
         faults = { { at = KILLED, kill = "server 1" } },
     })
-    local killed, vain = sale.purchases[1], sale.failures.timeout
+    local killed, gave_up = sale.purchases[1], sale.failures.timeout
     if killed.granted or not killed.asked or #evidence.noted(sale, NO_END) ~= BUYERS - 1 then
-        return evidence.unproved(sale, "the first was not killed in the gap")
+        return evidence.inconclusive(sale, "the first was not killed in the gap")
     end
-    evidence.convict(sale, ("%d waited in vain for a dead buyer's key"):format(vain))
-    return evidence.played(sale, false, ("%d waited %g s in vain, no TTL"):format(vain, PATIENCE))
+    evidence.convict(sale, ("%d waited in vain for a dead buyer's key"):format(gave_up))
+    return evidence.outcome(sale, false,
+        ("%d waited %g s in vain, no TTL"):format(gave_up, PATIENCE))
 end
 
 
@@ -242,8 +242,8 @@ local function play_killed_holder(_, run)
         strategy = "zookeeper", timeout = 30 + 2 * timeout,
         faults = { { at = 0, kill = "holder" } },
     })
-    return evidence.played(sale, sale.verdict == "right" and sale.sold == BUYERS - 1,
-        ("next after %.2f s (session %g s)"):format(evidence.waited_for_the_dead(sale), timeout))
+    return evidence.outcome(sale, sale.verdict == "right" and sale.sold == BUYERS - 1,
+        ("next after %.2f s (session %g s)"):format(evidence.wait_after_death(sale), timeout))
 end
 
 

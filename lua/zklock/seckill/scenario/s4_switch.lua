@@ -3,7 +3,7 @@
 --- the new engine, reads the same stock, and one sale is lost. A switch that keeps the locks waits
 --- for the holder, and then all go on with the new engine.
 ---
---- In Q-08 the engine in use ends, and nobody sets the switch. With `failover` it sets itself.
+--- In Q-08 the engine in use ends, and nobody sets the switch. With `failover` cerberus sets it.
 
 local barrier = require "zklock.seckill.barrier"
 local evidence = require "zklock.seckill.scenario.evidence"
@@ -13,9 +13,10 @@ local zklock = require "zklock"
 
 local BUYERS, EARLY = 20, 10
 
--- Seconds in which the holder waits for another buyer, if one must come, or must not.
+-- Seconds for which the holder waits for another buyer, who must come, or must not.
 local COMES, STAYS_AWAY = 20, 0.5
 
+local EVENT = "it has happened" -- the switch or the end of the engine
 local FAILOVER = 0.5 -- seconds
 local APART = 0.02 -- seconds between two late buyers
 local MIDDLE = 3   -- buyers that have read before the event
@@ -23,10 +24,10 @@ local MIDDLE = 3   -- buyers that have read before the event
 local s4 = {}
 
 
-local function come(buyer)
+local function arrive(buyer)
     local late = buyer.number - EARLY
     if late <= 0 then return end
-    buyer.server:wait_for("it has happened", 1, zklock.sleep)
+    buyer.server:wait_for(EVENT, 1, zklock.sleep)
     zklock.sleep(late * APART)
 end
 
@@ -38,19 +39,19 @@ end
 
 
 -- A buyer that reads the stock meanwhile holds the lock beside this buyer.
-local function wait_for_another(buyer, place, count)
-    buyer:come "it has happened"
-    barrier.wait(place, count + 1, buyer.server.parameters.watch, zklock.sleep)
+local function wait_for_another(buyer, read_barrier, count)
+    buyer:come(EVENT)
+    barrier.wait(read_barrier, count + 1, buyer.server.parameters.another_within, zklock.sleep)
     buyer:note_hold()
 end
 
 
-local function read(buyer)
+local function read_stock(buyer)
     local stock = buyer.store:stock(buyer.product)
-    local place = buyer.server.folder .. "/read"
-    local count = barrier.arrived(place)
+    local read_barrier = buyer.server.folder .. "/read"
+    local count = barrier.arrived(read_barrier)
     if count >= MIDDLE and buyer.server.faults:hit(buyer) then
-        wait_for_another(buyer, place, count)
+        wait_for_another(buyer, read_barrier, count)
     else
         buyer:come "read"
     end
@@ -58,14 +59,14 @@ local function read(buyer)
 end
 
 
---- Some buyers come at once, later ones one by one after an event in the middle of the sale. The
+--- EARLY buyers come at once, the others one by one after an event in the middle of the sale. The
 --- holder at that moment has read the stock, and writes after another buyer has read it, too, or
 --- after a while. Each buyer notes the engines of its hold, if known.
 function s4.buy(buyer)
-    come(buyer)
+    arrive(buyer)
     if not buyer:enter() then return end
     note_engines(buyer)
-    local stock = read(buyer)
+    local stock = read_stock(buyer)
     buyer:pause()
     buyer:buy(stock - buyer.quantity)
     buyer:leave()
@@ -91,41 +92,42 @@ local function engines_of(sale)
 end
 
 
-local function was_beside(sale, buyer)
-    return evidence.at_once(sale, function(a, b) return a.buyer == buyer or b.buyer == buyer end)
+-- True if the buyer held the lock at the same time as another.
+local function overlapped(sale, buyer)
+    local function is_one(a, b) return a.buyer == buyer or b.buyer == buyer end
+    return evidence.held_at_once(sale, is_one)
 end
 
 
 local function play_switch(scenario, run)
     local sale = carry_out(run, {
         strategy = scenario.strategy,
-        parameters = { watch = scenario.expect == "wrong" and COMES or STAYS_AWAY },
+        parameters = { another_within = scenario.expect == "wrong" and COMES or STAYS_AWAY },
         faults = { { at = 0, switch = scenario.value, held = true } },
     })
-    evidence.all_served(sale, BUYERS)
-    -- The note of the holder after the event.
-    local hold = evidence.holds(sale)[1]
+    evidence.require_served(sale, BUYERS)
+    local hold = evidence.hold_notes(sale)[1] -- the holder's, after the event
     if not hold then error("nobody had the lock when it happened", 0) end
     if hold[1] ~= "held" then error("the holder lost its lock: " .. hold[1], 0) end
-    return scenario.judge(sale, was_beside(sale, hold.buyer))
+    return scenario.judge(sale, overlapped(sale, hold.buyer))
 end
 
 
-local function judge_seed(sale, beside)
-    if sale.verdict == "wrong" and not beside then
+local function judge_unsafe(sale, two_at_once)
+    if sale.verdict == "wrong" and not two_at_once then
         error("it is wrong, but not because two had the lock: " .. sale.finding, 0)
     end
-    return evidence.played(sale, sale.verdict == "right",
+    return evidence.outcome(sale, sale.verdict == "right",
         ("stock %d, should be %d; %s"):format(sale.left, seed.STOCK - BUYERS,
-            beside and "two at once" or "one at a time"))
+            two_at_once and "two at once" or "one at a time"))
 end
 
 
-local function judge_safe(sale, beside)
+local function judge_safe(sale, two_at_once)
     local list = engines_of(sale)
-    local right = sale.verdict == "right" and not beside and not sale.overlaps[1]
+    local right = sale.verdict == "right" and not two_at_once and not sale.overlaps[1]
         and list[1] == "redis-set" and list[#list] == "zookeeper"
-    return evidence.played(sale, right,
+    return evidence.outcome(sale, right,
         ("stock %d, %s to %s"):format(sale.left, list[1], list[#list]))
 end
 
@@ -134,7 +136,7 @@ local function play_end(scenario, run)
     local server = redis_servers.start(run.throwaway.reaper)
     local sale = carry_out(run, {
         strategy = "cerberus-safe", redis = server.address,
-        parameters = { watch = 0, engine = { failover = scenario.failover } },
+        parameters = { another_within = 0, engine = { failover = scenario.failover } },
         faults = { {
             at = 0, run = function() server.process:signal "KILL" end, held = true,
             what = "kill", where = "Redis",
@@ -146,12 +148,12 @@ end
 
 
 local function judge_end(sale)
-    local vain = sale.failures.connection or 0
+    local unserved = sale.failures.connection or 0
     if sale.verdict == "wrong" then error("more was sold than there was: " .. sale.finding, 0) end
-    if vain > 0 then
-        evidence.convict(sale, ("%d were not served: Redis had ended"):format(vain))
+    if unserved > 0 then
+        evidence.convict(sale, ("%d were not served: Redis had ended"):format(unserved))
     end
-    return evidence.played(sale, vain == 0, ("%d of %d not served"):format(vain, BUYERS))
+    return evidence.outcome(sale, unserved == 0, ("%d of %d not served"):format(unserved, BUYERS))
 end
 
 
@@ -159,15 +161,15 @@ local function judge_failover(sale)
     local list = engines_of(sale)
     local right = sale.verdict == "right" and sale.sold == BUYERS and not sale.overlaps[1]
         and list[#list] == "zookeeper"
-    return evidence.played(sale, right,
-        ("by %s after %.2f s"):format(list[#list], evidence.waited_for_the_dead(sale)))
+    return evidence.outcome(sale, right,
+        ("by %s after %.2f s"):format(list[#list], evidence.wait_after_death(sale)))
 end
 
 
 s4.of_engines = {
     {
         id = "DEMO-21a", title = "a switch that loses the locks",
-        expect = "wrong", zookeeper = true, play = play_switch, judge = judge_seed,
+        expect = "wrong", zookeeper = true, play = play_switch, judge = judge_unsafe,
         strategy = "cerberus", value = "zookeeper",
         explanation = "The switch is set while a buyer has the lock. The next one asks the new "
             .. "engine, which knows nothing of that lock, and comes in beside it.",
