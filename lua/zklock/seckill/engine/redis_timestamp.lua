@@ -1,6 +1,6 @@
---- Engine "redis-timestamp", whose key holds the time when the lock ends (ALG-03). SETNX takes a
---- free lock, and GETSET an expired one. The key itself never expires. Its value is "MILLISECONDS
---- OWNER", where the owner is the client identity that the seed checks in the release.
+--- Engine "redis-timestamp", with a key that holds the time when the lock ends (ALG-03). SETNX
+--- takes a free lock, and GETSET an expired lock. The key itself never expires. Its value is
+--- "MILLISECONDS OWNER", where OWNER is the client identity that the seed checks in the release.
 ---
 --- It keeps the seed's faults. A client with a fast wall clock takes held locks; the option `skew`
 --- is added to the clock. A client that loses the race has overwritten the winner's value with

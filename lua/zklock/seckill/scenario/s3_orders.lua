@@ -61,7 +61,7 @@ function s3.order(buyer)
 end
 
 
--- A client may note its node later than its successors note theirs. So move each note of a node
+-- A client may note its node after its successors have noted theirs. So move each note of a node
 -- before the notes of nodes with higher numbers.
 local function put_in_order(notes)
     local created = {}

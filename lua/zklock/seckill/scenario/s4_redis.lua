@@ -92,7 +92,7 @@ end
 -- stop, so only the release does harm. With zklock A loses its lock, too, but its late release can
 -- only delete A's own node, which is gone.
 
-local LEASE = 1 -- seconds of A's lock; the others' locks last the engine's default
+local LEASE = 1 -- seconds of A's lock; other locks last the engine's default
 
 -- Seconds for which B waits for C, if C must come, or must not.
 local COMES, STAYS_AWAY = 20, 0.5

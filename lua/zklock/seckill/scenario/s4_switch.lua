@@ -13,7 +13,7 @@ local zklock = require "zklock"
 
 local BUYERS, EARLY = 20, 10
 
--- Seconds for which the holder waits for another buyer, who must come, or must not.
+-- Seconds for which the holder waits for another buyer that must come, or must not come.
 local COMES, STAYS_AWAY = 20, 0.5
 
 local EVENT = "it has happened" -- the switch or the end of the engine
@@ -59,7 +59,7 @@ local function read_stock(buyer)
 end
 
 
---- EARLY buyers come at once, the others one by one after an event in the middle of the sale. The
+--- EARLY buyers come at once, later ones one by one after an event in the middle of the sale. The
 --- holder at that moment has read the stock, and writes after another buyer has read it, too, or
 --- after a while. Each buyer notes the engines of its hold, if known.
 function s4.buy(buyer)

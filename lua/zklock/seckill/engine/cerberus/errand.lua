@@ -1,6 +1,6 @@
---- An errand is work that one coroutine does for the whole process. An abandoned coroutine ends
---- without notice, because LuaJIT and nginx do not close its scopes. So after LONGEST seconds
---- another coroutine may begin the errand, and two may run at once.
+--- An errand is a coroutine's work for the whole process. An abandoned coroutine ends without
+--- notice, because LuaJIT and nginx do not close its scopes. So after LONGEST seconds another
+--- coroutine may begin the errand, and two may run at once.
 
 local clock = require "zklock.waiting.runtime"
 local scope = require "zklock.waiting.scope"

@@ -62,7 +62,7 @@ local function may_be_held(self, granted)
 end
 
 
--- Removes the ended locks; returns those that may still be held, with or without a lease.
+-- Removes the ended locks; returns the locks that may still be held, with or without a lease.
 local function remove_ended(self)
     for i = #self.grants, 1, -1 do
         if not may_be_held(self, self.grants[i]) then table.remove(self.grants, i) end
