@@ -42,7 +42,9 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
         gate:execute "LOCK TABLES tb_order READ"
         local status, body
         client.run{
-            function() status, body = client.request(run.servers[1].port, "POST", runs.path()) end,
+            function()
+                status, body = client.request(run.servers[1].port, "POST", runs.purchase_path())
+            end,
             function()
                 await(other, "INSERT INTO tb_order", run.servers[2])
                 other:execute_all{ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" }

@@ -118,7 +118,7 @@ describe("the sale over HTTP #nginx", function()
         statuses[200], statuses[409] = nil, nil
         assert.same({}, statuses)
         assert.is_true(answers >= 200)
-        run:settle()
+        run:wait_until_quiet()
         assert.equal(1000000 - ordered(), left())
     end)
 
@@ -312,7 +312,7 @@ describe("the sale over HTTP #nginx", function()
             end
             for i = 1, 20 do shoppers[i] = function() shop(i) end end
             client.run(shoppers)
-            run:settle()
+            run:wait_until_quiet()
             assert.is_nil(leader)
             local outcome = sale.judge(run.store, 100, told, true)
             assert.is_true(outcome.right, outcome.finding)

@@ -21,11 +21,11 @@ local zklock = require "zklock"
 local ngx = ngx
 
 
-local PATIENCE = 0.5 -- seconds between attempts of a worker to reach ZooKeeper
+local RETRY_PAUSE = 0.5 -- seconds between attempts of a worker to reach ZooKeeper
 local READY = 2 -- seconds that a purchase waits for its worker to be ready
-local LOOK = 0.02
-local MANY = "^0*[1-9]%d?%d?%d?%d?%d?$"
-local OF_A_BUYER = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
+local POLL = 0.02 -- seconds between checks whether it is ready
+local QUANTITY = "^0*[1-9]%d?%d?%d?%d?%d?$"
+local BUYER_NUMBER = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
 
 
 local app = {}
@@ -84,7 +84,7 @@ end
 
 local function buyer_number()
     if ngx.req.get_uri_args().buyer == nil then return next_number() end
-    local number, message = parameter("buyer", OF_A_BUYER, "a whole number from 1 to 999999999")
+    local number, message = parameter("buyer", BUYER_NUMBER, "a whole number from 1 to 999999999")
     return tonumber(number), message
 end
 
@@ -95,7 +95,7 @@ local function wish()
     local product, quantity, number, message
     product, message = parameter("commodityId", "^%w+$", "up to 32 letters and digits")
     if not product then return nil, message end
-    quantity, message = parameter("number", MANY, "a whole number from 1 to 999999")
+    quantity, message = parameter("number", QUANTITY, "a whole number from 1 to 999999")
     if not quantity then return nil, message end
     number, message = buyer_number()
     if not number then return nil, message end
@@ -117,7 +117,7 @@ local function sold(buyer, left)
 end
 
 
-local function come_late()
+local function refuse_late()
     return refusal(503, "lost", "the lock was lost before the purchase, and another has taken it")
 end
 
@@ -128,7 +128,7 @@ local function buy(buyer)
     if not buyer:may_buy(left) then return refuse(buyer, left) end
     buyer:pause()
     left = left - buyer.quantity
-    if not buyer:buy(left) then return come_late() end
+    if not buyer:buy(left) then return refuse_late() end
     return sold(buyer, left)
 end
 
@@ -141,7 +141,7 @@ end
 
 
 -- Calls fn while the server counts as holding the lock.
-function server.holding(fn, ...)
+function server.call_as_holder(fn, ...)
     ngx.shared.mall:incr("holding", 1, 0)
     return finish_hold(pcall(fn, ...))
 end
@@ -157,7 +157,7 @@ end
 local function buy_in_turn(buyer)
     local hold, message, code = buyer:enter()
     if not hold then return refusal(503, code, message) end
-    return leave(buyer, pcall(server.holding, buy, buyer))
+    return leave(buyer, pcall(server.call_as_holder, buy, buyer))
 end
 
 
@@ -174,15 +174,15 @@ local function buy_together(buyer)
     end
     if not result.sold then return refuse(buyer, result.left) end
     buyer:tell(result.late and "late" or "sold")
-    if result.late then return come_late() end
+    if result.late then return refuse_late() end
     return sold(buyer, result.left)
 end
 
 
 -- After a reload a worker gets requests before it has its session.
-local function becomes_ready()
+local function wait_until_ready()
     local due = ngx.now() + READY
-    while not is_ready and ngx.now() < due do ngx.sleep(LOOK) end
+    while not is_ready and ngx.now() < due do ngx.sleep(POLL) end
     return is_ready
 end
 
@@ -196,7 +196,9 @@ local function serve()
     end
     local wanted, message = wish()
     if not wanted then return refusal(400, "bad_request", message) end
-    if not becomes_ready() then return refusal(503, "starting", "the server is not ready yet") end
+    if not wait_until_ready() then
+        return refusal(503, "starting", "the server is not ready yet")
+    end
     local left = server.store:stock(wanted.product)
     if not left then
         return refusal(404, "unknown_commodity", "no such product: " .. wanted.product)
@@ -279,32 +281,32 @@ local function open(premature)
         ngx.shared.mall:set("worker" .. ngx.worker.id(), ngx.worker.pid())
     else
         ngx.log(ngx.ERR, problem)
-        ngx.timer.at(PATIENCE, open)
+        ngx.timer.at(RETRY_PAUSE, open)
     end
 end
 
 
 -- Strategies for nginx only. A lock of one server lives in its shared memory, because a file would
 -- be shared by the machine's servers.
-local own = {
+local NGINX_STRATEGIES = {
     combined = "zklock.seckill.http.combined",
     shared = "zklock.seckill.http.shared_memory",
 }
 
 local function load_strategy(name)
-    if own[name] then return require(own[name]) end
+    if NGINX_STRATEGIES[name] then return require(NGINX_STRATEGIES[name]) end
     return assert(strategies.load(name))
 end
 
 
 --- init_by_lua, which stores the server's options
----@param words table<string, string>
-function app.configure(words)
-    given = words
-    strategy = load_strategy(words.strategy)
-    server.name, server.number = words.name, tonumber(words.number)
-    server.timeout = tonumber(words.timeout)
-    server.plan = { pause = tonumber(words.pause), fenced = true, faults = {} }
+---@param options table<string, string>
+function app.configure(options)
+    given = options
+    strategy = load_strategy(options.strategy)
+    server.name, server.number = options.name, tonumber(options.number)
+    server.timeout = tonumber(options.timeout)
+    server.plan = { pause = tonumber(options.pause), fenced = true, faults = {} }
     server.faults = faults.watch(server)
 end
 

@@ -11,18 +11,18 @@ local LIMIT = 20 -- seconds for a request
 
 
 -- Yields until `step` need not wait.
-local function patiently(connection, way, due, step)
+local function yield_until_done(connection, direction, due, step)
     while true do
         local result, problem = step()
         if result or problem ~= "timeout" then return result, problem end
         if dependency.load("socket").gettime() > due then return nil, "no answer in time" end
-        coroutine.yield(connection, way)
+        coroutine.yield(connection, direction)
     end
 end
 
 
 local function connect(connection, port, due)
-    return patiently(connection, "write", due, function()
+    return yield_until_done(connection, "write", due, function()
         local ok, problem = connection:connect("127.0.0.1", port)
         if problem == "already connected" then return true end
         if problem == "Operation already in progress" then problem = "timeout" end
@@ -33,7 +33,7 @@ end
 
 local function receive(connection, due)
     local parts = {}
-    patiently(connection, "read", due, function()
+    yield_until_done(connection, "read", due, function()
         local all, problem, partial = connection:receive "*a"
         parts[#parts + 1] = all or partial
         return all, problem
@@ -76,29 +76,30 @@ end
 
 
 -- Resumes a task until it waits for its connection, or ends.
-local function step(task)
-    local ok, connection, way = coroutine.resume(task.coroutine)
+local function resume(task)
+    local ok, connection, direction = coroutine.resume(task.coroutine)
     if not ok then error(connection, 0) end
-    task.connection, task.way = connection, way
+    task.connection, task.direction = connection, direction
 end
 
 
-local function waiting(tasks)
-    local ways, by_connection = { read = {}, write = {} }, {}
+local function waiting_tasks(tasks)
+    local directions, by_connection = { read = {}, write = {} }, {}
     for _, task in ipairs(tasks) do
         if task.connection then
-            table.insert(ways[task.way], task.connection)
+            table.insert(directions[task.direction], task.connection)
             by_connection[task.connection] = task
         end
     end
-    return ways, by_connection
+    return directions, by_connection
 end
 
 
 -- The connections that are ready. After an idle second all of them, because each has a deadline.
-local function ready(ways, by_connection)
+local function wait_for_ready(directions, by_connection)
     local connections = {}
-    local readable, writable = dependency.load("socket").select(ways.read, ways.write, 1)
+    local socket = dependency.load "socket"
+    local readable, writable = socket.select(directions.read, directions.write, 1)
     for _, list in ipairs { readable, writable } do
         for _, connection in ipairs(list) do connections[#connections + 1] = connection end
     end
@@ -112,14 +113,14 @@ function client.run(functions)
     local tasks = {}
     for i, fn in ipairs(functions) do
         tasks[i] = { coroutine = coroutine.create(fn) }
-        step(tasks[i])
+        resume(tasks[i])
     end
-    local ways, by_connection = waiting(tasks)
+    local directions, by_connection = waiting_tasks(tasks)
     while next(by_connection) do
-        for _, connection in ipairs(ready(ways, by_connection)) do
-            step(by_connection[connection])
+        for _, connection in ipairs(wait_for_ready(directions, by_connection)) do
+            resume(by_connection[connection])
         end
-        ways, by_connection = waiting(tasks)
+        directions, by_connection = waiting_tasks(tasks)
     end
 end
 

@@ -31,7 +31,7 @@ local function share_out(buyers, left)
 end
 
 
-local function buy_all(self, lease, buyers)
+local function buy_batch(self, lease, buyers)
     local token, first, store = lease:token_string(), buyers[1], self.server.store
     for _, buyer in ipairs(buyers) do buyer.token = token end
     first:record("granted", token)
@@ -54,7 +54,7 @@ function Combined:submit_of(name)
         local server = self.server
         local lock = self.session:mutex(server:path("lock/" .. name))
         submit = lock:combine(function(lease, buyers)
-            return server.holding(buy_all, self, lease, buyers)
+            return server.call_as_holder(buy_batch, self, lease, buyers)
         end, { most = MOST })
         self.submits[name] = submit
     end

@@ -23,7 +23,7 @@ http {
 
     lua_shared_dict locks 1m;
     lua_shared_dict mall 1m;
-    init_by_lua_block { require("zklock.seckill.http.app").configure { @words } }
+    init_by_lua_block { require("zklock.seckill.http.app").configure { @options } }
     init_worker_by_lua_block { require("zklock.seckill.http.app").start() }
 
     server {
@@ -62,9 +62,9 @@ local function load_modules()
 end
 
 
-local function lua_words(words)
+local function lua_fields(options)
     local pairs_of = {}
-    for name, value in pairs(words) do
+    for name, value in pairs(options) do
         pairs_of[#pairs_of + 1] = ("%s = %q"):format(name, tostring(value))
     end
     return table.concat(pairs_of, ", ")
@@ -75,11 +75,11 @@ end
 ---@param port integer
 ---@param workers integer
 ---@param user string?    of the workers; nil for the current user
----@param words table<string, any>  for app.configure
+---@param options table<string, any>  for app.configure
 ---@return string
-function conf.text(folder, port, workers, user, words)
+function conf.text(folder, port, workers, user, options)
     local values = {
-        folder = folder, port = port, workers = workers, words = lua_words(words),
+        folder = folder, port = port, workers = workers, options = lua_fields(options),
         user = user and ("user %s;"):format(user) or "", modules = load_modules(),
     }
     return (TEMPLATE:gsub("@(%w+)", values))

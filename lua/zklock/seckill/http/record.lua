@@ -74,10 +74,10 @@ function record.of(run)
         end_holds(purchases, number, last)
         seconds = math.max(seconds, last)
     end
-    for buyer, sight in ipairs(run.seen) do
+    for buyer, observation in ipairs(run.observations) do
         local purchase = purchases[buyer]
-        for name, value in pairs(sight) do purchase[name] = value end
-        seconds = math.max(seconds, sight.told or 0)
+        for name, value in pairs(observation) do purchase[name] = value end
+        seconds = math.max(seconds, observation.told or 0)
     end
     table.sort(notes, function(a, b) return a.at < b.at end)
     return { purchases = listed(purchases), notes = notes, faults = faults, seconds = seconds }

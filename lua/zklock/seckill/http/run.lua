@@ -18,7 +18,7 @@ local PATIENCE = 10
 
 
 --- A client's observation of one purchase.
----@class zklock.seckill.http.Sight
+---@class zklock.seckill.http.Observation
 ---@field server integer   the number of the server
 ---@field asked number     seconds since the sale began
 ---@field told number?     time of the answer, if there was one
@@ -30,7 +30,7 @@ local PATIENCE = 10
 ---@field options zklock.seckill.Options
 ---@field servers zklock.seckill.http.Server[]
 ---@field begun number  when all servers were ready, by zklock's clock
----@field seen zklock.seckill.http.Sight[]  by buyer's number; each request is a new buyer
+---@field observations zklock.seckill.http.Observation[]  by buyer; each request is a new buyer
 local Run = {}
 Run.__index = Run
 
@@ -39,7 +39,7 @@ local run = {}
 
 
 -- A database of its own on the server, so that existing tables stay untouched.
-local function own_database(url, name)
+local function own_url(url, name)
     name = name:gsub("%W", "_"):lower()
     return (url:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
 end
@@ -47,7 +47,7 @@ end
 
 local function url_of(store, folder, name)
     if not database.is_url(store) then return folder .. "/store.db" end
-    return own_database(store, name)
+    return own_url(store, name)
 end
 
 
@@ -65,7 +65,7 @@ function run.open(name, options, reaper)
             url = url_of(options.store, folder, ("zklock_%s_%s"):format(id, name)),
             folder = folder,
         },
-        options = options, reaper = reaper, servers = {}, seen = {},
+        options = options, reaper = reaper, servers = {}, observations = {},
     }, Run)
 end
 
@@ -106,7 +106,7 @@ function Run:now() return core.now() - self.begun end
 
 local PURCHASE = "/mall/commodity/purchase?commodityId=%s&number=%d"
 
-function run.path()
+function run.purchase_path()
     return PURCHASE:format(seed.PRODUCT, 1)
 end
 
@@ -126,17 +126,17 @@ local OUTCOMES = {
 
 --- Sends the i-th purchase, in a coroutine of `client.run`.
 function Run:buy(i)
-    local sight = { server = number_of(self, i), asked = self:now() }
-    self.seen[#self.seen + 1] = sight
+    local observation = { server = number_of(self, i), asked = self:now() }
+    self.observations[#self.observations + 1] = observation
     local status, body = client.request(self:server_of(i).port, "POST",
-        ("%s&buyer=%d"):format(run.path(), #self.seen), self.timeout + PATIENCE)
-    if status then sight.told = self:now() end
-    sight.outcome = OUTCOMES[status or body]
+        ("%s&buyer=%d"):format(run.purchase_path(), #self.observations), self.timeout + PATIENCE)
+    if status then observation.told = self:now() end
+    observation.outcome = OUTCOMES[status or body]
     return status, body
 end
 
 
-function Run:settle()
+function Run:wait_until_quiet()
     for _, server in ipairs(self.servers) do
         if server.process then server:await_quiet() end
     end

@@ -48,7 +48,7 @@ end
 
 -- A message if the sale is wrong, or nil. A buyer told "sold" must have an order; a buyer without
 -- an answer may have one.
-local function fault(store, stock, left, ordered, told, combined)
+local function problem_of(store, stock, left, ordered, told, combined)
     if left + ordered ~= stock or left < 0 then
         return ("%d sold and %d left of %d"):format(ordered, left, stock)
     end
@@ -65,16 +65,16 @@ end
 ---@param stock integer  initial stock
 ---@param told { sold: integer, lost: integer }  answers to buyers
 ---@param combined boolean?  a hold may have several orders
----@return zklock.seckill.Outcome
+---@return zklock.seckill.Played
 function sale.judge(store, stock, told, combined)
     local left, ordered = store:stock(seed.PRODUCT), store:ordered(seed.PRODUCT)
-    local problem = fault(store, stock, left, ordered, told, combined)
+    local problem = problem_of(store, stock, left, ordered, told, combined)
     if problem then return { right = false, finding = problem } end
     return { right = true, finding = ("%d sold, %d left"):format(ordered, left) }
 end
 
 
-local function account(scenario, run)
+local function sale_of(scenario, run)
     local known = record.of(run)
     known.left = { [seed.PRODUCT] = run.store:stock(seed.PRODUCT) }
     known.orders = run.store:orders()
@@ -91,7 +91,7 @@ end
 local function judged(scenario, run, told, remark)
     local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], told,
         scenario.strategy == "combined")
-    local made = account(scenario, run)
+    local made = sale_of(scenario, run)
     if outcome.right and made.verdict == "wrong" then
         outcome.right, outcome.finding = false, made.finding
     end
@@ -106,7 +106,7 @@ end
 -- plays ----------------------------------------------------------------------------------------
 
 -- Ten concurrent buyers; buyer i goes to server "808" + (i mod 2), as in the seed.
-local function ten(scenario, run)
+local function ten_buyers(scenario, run)
     run:serve(scenario.servers, scenario)
     local told, buyers = new_tally(), {}
     for i = 0, seed.BUYERS - 1 do
@@ -125,8 +125,8 @@ local function crowd(scenario, run)
     run:serve(scenario.servers, scenario)
     local ports = {}
     for i, server in ipairs(run.servers) do ports[i] = server.port end
-    local told, times = wrk_load.run(ports, runs.path(), run.reaper)
-    run:settle()
+    local told, times = wrk_load.run(ports, runs.purchase_path(), run.reaper)
+    run:wait_until_quiet()
     if told.sold == 0 then error("nobody was served", 0) end
     local outcome = judged(scenario, run, told)
     outcome.latency = times
@@ -148,7 +148,7 @@ end
 
 -- Kills the server during the sale. Shoppers that wait there lose their answers; later ones are
 -- refused.
-local function killer(run, victim, told)
+local function kill_when_due(run, victim, told)
     local waiting = 0
     return function(i, change)
         if run:server_of(i) ~= victim then return end
@@ -163,12 +163,12 @@ end
 local function kill_one(scenario, run)
     run:serve(scenario.servers, scenario)
     local told, shoppers = new_tally(), {}
-    local watch = killer(run, run.servers[#run.servers], told)
+    local watch = kill_when_due(run, run.servers[#run.servers], told)
     for i = 1, SHOPPERS do
         shoppers[i] = function() shop_around(run, i, told, watch) end
     end
     client.run(shoppers)
-    run:settle()
+    run:wait_until_quiet()
     local outcome = judged(scenario, run, told, (", %d answers lost"):format(told.lost))
     outcome.again = outcome.right and told.lost == 0 -- nothing was under way there
     return outcome
@@ -193,7 +193,7 @@ function sale.scenario(scenario)
 end
 
 
-local function crowd_of(scenario)
+local function crowd_scenario(scenario)
     scenario.play, scenario.wrk = crowd, true
     scenario.servers, scenario.pause = 2, CROWD_PAUSE
     scenario.stock = scenario.stock or CROWD_STOCK
@@ -204,24 +204,24 @@ end
 sale.scenarios = {
     sale.scenario{
         id = "HTTP-01", title = "no lock, one server", expect = "wrong",
-        servers = 1, strategy = "none", play = ten,
+        servers = 1, strategy = "none", play = ten_buyers,
         explanation = "One nginx serves ten requests at once. All read the same stock, and each "
             .. "writes it back less one: sales are lost.",
     },
     sale.scenario{
         id = "HTTP-02", title = "local lock, one server", expect = "right",
-        servers = 1, strategy = "shared", play = ten,
+        servers = 1, strategy = "shared", play = ten_buyers,
         explanation = "A lock in nginx's shared memory, which all its workers see, is enough as "
             .. "long as there is one nginx.",
     },
     sale.scenario{
         id = "HTTP-03", title = "local lock, two servers", expect = "wrong",
-        servers = 2, strategy = "shared", play = ten,
+        servers = 2, strategy = "shared", play = ten_buyers,
         explanation = "With two nginx there are two such locks, and neither knows of the other.",
     },
     sale.scenario{
         id = "HTTP-04", title = "zklock, two servers", expect = "right",
-        servers = 2, strategy = "zookeeper", play = ten,
+        servers = 2, strategy = "zookeeper", play = ten_buyers,
         explanation = "zklock's lock is one for both nginx, and for all their workers.",
     },
     sale.scenario{
@@ -230,26 +230,26 @@ sale.scenarios = {
         explanation = "One nginx is killed while buyers wait for it. What it held is free when "
             .. "ZooKeeper ends its sessions; the other one sells the rest.",
     },
-    crowd_of{
+    crowd_scenario{
         id = "HTTP-06", title = "wrk, no lock", expect = "wrong", strategy = "none",
         explanation = "200 connections without a lock: many more are sold than there were.",
     },
-    crowd_of{
+    crowd_scenario{
         id = "HTTP-07", title = "wrk, local lock", expect = "wrong", strategy = "shared",
         explanation = "200 connections, and a lock of each nginx: both sell the same pieces.",
     },
-    crowd_of{
+    crowd_scenario{
         id = "HTTP-08", title = "wrk, zklock", expect = "right", strategy = "zookeeper",
         explanation = "200 connections with zklock: each piece is sold once, in order of "
             .. "arrival.",
     },
-    crowd_of{
+    crowd_scenario{
         id = "HTTP-09", title = "wrk, zklock in turns", expect = "right",
         strategy = "zookeeper-turns",
         explanation = "The same with order = \"turns\": a worker hands the lock on to its own "
             .. "next request a few times, which takes no round trip.",
     },
-    crowd_of{
+    crowd_scenario{
         id = "HTTP-10", title = "wrk, zklock, combined", expect = "right",
         strategy = "combined", stock = COMBINED_STOCK,
         explanation = "The same with lock:combine: what the requests of a worker want is bought "

@@ -14,7 +14,7 @@ local WORKERS = 2 -- processes; a lock may exclude workers of a server, but not 
 local LIMIT = 60 -- seconds until a server is ended in any case,
 local SALES = 150 -- plus time for that many pauses in sequence
 local READY = 30 -- seconds for a server to be ready, or quiet after a sale
-local LOOK = 0.02
+local POLL = 0.02
 
 
 ---@class zklock.seckill.http.Server
@@ -41,23 +41,23 @@ end
 
 ---@param folder string  to be created for it
 ---@param port integer
----@param words table<string, any>  for the app: name, store, strategy, pause, root, …
+---@param options table<string, any>  for the app: name, store, strategy, pause, root, …
 ---@param reaper zklock.system.Reaper
 ---@return zklock.seckill.http.Server
-function server.start(folder, port, words, reaper)
+function server.start(folder, port, options, reaper)
     assert(shell.succeeds("mkdir " .. shell.quote(folder)))
     local file = assert(io.open(folder .. "/conf", "w"))
     local user = shell.first_line "id -u" == "0" and "root" or nil
-    file:write(conf.text(folder, port, WORKERS, user, words))
+    file:write(conf.text(folder, port, WORKERS, user, options))
     file:close()
     local program = os.getenv "NGINX" or "nginx"
     return setmetatable({
-        port = port, folder = folder, root = words.root, pids = {}, reaper = reaper,
+        port = port, folder = folder, root = options.root, pids = {}, reaper = reaper,
         process = process.start("nginx on port " .. port, { "sh", "-c",
             -- nginx would take sockets to inherit from the variable NGINX.
             ('unset NGINX; exec %s -p "$0" -c conf -e error.log >"$0/output" 2>&1')
                 :format(shell.quote(program)),
-            folder }, math.ceil(LIMIT + SALES * words.pause), reaper),
+            folder }, math.ceil(LIMIT + SALES * options.pause), reaper),
     }, Server)
 end
 
@@ -75,7 +75,7 @@ function Server:await(what, is_wanted)
     repeat
         local state = self:state()
         if state and is_wanted(state) then return state end
-        zklock.sleep(LOOK)
+        zklock.sleep(POLL)
     until core.now() > due or not self.process:lives()
     error(("nginx on port %d is not %s: %s"):format(self.port, what,
         first_complaint(self.folder) or "its log is silent"), 0)

@@ -50,11 +50,11 @@ function response(status)
 end
 
 
-local function all(name, better)
+local function combined(name, combine)
     local result
     for _, thread in ipairs(threads) do
         local value = thread:get(name)
-        result = result and better(result, value) or value
+        result = result and combine(result, value) or value
     end
     return result
 end
@@ -67,9 +67,9 @@ local function sum(a, b) return a + b end
 function done(summary, latency)
     local errors = summary.errors
     print(("result sold=%d sold_out=%d other=%d lost=%d"):format(
-        all("sold", sum), all("sold_out", sum), all("other", sum),
+        combined("sold", sum), combined("sold_out", sum), combined("other", sum),
         errors.connect + errors.read + errors.write + errors.timeout)
         .. (" duration=%d median=%d p99=%d max=%d"):format(
-        all("last", math.max) - all("first", math.min),
+        combined("last", math.max) - combined("first", math.min),
         latency:percentile(50), latency:percentile(99), latency.max))
 end
