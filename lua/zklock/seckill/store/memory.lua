@@ -8,7 +8,7 @@ local zklock = require "zklock"
 
 
 local BUSY_LIMIT = 10 -- seconds
-local FIRST, LONGEST = 0.001, 0.1 -- seconds between looks
+local FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.1 -- seconds between looks
 
 
 ---@class zklock.seckill.MemoryTables
@@ -20,7 +20,7 @@ local FIRST, LONGEST = 0.001, 0.1 -- seconds between looks
 ---@class zklock.seckill.MemoryStore
 ---@field tables zklock.seckill.MemoryTables
 ---@field process zklock.Process?
----@field written zklock.seckill.Order[]  by its transaction
+---@field uncommitted zklock.seckill.Order[]  of its transaction
 local Memory = {}
 Memory.__index = Memory
 
@@ -31,7 +31,7 @@ local memory = {}
 ---@param place zklock.seckill.Place  the same table for the whole sale
 ---@return zklock.seckill.MemoryStore
 function memory.open(place)
-    local store = { tables = place.tables, process = runtime.current(), written = {} }
+    local store = { tables = place.tables, process = runtime.current(), uncommitted = {} }
     return setmetatable(store, Memory)
 end
 
@@ -52,11 +52,11 @@ end
 
 
 local function wait_for_writer(self)
-    local due, pause = runtime.now() + BUSY_LIMIT, FIRST
+    local due, pause = runtime.now() + BUSY_LIMIT, FIRST_PAUSE
     while writer_of(self.tables) do
         if runtime.now() > due then error("the store is locked", 0) end
         zklock.sleep(pause)
-        pause = math.min(2 * pause, LONGEST)
+        pause = math.min(2 * pause, LONGEST_PAUSE)
     end
 end
 
@@ -68,7 +68,7 @@ end
 
 
 -- Keeps the token before its holder reads, to refuse late writes of earlier holders.
-local function show(self, product, token)
+local function keep_token(self, product, token)
     wait_for_writer(self)
     local shown = self.tables.token
     if not shown[product] or tokens.is_less(shown[product], token) then shown[product] = token end
@@ -76,7 +76,7 @@ end
 
 
 function Memory:stock(product, token)
-    if token then show(self, product, token) end
+    if token then keep_token(self, product, token) end
     return self.tables.stock[product]
 end
 
@@ -91,20 +91,20 @@ end
 ---@return boolean written  false if a later holder came first
 function Memory:write(order)
     if is_late(self, order) then return false end
-    self.written[#self.written + 1] = order
+    self.uncommitted[#self.uncommitted + 1] = order
     return true
 end
 
 
 local function finish(self)
-    self.written = {}
+    self.uncommitted = {}
     if self.tables.writer == self then self.tables.writer = nil end
 end
 
 
 function Memory:commit()
     local tables = self.tables
-    for _, order in ipairs(self.written) do
+    for _, order in ipairs(self.uncommitted) do
         tables.stock[order.product] = order.left
         tables.token[order.product] = order.token or tables.token[order.product]
         tables.orders[#tables.orders + 1] = order

@@ -8,7 +8,7 @@ local zklock = require "zklock"
 
 
 -- A session that dies halfway leaves nodes, which the next session finds.
-local SESSION = 10 -- seconds
+local SESSION_TIMEOUT = 10 -- seconds
 
 
 ---@class zklock.seckill.ZooKeeperStore
@@ -42,8 +42,8 @@ function zookeeper.open(place, server, name)
     local self = setmetatable({
         place = place,
         session = server and server:session()
-            or assert(zklock.connect(place.zookeeper, { timeout = SESSION })),
-        is_own = not server,
+            or assert(zklock.connect(place.zookeeper, { timeout = SESSION_TIMEOUT })),
+        owns_session = not server,
     }, Store)
     self.lease = own_lease(self, name or server and server.number or "main")
     return self
@@ -123,7 +123,7 @@ end
 -- If the server does not answer, the lease ends with the session.
 function Store:close()
     self.lease:release()
-    if self.is_own then self.session:close() end
+    if self.owns_session then self.session:close() end
 end
 
 

@@ -19,7 +19,7 @@ local cerberus = {}
 
 
 -- The user's options, checked as far as possible without servers.
-local function given_by(parameters)
+local function user_options(parameters)
     local given, fields, allowed = parameters.engine, engines.fields "cerberus", {}
     for _, name in ipairs(FIELDS) do allowed[name] = fields[name] end
     return engine_options.complete(given, allowed, { order = ORDER, engines = {} },
@@ -27,7 +27,7 @@ local function given_by(parameters)
 end
 
 
-local function part_of(given, name)
+local function engine_options_of(given, name)
     local part = {}
     for option, value in pairs(given.engines[name] or {}) do part[option] = value end
     return part, part.engine or name
@@ -39,20 +39,22 @@ end
 ---@param parameters table               the sale's
 ---@return table
 function cerberus.needs(needs_of, parameters)
-    local given, all = given_by(parameters), { switch = true }
+    local given, servers = user_options(parameters), { switch = true }
     for _, name in ipairs(given.order) do
-        local part, kind = part_of(given, name)
+        local part, kind = engine_options_of(given, name)
         local needs = needs_of[kind] or {}
-        if needs.redis and not part.redis then all.redis = (all.redis or 0) + needs.redis end
+        if needs.redis and not part.redis then
+            servers.redis = (servers.redis or 0) + needs.redis
+        end
         if needs.database and not (part.sqlite or part.mysql) then
-            all.database, all.mysql = true, all.mysql or needs.mysql
+            servers.database, servers.mysql = true, servers.mysql or needs.mysql
         end
     end
-    return all
+    return servers
 end
 
 
-local function take(addresses, count)
+local function take_addresses(addresses, count)
     local taken = {}
     for i = 1, count do taken[i] = table.remove(addresses, 1) end
     return table.concat(taken, ",")
@@ -60,42 +62,43 @@ end
 
 
 -- Fills in the addresses of an engine's servers, unless the user gave them.
-local function fill_in(part, needs, about, redis, root)
+local function fill_in(part, needs, server_plan, redis, root)
     if needs.redis then
-        part.redis = part.redis or take(redis, needs.redis)
+        part.redis = part.redis or take_addresses(redis, needs.redis)
     elseif needs.database then
         if part.sqlite or part.mysql then return end
-        local database = about.place.database
+        local database = server_plan.place.database
         part[sql_database.is_url(database) and "mysql" or "sqlite"] = database
     else
-        part.zookeeper = part.zookeeper or about.zookeeper
-        part.session, part.root = part.session or about.session, part.root or root
+        part.zookeeper = part.zookeeper or server_plan.zookeeper
+        part.session, part.root = part.session or server_plan.session, part.root or root
     end
 end
 
 
 ---@param needs_of table<string, table>
----@param about table  a server's plan, or a draft of it
+---@param server_plan table  a server's plan, or a draft of one
 ---@param safe boolean
 ---@return table
-function cerberus.options(needs_of, about, safe)
-    local all = given_by(about.parameters or {})
-    local redis, parts = engine_options.addresses_of(about.redis or ""), {}
+function cerberus.options(needs_of, server_plan, safe)
+    local all = user_options(server_plan.parameters or {})
+    local redis, parts = engine_options.addresses_of(server_plan.redis or ""), {}
+    local lock_root = server_plan.root .. "/lock/"
     for _, name in ipairs(all.order) do
-        local part, kind = part_of(all, name)
-        fill_in(part, needs_of[kind] or {}, about, redis, about.root .. "/lock/" .. name)
+        local part, kind = engine_options_of(all, name)
+        fill_in(part, needs_of[kind] or {}, server_plan, redis, lock_root .. name)
         parts[name] = part
     end
     for name, part in pairs(all.engines) do parts[name] = parts[name] or part end
     all.engines, all.safe = parts, safe
-    all.zookeeper, all.root = about.zookeeper, about.root .. "/switch"
-    all.session = all.session or about.session
+    all.zookeeper, all.root = server_plan.zookeeper, server_plan.root .. "/switch"
+    all.session = all.session or server_plan.session
     return all
 end
 
 
 -- Addresses in the form that a sale will have, to check the options early.
-local function some_place(plan)
+local function draft_plan(plan)
     local redis = {}
     for i = 1, plan.needs.redis or 0 do redis[i] = "127.0.0.1:1" end
     return {
@@ -116,7 +119,7 @@ function cerberus.check(needs_of, plan, safe)
         misuse.refuse("redis must be \"HOST:PORT\" of %d servers, one for each engine, not %s",
             count, misuse.show(plan.redis))
     end
-    engines.validate("cerberus", cerberus.options(needs_of, some_place(plan), safe))
+    engines.validate("cerberus", cerberus.options(needs_of, draft_plan(plan), safe))
 end
 
 

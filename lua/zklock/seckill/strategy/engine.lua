@@ -12,7 +12,7 @@ local sql_database = require "zklock.seckill.database"
 local wait_for = require "zklock.throwaway.wait_for"
 
 
-local ANSWER = 1 -- seconds for an answer of one of redlock's masters
+local ANSWER_LIMIT = 1 -- seconds for an answer of one of redlock's masters
 
 
 local Strategy = {}
@@ -31,7 +31,7 @@ local function side_of(engine, name, wish)
 end
 
 
-local kinds = {
+local definitions = {
     ["redis-expire"] = { needs = { redis = 1 } },
     ["redis-set"] = { needs = { redis = 1 } },
     ["redis-timestamp"] = { needs = { redis = 1 } },
@@ -82,16 +82,16 @@ function Strategy:close() self.engine:close() end
 
 
 -- Raises an error if the sale's plan does not fit the strategy.
-local function check(kind, engine, plan)
+local function check(definition, engine, plan)
     local given = plan.parameters and plan.parameters.engine
     engine_options.complete(given, engines.fields(engine), {}, "parameters.engine of " .. engine)
-    if not (kind.needs.redis and plan.redis) then return end
+    if not (definition.needs.redis and plan.redis) then return end
     engine_options.addresses(plan.redis, "redis")
-    if kind.needs.redis == 1 then engine_options.address(plan.redis, "redis") end
+    if definition.needs.redis == 1 then engine_options.address(plan.redis, "redis") end
 end
 
 
-local function open(server, engine, options, new_lock)
+local function open_strategy(server, engine, options, new_lock)
     local opened, message = engines.open(engine, options)
     if not opened then error(message, 0) end
     return setmetatable({
@@ -103,7 +103,7 @@ end
 local function ping(master) return master:call "ping" end
 
 -- Redlock opens without its masters and tolerates silent ones, but a sale needs at least one.
-local function await_master(engine)
+local function wait_for_master(engine)
     local why
     local answered = wait_for(function()
         for _, master in ipairs(engine.masters) do
@@ -111,35 +111,35 @@ local function await_master(engine)
             if answer then return true end
             why = message
         end
-    end, ANSWER)
+    end, ANSWER_LIMIT)
     if not answered then error("redlock: no master answers: " .. why, 0) end
 end
 
 
 -- An engine with servers of its own.
-local function open_one(kind, engine, server)
-    local options = addresses(kind.needs, server.plan.redis, server.plan.place.database)
+local function open_single(definition, engine, server)
+    local options = addresses(definition.needs, server.plan.redis, server.plan.place.database)
     for name, value in pairs(server.parameters.engine or {}) do options[name] = value end
-    local strategy = open(server, engine, options, kind.lock or mutex)
-    if engine == "redlock" then await_master(strategy.engine) end
+    local strategy = open_strategy(server, engine, options, definition.lock or mutex)
+    if engine == "redlock" then wait_for_master(strategy.engine) end
     return strategy
 end
 
 
 local strategies = {}
 
-for name, kind in pairs(kinds) do
-    local engine = kind.engine or name
+for name, definition in pairs(definitions) do
+    local engine = definition.engine or name
     strategies[name] = {
-        needs = kind.needs,
-        check = function(plan) check(kind, engine, plan) end,
-        open = function(server) return open_one(kind, engine, server) end,
+        needs = definition.needs,
+        check = function(plan) check(definition, engine, plan) end,
+        open = function(server) return open_single(definition, engine, server) end,
     }
 end
 
 
 local needs_of = {}
-for name, kind in pairs(kinds) do needs_of[name] = kind.needs end
+for name, definition in pairs(definitions) do needs_of[name] = definition.needs end
 
 for name, safe in pairs{ ["cerberus"] = false, ["cerberus-safe"] = true } do
     strategies[name] = {
@@ -148,7 +148,8 @@ for name, safe in pairs{ ["cerberus"] = false, ["cerberus-safe"] = true } do
         check = function(plan) cerberus.check(needs_of, plan, safe) end,
         switch = function(play, value) cerberus.switch(needs_of, play, value) end,
         open = function(server)
-            return open(server, "cerberus", cerberus.options(needs_of, server.plan, safe), mutex)
+            local options = cerberus.options(needs_of, server.plan, safe)
+            return open_strategy(server, "cerberus", options, mutex)
         end,
     }
 end

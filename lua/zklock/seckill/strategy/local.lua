@@ -17,7 +17,7 @@ function Local.open(server)
 end
 
 
-local function place_of(queue, ticket)
+local function index_of(queue, ticket)
     for i, each in ipairs(queue) do
         if each == ticket then return i end
     end
@@ -31,7 +31,7 @@ function Local:enter(lock)
     queue[#queue + 1] = ticket
     while queue[1] ~= ticket do
         if waited > self.timeout then
-            table.remove(queue, place_of(queue, ticket))
+            table.remove(queue, index_of(queue, ticket))
             return nil, "waited too long for the local lock", "timeout"
         end
         zklock.sleep(POLL)

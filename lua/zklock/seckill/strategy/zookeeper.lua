@@ -9,7 +9,7 @@ local ZooKeeper = {}
 ZooKeeper.__index = ZooKeeper
 
 
-local locks = {
+local constructors = {
     ["zookeeper"] = function(session, path) return session:mutex(path) end,
     ["zookeeper-none"] = function(session, path, parameters)
         return session:mutex(path, { order = "none", jitter = parameters.jitter })
@@ -87,7 +87,7 @@ local IN_ORDER = { ["zookeeper"] = true, ["zookeeper-rw"] = true }
 
 local strategies = {}
 
-for name, new_lock in pairs(locks) do
+for name, new_lock in pairs(constructors) do
     strategies[name] = {
         needs_zookeeper = true, simulated = true, fifo = IN_ORDER[name],
         open = function(server)

@@ -10,7 +10,7 @@ local zklock = require "zklock"
 
 local LIMIT = 600 -- seconds until it is ended in any case
 local READY = 30
-local LOOK = 0.05
+local POLL = 0.05
 
 -- An empty folder is enough, because without privilege tables no account is needed. Only the user
 -- reaches the socket in the folder.
@@ -29,13 +29,13 @@ local mariadb = {}
 
 
 -- Encodes the path of its socket into a URL.
-local function address(folder)
+local function url_of(folder)
     return ("mysql://root:@localhost/?socket=%s/socket"):format(database.encoded(folder))
 end
 
 
-local function await(folder, running)
-    local url = address(folder)
+local function wait_until_ready(folder, running)
+    local url = url_of(folder)
     local due = core.now() + READY
     repeat
         local ok, connection = pcall(database.open, url)
@@ -43,7 +43,7 @@ local function await(folder, running)
             connection:close()
             return url
         end
-        zklock.sleep(LOOK)
+        zklock.sleep(POLL)
     until core.now() > due or not running:lives()
     error("MariaDB did not start: " .. (shell.first_line(
         ("grep -m1 ERROR %s/log"):format(shell.quote(folder))) or "its log is silent"), 0)
@@ -63,10 +63,10 @@ function mariadb.start(reaper, options)
     end
     options = options or {}
     local folder = reaper.folder .. "/" .. (options.name or "mariadb")
-    local care = options.durable and DURABLE or QUICK
-    local running = process.start("MariaDB", { "sh", "-c", SERVER, folder, care[1], care[2] },
-        LIMIT, reaper)
-    return await(folder, running), running
+    local settings = options.durable and DURABLE or QUICK
+    local running = process.start("MariaDB",
+        { "sh", "-c", SERVER, folder, settings[1], settings[2] }, LIMIT, reaper)
+    return wait_until_ready(folder, running), running
 end
 
 

@@ -13,10 +13,11 @@ local zklock = require "zklock"
 
 local LIMIT = 600 -- seconds until it is ended in any case
 local READY = 30
-local LOOK = 0.02
-local ANSWER = 10
+local POLL = 0.02
+local ANSWER_LIMIT = 10
 local TRIES = 5   -- another process may take the free port first
-local FIRST, ROOM = 10000, 1000 -- the lowest port, and the least number of ports to choose from
+local FIRST_PORT = 10000
+local LEAST_PORTS = 1000 -- least number of ports to choose from
 
 local SERVER = [[port=$1 program=$2; shift 2
 exec "$program" --port "$port" --bind 127.0.0.1 --dir "$0" --dbfilename "$port.rdb" --save "" \
@@ -34,19 +35,19 @@ local redis = {}
 
 -- A random port below the range of ephemeral ports, so that no connection takes it while the server
 -- is down. 0 lets the system choose, if there are too few.
-local function some_port()
+local function random_port()
     local file = io.open "/proc/sys/net/ipv4/ip_local_port_range"
-    local room = (file and file:read "*n" or 0) - FIRST
+    local ports = (file and file:read "*n" or 0) - FIRST_PORT
     if file then file:close() end
-    if room < ROOM then return 0 end
-    return FIRST + tonumber(connections.unique():sub(1, 8), 16) % room
+    if ports < LEAST_PORTS then return 0 end
+    return FIRST_PORT + tonumber(connections.unique():sub(1, 8), 16) % ports
 end
 
 
 local function free_port()
     local socket, problem
-    for _ = 1, ROOM do
-        socket, problem = dependency.load("socket").bind("127.0.0.1", some_port())
+    for _ = 1, LEAST_PORTS do
+        socket, problem = dependency.load("socket").bind("127.0.0.1", random_port())
         if socket then break end
     end
     local _, port = assert(socket, problem):getsockname()
@@ -56,14 +57,14 @@ end
 
 
 -- True once it answers, false if it ends or takes too long.
-local function await(address, running)
-    local connection = connections.new(address, ANSWER)
+local function wait_until_ready(address, running)
+    local connection = connections.new(address, ANSWER_LIMIT)
     local due = core.now() + READY
     repeat
         local answers = failure.catch(address, connection.call, connection, "ping")
         connection:close()
         if answers then return true end
-        zklock.sleep(LOOK)
+        zklock.sleep(POLL)
     until core.now() > due or not running:lives()
     return false
 end
@@ -74,7 +75,7 @@ local function start_on(port, reaper, options)
     local words = { "sh", "-c", SERVER, reaper.folder, port, options.program or "redis-server" }
     for _, argument in ipairs(options.arguments or {}) do words[#words + 1] = argument end
     local running = process.start("Redis", words, LIMIT, reaper)
-    if await(address, running) and running:lives() then
+    if wait_until_ready(address, running) and running:lives() then
         return { address = address, process = running }
     end
     running:kill()
@@ -106,7 +107,7 @@ end
 ---@param command string  in lower case
 ---@return any
 function redis.ask(address, command, ...)
-    local connection = connections.new(address, ANSWER)
+    local connection = connections.new(address, ANSWER_LIMIT)
     local answer, message, code = failure.catch(address, connection.call, connection, command, ...)
     connection:close()
     if code then error(message, 0) end
@@ -137,7 +138,7 @@ end
 ---@param text string
 function redis.remove(addresses, text)
     for _, address in ipairs(engine_options.addresses_of(addresses)) do
-        local connection = connections.new(address, ANSWER)
+        local connection = connections.new(address, ANSWER_LIMIT)
         failure.catch(address, remove_all, connection, "*" .. text .. "*")
         connection:close()
     end
