@@ -169,12 +169,12 @@ local ONE = { servers = 1, strategy = "local" }
 
 -- Sales that break each rule, with their findings, and sales that keep it.
 local RULES = {
-    ["no more is sold than there was"] = {
+    ["no product is oversold"] = {
         { "4 sold of 1 piece: 3 more than there were", {
             strategy = "none", products = { bun = 1 } } },
         right = { { products = { bun = 1 } } },
     },
-    ["sold and left are the stock"] = {
+    ["sold and left pieces add up to the stock"] = {
         { "4 sold and 9 left of 10 pieces: 3 sold, and still in stock", { strategy = "none" } },
         { "0 sold and 9 left of 10 pieces: 1 gone, and not sold", {
             purchase = function(buyer)
@@ -193,19 +193,19 @@ local RULES = {
         } },
         right = { {}, { quantity = 3 }, { products = { bun = 3, tea = 1 } } },
     },
-    ["an order is of a buyer who asked"] = {
+    ["each order is of a buyer who asked"] = {
         { "1 order is of nobody who asked", { store = with_order_of(9) } },
         { "1 order is of nobody who asked", { store = with_order_of(nil) } },
         { "1 order is of nobody who asked", {
             store = with_order_of(1), faults = { { kill = "server 1" } } } },
         right = { { faults = { { at = 0.03, kill = "server 1" } } } },
     },
-    ["an order has the price"] = {
+    ["each order is paid at the sale's price"] = {
         { "4 orders are paid at another price", { prices = { bun = 3 }, purchase = paying(2) } },
         { "4 orders are paid at another price", { prices = { bun = 3 }, purchase = paying(0) } },
         right = { { prices = { bun = 3 }, quantity = 2 }, { purchase = paying(2) } },
     },
-    ["\"sold\" is an order"] = {
+    ["each answer \"sold\" has an order"] = {
         { "4 buyers were told \"sold\", without an order", { purchase = tells "sold" } },
         { "4 buyers were told \"sold\", without an order", { store = forgetful } },
         { "4 buyers were told \"sold\", without an order", { orders = 2,
@@ -215,7 +215,7 @@ local RULES = {
             end } },
         right = { { orders = 2, purchase = buying(2) } },
     },
-    ["a refusal is no order"] = {
+    ["a buyer that cannot have bought has no order"] = {
         { "4 buyers were told \"refused\", with an order", { purchase = telling "refused" } },
         { "4 buyers were told \"timeout\", with an order", { purchase = telling "timeout" } },
         { "4 buyers were told \"late\", with an order", {
@@ -225,7 +225,7 @@ local RULES = {
             end) } },
         right = { { products = { bun = 1 } } },
     },
-    ["a buyer is charged once"] = {
+    ["no buyer has more orders than purchases"] = {
         { "4 buyers were charged more often than they were told", {
             purchase = holding(function(buyer, stock)
                 buyer:write(stock - 1)
@@ -233,7 +233,7 @@ local RULES = {
             end) } },
         right = { { orders = 2, purchase = buying(2) } },
     },
-    ["a buyer has as many orders as the sale allows"] = {
+    ["no buyer exceeds the sale's limit of orders"] = {
         { "4 buyers were sold more orders than the sale allows", { purchase = buying(2) } },
         right = { { orders = 2, purchase = buying(2) },
             { purchase = function(buyer)
@@ -241,12 +241,12 @@ local RULES = {
                 tells "refused"(buyer) -- it already has its order
             end } },
     },
-    ["an order is all that its buyer asked for"] = {
+    ["a purchase orders all wanted products or none"] = {
         { "4 buyers were sold a part of what they asked for", {
             products = TWO, lock = "one", purchase = part(1) } },
         right = { { products = TWO, lock = "one", purchase = part(2) } },
     },
-    ["an order is of the product"] = {
+    ["each order is of a wanted product"] = {
         { "4 buyers were sold another product", {
             products = TWO, product = "tea", lock = "one",
             purchase = holding(function(buyer)
@@ -255,7 +255,7 @@ local RULES = {
             end) } },
         right = { { products = TWO, product = "tea" } },
     },
-    ["an order has the quantity"] = {
+    ["each order has the wanted quantity"] = {
         { "4 buyers were sold another quantity", {
             purchase = holding(function(buyer, stock)
                 buyer.quantity = 2
@@ -268,7 +268,7 @@ local RULES = {
             end) } },
         right = { { quantity = 2 } },
     },
-    ["\"refused\" is sold out"] = {
+    ["no buyer is refused while the stock is enough"] = {
         { "4 buyers were told \"refused\", and enough was left", { purchase = tells "refused" } },
         { "2 buyers were told \"refused\", and enough was left", {
             quantity = 2, purchase = function(buyer)
@@ -294,7 +294,7 @@ local RULES = {
             end },
         },
     },
-    ["a failure has a cause"] = {
+    ["each failure has a cause"] = {
         { "4 buyers failed without a cause", { purchase = holding(error) } },
         { "4 buyers failed without a cause", { purchase = function() end } },
         { "4 buyers failed without a cause", { purchase = tells "timeout" } },
@@ -308,7 +308,7 @@ local RULES = {
             { faults = { { at = 0, stop = "server 1", length = 1 } }, strategy = fails },
         },
     },
-    ["it comes out as the script expects"] = {
+    ["the sale meets its option `expect`"] = {
         { "expected 0 failed and not 1, 3 sold and not 2", { expect = { sold = 3, failed = 0 },
             products = { bun = 3 }, buyers = 3, timeout = 0.03 } },
         { "expected answer p99 of at most 0.001 s and not 0.0", {
@@ -325,12 +325,12 @@ local RULES = {
         { "2 buyers waited in vain", { strategy = says() } },
         right = { ONE, { strategy = "local", servers = 1, timeout = 0.05, pause = 0.02 } },
     },
-    ["somebody is served"] = {
+    ["some buyer is served"] = {
         { "no buyer was served", { faults = KILLS } },
         { "no buyer was served", { strategy = says "busy", buyers = 1, products = { bun = 0 } } },
         right = { { faults = { KILLS[1] } } },
     },
-    ["a fault ends"] = {
+    ["each fault ends"] = {
         { "the fault pulling of plug did not end", { simulated = false, servers = 1,
             strategy = "local", limit = 1, faults = { { what = "pulling", where = "plug",
                 run = function() zklock.sleep(1000) end } } } },

@@ -29,7 +29,7 @@ end
 
 
 -- Random numbers in (0, 1], the same for a seed on every Lua.
-local function chance(seed)
+local function random_numbers(seed)
     local state = seed % 2147483646 + 1
     return function()
         state = state * 48271 % 2147483647
@@ -39,8 +39,8 @@ end
 
 
 -- Random positions of the buyers between 0 and their number; the last buyer's is that number.
-local function counts(buyers, seed)
-    local random, list, sum = chance(seed), {}, 0
+local function positions(buyers, seed)
+    local random, list, sum = random_numbers(seed), {}, 0
     for i = 1, buyers do
         sum = sum - math.log(random())
         list[i] = sum
@@ -62,9 +62,10 @@ function arrivals.read(given, buyers, seed)
         refuse("arrivals = %s: %d buyers would come within %.0f s, and %d s are allowed",
             show(given), buyers, seconds, option.MOST_SECONDS)
     end
-    local times, growth = counts(buyers, seed), (last - first) / seconds
-    for i, count in ipairs(times) do -- first * t + growth * t^2 / 2 = count
-        times[i] = 2 * count / (first + math.sqrt(math.max(0, first ^ 2 + 2 * growth * count)))
+    local times, growth = positions(buyers, seed), (last - first) / seconds
+    for i, position in ipairs(times) do -- first * t + growth * t^2 / 2 = position
+        local root = math.sqrt(math.max(0, first ^ 2 + 2 * growth * position))
+        times[i] = 2 * position / (first + root)
     end
     return times
 end

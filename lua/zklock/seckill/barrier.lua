@@ -51,21 +51,21 @@ end
 
 
 --- The barriers of a sale, by their names.
----@class zklock.seckill.Places
+---@class zklock.seckill.Barriers
 ---@field come fun(self, name: string)
 ---@field wait fun(self, name: string, count: integer, limit: number, sleep: function): boolean?
 
-local Places = {}
-Places.__index = Places
+local Barriers = {}
+Barriers.__index = Barriers
 
-function Places:come(name) barrier.come(self.folder .. "/" .. name) end
+function Barriers:come(name) barrier.come(self.folder .. "/" .. name) end
 
-function Places:wait(name, count, limit, sleep)
+function Barriers:wait(name, count, limit, sleep)
     return barrier.wait(self.folder .. "/" .. name, count, limit, sleep)
 end
 
 
-function barrier.places(folder) return setmetatable({ folder = folder }, Places) end
+function barrier.of_folder(folder) return setmetatable({ folder = folder }, Barriers) end
 
 
 return barrier

@@ -28,12 +28,13 @@ local buyer = {}
 
 
 ---@param server zklock.seckill.Server
----@param wish { buyer: integer, product: string, quantity: integer, lock: string }
+---@param assignment zklock.seckill.Assignment
 ---@return zklock.seckill.Buyer
-function buyer.new(server, wish)
+function buyer.new(server, assignment)
     return setmetatable({
-        number = wish.buyer, product = wish.product, quantity = wish.quantity, lock = wish.lock,
-        server = server, strategy = server.strategy, store = server.store, places = {},
+        number = assignment.buyer, product = assignment.product,
+        quantity = assignment.quantity, lock = assignment.lock,
+        server = server, strategy = server.strategy, store = server.store, arrived = {},
     }, Buyer)
 end
 
@@ -83,17 +84,17 @@ end
 
 
 -- Calls fn(...) under the server's hang detector, which gives up a call that takes too long.
-local function patiently(self, what, seconds, fn, ...)
+local function under_hang_detector(self, what, seconds, fn, ...)
     local detector = self.server.hang_detector
     if not detector then return fn(...) end
-    detector:begins(self, what, seconds)
-    return detector:ends(self, fn(...))
+    detector:begin_call(self, what, seconds)
+    return detector:end_call(self, fn(...))
 end
 
 
 local function call_strategy(self, method, seconds, ...)
     local what = ("the strategy %s: %s"):format(self.server.plan.strategy, method)
-    return patiently(self, what, seconds, self.strategy[method], self.strategy, ...)
+    return under_hang_detector(self, what, seconds, self.strategy[method], self.strategy, ...)
 end
 
 
@@ -111,7 +112,7 @@ end
 
 local function call_store(self, what, fn, ...)
     what = ("the store %s: %s"):format(self.server.plan.store, what)
-    return patiently(self, what, nil, fn, self.store, ...)
+    return under_hang_detector(self, what, nil, fn, self.store, ...)
 end
 
 
@@ -127,7 +128,7 @@ local function locks_of(self, wish)
 end
 
 
-local function ask(self, locks, wish)
+local function request_locks(self, locks, wish)
     local timeout = wish and wish.timeout
     if not locks[2] then return call_strategy(self, "enter", timeout, locks[1], self, wish) end
     if not self.strategy.enter_all then
@@ -162,7 +163,7 @@ function Buyer:enter(wish)
     self.told = nil
     self:record("asked", table.concat(locks, " + "))
     if wish and wish.timeout then self:record("patience", wish.timeout) end
-    local hold, message, code = ask(self, locks, wish)
+    local hold, message, code = request_locks(self, locks, wish)
     if not hold then
         if message then self:note(message) end
         self:tell(code or "failed")
@@ -213,7 +214,7 @@ function Buyer:stock(product)
     local stock = checked_store.stock(self.server.plan.store, product,
         call_store(self, "stock", self.store.stock, product, fencing_token(self)))
     self:record("read", ("%s %s"):format(stock, product))
-    self.server.faults:strike(self)
+    self.server.faults:strike_and_note(self)
     return stock
 end
 
@@ -323,21 +324,21 @@ function Buyer:tell(outcome)
 end
 
 
---- Arrives at a named barrier of the sale, once.
----@param place string
-function Buyer:come(place)
-    if self.places[place] then return end
-    self.places[place] = true
-    self.server:come(place)
+--- Arrives at a barrier of the sale, once.
+---@param barrier string  its name
+function Buyer:come(barrier)
+    if self.arrived[barrier] then return end
+    self.arrived[barrier] = true
+    self.server:come(barrier)
 end
 
 
---- Arrives, and waits for `count` arrivals in all servers.
----@param place string
+--- Arrives at a barrier, and waits for `count` arrivals in all servers.
+---@param barrier string
 ---@param count integer
-function Buyer:wait_for(place, count)
-    self:come(place)
-    self.server:wait_for(place, count, zklock.sleep)
+function Buyer:wait_for(barrier, count)
+    self:come(barrier)
+    self.server:wait_for(barrier, count, zklock.sleep)
 end
 
 

@@ -11,7 +11,7 @@ local cause = {}
 
 
 -- Outcomes that no lock causes.
-local OF_A_PROGRAM = { error = true, untold = true }
+local PROGRAM_ERRORS = { error = true, untold = true }
 
 
 -- A fault of a server strikes its own buyers, and all holders of a lock, because a stopped server
@@ -28,7 +28,7 @@ end
 
 -- True if another buyer also held the lock, before the first buyer was told its outcome or after
 -- it.
-local function was_followed(purchase, purchases)
+local function had_another_holder(purchase, purchases)
     local from, to = purchase.granted, purchase.told or huge
     for _, other in ipairs(purchases) do
         if other ~= purchase and other.lock == purchase.lock and other.granted
@@ -45,7 +45,7 @@ end
 
 -- True if a "timeout" came after the buyer's time. Half of that time is enough, because the buyer
 -- may have got one lock and waited for another.
-local function is_in_time(purchase, plan)
+local function waited_long_enough(purchase, plan)
     local patience = purchase.patience or plan.timeout or 0
     return purchase.told - purchase.asked >= patience / 2
 end
@@ -55,10 +55,10 @@ function cause.of(plan, outcome)
     return function(purchase)
         if stuck.is_hung(purchase) then return true end
         if is_struck(purchase, outcome.faults) then return true end
-        if OF_A_PROGRAM[purchase.outcome] or not purchase.asked then return false end
-        if purchase.outcome == "timeout" then return is_in_time(purchase, plan) end
+        if PROGRAM_ERRORS[purchase.outcome] or not purchase.asked then return false end
+        if purchase.outcome == "timeout" then return waited_long_enough(purchase, plan) end
         if not purchase.granted or purchase.suspect or purchase.lost then return true end
-        return was_followed(purchase, outcome.purchases)
+        return had_another_holder(purchase, outcome.purchases)
     end
 end
 

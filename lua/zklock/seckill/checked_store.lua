@@ -74,7 +74,7 @@ end
 ---@param store table
 ---@return table<string, integer> left  by product
 ---@return table[] orders
-function checked_store.look(plan, store)
+function checked_store.read(plan, store)
     local name, left = plan.store, {}
     for product in pairs(plan.products) do
         left[product] = checked_store.stock(name, product, store:stock(product))

@@ -107,18 +107,18 @@ end
 
 
 -- DEMO-06 stands for DEMO-06a and DEMO-06b.
-local function is_meant(scenario, word)
+local function is_named_by(scenario, word)
     return scenario.id == word or scenario.id:gsub("%l$", "") == word
 end
 
 
-local function choose(only, catalogue)
+local function choose_scenarios(only, catalogue)
     if not only then return catalogue end
     local meant = {}
     for word in only:gmatch "[^,%s]+" do
         local known = false
         for _, scenario in ipairs(catalogue) do
-            if is_meant(scenario, word) then
+            if is_named_by(scenario, word) then
                 known = true
                 meant[scenario] = true
             end
@@ -146,7 +146,7 @@ function command_line.parse(arguments, catalogue, environment)
     local parser = parser_of(environment)
     local ok, given = parser:pparse(arguments)
     if not ok then return nil, given .. "\n" .. parser:get_usage() end
-    local scenarios, message = choose(given.only, catalogue)
+    local scenarios, message = choose_scenarios(given.only, catalogue)
     if not scenarios then return nil, message end
     local language
     language, message = languages.choose(given.language)

@@ -47,7 +47,7 @@ function Comparison:__tostring()
 end
 
 
-local function contents(self, method)
+local function report_contents(self, method)
     if getmetatable(self) ~= Comparison then
         misuse.refuse("a report is a comparison's, as in sales:report(file), and not that of %s",
             misuse.show(self))
@@ -63,19 +63,19 @@ end
 ---@param file string
 ---@return true?
 ---@return string? message
-function Comparison:report(file) return report.write(file, contents(self, "record")) end
+function Comparison:report(file) return report.write(file, report_contents(self, "record")) end
 
 
 ---@param file string
 ---@return true?
 ---@return string? message
-function Comparison:json(file) return report.json(file, contents(self, "fields")) end
+function Comparison:json(file) return report.json(file, report_contents(self, "fields")) end
 
 
 ---@param file string
 ---@return true?
 ---@return string? message
-function Comparison:csv(file) return report.csv(file, contents(self, "record")) end
+function Comparison:csv(file) return report.csv(file, report_contents(self, "record")) end
 
 
 return comparison

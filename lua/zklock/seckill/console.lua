@@ -60,7 +60,7 @@ local function log_line(entry, since)
 end
 
 
-function Console:journal(log, glimpse)
+function Console:print_log(log, glimpse)
     local shown = self.options.verbose and log or glimpse
     for _, entry in ipairs(shown) do
         self.out:write(log_line(entry, log[1].at))
@@ -76,7 +76,7 @@ function Console:finished(result)
     self.out:write(ROW:format(result.title, result.finding, verdict_text(result), result.id))
     local glimpse = result.as_expected and result.glimpse or result.log
     if result.log and (self.options.verbose or result.glimpse or not result.as_expected) then
-        self:journal(result.log, glimpse)
+        self:print_log(result.log, glimpse)
     end
     self.out:flush()
 end
@@ -91,7 +91,7 @@ local function count(results, verdict)
 end
 
 
-local function ending(results)
+local function expectation_text(results)
     local others = {}
     for _, result in ipairs(results) do
         if not result.as_expected then others[#others + 1] = result.id end
@@ -107,7 +107,7 @@ function Console:sum_up(results)
     self.out:write(("\n%d scenario%s: %d right, %d wrong%s, %s in %.0f s\n"):format(
         #results, #results == 1 and "" or "s", count(results, "right"), count(results, "wrong"),
         failed > 0 and (", %d failed"):format(failed) or "",
-        ending(results), core.now() - self.began))
+        expectation_text(results), core.now() - self.began))
 end
 
 

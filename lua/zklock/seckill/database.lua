@@ -19,7 +19,6 @@ local FOUND_ROWS = 2
 
 
 ---@class zklock.seckill.Database
----@field where string
 ---@field path string  a file or a URL, as given to open
 local Database = {}
 Database.__index = Database
@@ -115,20 +114,20 @@ function database.class()
 end
 
 
-function database.is_url(where)
-    return where:find "^%w+://" ~= nil
+function database.is_url(path)
+    return path:find "^%w+://" ~= nil
 end
 
 
-function database.open(where)
-    local dialect = database.is_url(where) and mysql or sqlite
-    local environment, connection, problem = dialect.connect(where)
+function database.open(path)
+    local dialect = database.is_url(path) and mysql or sqlite
+    local environment, connection, problem = dialect.connect(path)
     if not connection then
         environment:close()
         error(problem, 0)
     end
     local self = setmetatable({
-        where = where, path = where, dialect = dialect,
+        path = path, dialect = dialect,
         environment = environment, connection = connection,
     }, Database)
     dialect.prepare(self)
@@ -168,7 +167,7 @@ end
 -- Waits a moment for the end of another transaction, without blocking the process. False: a
 -- different error, or too late. The pauses are random because two pollers in step would starve each
 -- other (PIT-14).
-local function may_try_again(self, problem, due)
+local function wait_to_retry(self, problem, due)
     if not tostring(problem):find(self.dialect.busy, 1, true) or core.now() > due then
         return false
     end
@@ -186,7 +185,7 @@ function Database:execute(statement)
         local result, message = self.connection:execute(statement)
         if result then return result end
         due = due or core.now() + BUSY_LIMIT
-        if self.undivided or not may_try_again(self, message, due) then
+        if self.in_transaction or not wait_to_retry(self, message, due) then
             error(message .. " in: " .. statement, 2)
         end
     end
@@ -237,7 +236,7 @@ end
 
 
 -- True if no token compares like that with the one before it.
-local function none_is(self, comparison, table_name, condition)
+local function no_token_is(self, comparison, table_name, condition)
     return self:number(([[WITH numbered AS (
             SELECT token, lag(token) OVER (ORDER BY id) AS earlier FROM %s
             WHERE token IS NOT NULL AND (%s))
@@ -251,12 +250,12 @@ end
 ---@param condition string?  of the rows
 ---@return boolean
 function Database:tokens_grow(table_name, condition)
-    return none_is(self, "<=", table_name, condition)
+    return no_token_is(self, "<=", table_name, condition)
 end
 
 
 --- True if no token is less than the one before it. (The rows of one transaction share a token.)
-function Database:tokens_never_fall(table_name) return none_is(self, "<", table_name) end
+function Database:tokens_never_fall(table_name) return no_token_is(self, "<", table_name) end
 
 
 -- transactions -------------------------------------------------------------------------------
@@ -277,9 +276,9 @@ function Database:rollback() self:execute "ROLLBACK" end
 ---@return any done  fn's result or its error
 local function attempt(self, fn)
     self:begin()
-    self.undivided = true
+    self.in_transaction = true
     local ok, done = pcall(fn)
-    self.undivided = false
+    self.in_transaction = false
     if ok and done then self:commit() else self:rollback() end
     return ok, done
 end
@@ -296,7 +295,7 @@ function Database:transaction(fn)
     while true do
         local ok, done = attempt(self, fn)
         if ok then return done and true or false end
-        if not may_try_again(self, done, due) then error(done, 0) end
+        if not wait_to_retry(self, done, due) then error(done, 0) end
     end
 end
 

@@ -7,10 +7,10 @@ local throwaway = require "zklock.seckill.throwaway"
 
 
 -- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).
-local HOLD = { of = "each of two sessions holds", seed = 5, usual = 0.5 }
+local HOLD = { who = "each of two sessions holds", original = 5, default = 0.5 }
 
 
-local processes = {
+local environment = {
     command = "zklock seckill",
     description = "The flash sale: what goes wrong without a lock, with a local lock, with a lock "
         .. "used wrongly, and how zklock puts it right. Real processes, one SQLite file as the "
@@ -26,36 +26,37 @@ local processes = {
 --- Gives an environment the options of servers that are processes of the demo. `hold` tells for how
 --- many seconds a lock is held where the seed sleeps, by the `seed` and as `usual`, and in which
 --- scenarios (`of`).
-function processes.add_options(environment, hold)
-    function environment.describe(parser, seconds)
+function environment.add_options(target, hold)
+    function target.describe(parser, seconds)
         parser:mutex(
             parser:option("--hold", ("Seconds for which %s the lock "
-                .. "(default %g; in the original %g)."):format(hold.of, hold.usual, hold.seed))
+                .. "(default %g; in the original %g).")
+                :format(hold.who, hold.default, hold.original))
                 :argname "S" :convert(seconds),
             parser:flag("--seed-times", ("As long as in the original: --hold %g.")
-                :format(hold.seed)))
+                :format(hold.original)))
         parser:option("--lua", "Interpreter for the processes (default: the one that runs this).")
             :argname "PROGRAM"
     end
 
-    function environment.read(given)
-        local chosen = given.seed_times and hold.seed or given.hold
-        return { hold = chosen or hold.usual, lua = given.lua }
+    function target.read(given)
+        local chosen = given.seed_times and hold.original or given.hold
+        return { hold = chosen or hold.default, lua = given.lua }
     end
 end
 
-processes.add_options(processes, HOLD)
+environment.add_options(environment, HOLD)
 
 
 --- The reason why scenarios cannot run here, besides missing modules, or nil.
-function processes.missing() end
+function environment.missing() end
 
 
 --- Makes what all scenarios share.
-function processes.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
+function environment.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
 
 
-function processes.introduction(options)
+function environment.introduction(options)
     return ([[
 Ten buyers, one item each, a stock of 100: 90 must be left. A wrong strategy must be seen to fail.
 Servers are processes, buyers are coroutines; all numbers are read from the store, an SQLite file.
@@ -67,7 +68,7 @@ end
 
 
 --- The text below all results.
-function processes.summary() return "" end
+function environment.summary() return "" end
 
 
-return processes
+return environment

@@ -21,7 +21,7 @@ local expectation = {}
 -- the option ------------------------------------------------------------------------------------
 
 -- The quantile that a name such as p99 or max means; nil for other names.
-local function part_of(name)
+local function fraction_of(name)
     if name == "max" then return 1 end
     local percent = type(name) == "string" and tonumber(name:match "^p(%d+%.?%d*)$")
     return percent and percent > 0 and percent <= 100 and percent / 100 or nil
@@ -33,11 +33,11 @@ local function check_times(name, times, pause)
         :format(name)
     if type(times) ~= "table" or next(times) == nil then refuse("%s, not %s", what, show(times)) end
     for each, most in pairs(times) do
-        if each ~= "mean" and not part_of(each) then refuse("%s, not %s", what, show(each)) end
+        if each ~= "mean" and not fraction_of(each) then refuse("%s, not %s", what, show(each)) end
         if type(most) ~= "number" or not (most > 0) then
             refuse("%s; %s must be above 0, not %s", what, each, show(most))
         end
-        if name == "answer" and part_of(each) == 1 and most < pause then
+        if name == "answer" and fraction_of(each) == 1 and most < pause then
             refuse("expect can never be met: an answer after %g s at most, and each buyer pauses "
                 .. "for %g s", most, pause)
         end
@@ -46,11 +46,11 @@ end
 
 
 local function most_sold(plan)
-    local wishes, most = {}, 0
-    for _, wish in ipairs(plan.wishes) do
-        wishes[wish.product] = (wishes[wish.product] or 0) + 1
+    local buyers, most = {}, 0
+    for _, assignment in ipairs(plan.assignments) do
+        buyers[assignment.product] = (buyers[assignment.product] or 0) + 1
     end
-    for product, count in pairs(wishes) do
+    for product, count in pairs(buyers) do
         most = most + math.min(count, math.floor(plan.products[product] / plan.quantity))
     end
     return most
@@ -59,8 +59,8 @@ end
 
 local function check_counts(counts, plan, knows_purchase)
     local sum = (counts.sold or 0) + (counts.refused or 0) + (counts.failed or 0)
-    local is_all = counts.sold and counts.refused and counts.failed
-    if sum > plan.buyers or is_all and sum < plan.buyers then
+    local are_all_given = counts.sold and counts.refused and counts.failed
+    if sum > plan.buyers or are_all_given and sum < plan.buyers then
         refuse("expect can never be met: sold, refused and failed are %d of %d buyers", sum,
             plan.buyers)
     end
@@ -94,10 +94,10 @@ end
 
 -- the result ------------------------------------------------------------------------------------
 
-local function unmet_times(name, most, times, words)
+local function add_unmet_times(name, most, times, words)
     for _, each in ipairs(sorted_names(most)) do
-        local part, seconds = part_of(each), times:mean()
-        if part then seconds = times:quantile(part) end
+        local fraction, seconds = fraction_of(each), times:mean()
+        if fraction then seconds = times:quantile(fraction) end
         if not seconds or seconds > most[each] then
             words[#words + 1] = ("%s %s of at most %g s and not %s"):format(name, each,
                 most[each], seconds and ("%.3g s"):format(seconds) or "none")
@@ -113,7 +113,7 @@ function expectation.unmet(expect, purchases)
     for _, name in ipairs(sorted_names(expect)) do
         if TIMES[name] then
             times = times or figures.times(purchases)
-            unmet_times(name, expect[name], times[name], words)
+            add_unmet_times(name, expect[name], times[name], words)
         elseif counts[name] ~= expect[name] then
             words[#words + 1] = ("%d %s and not %d"):format(expect[name], name, counts[name])
         end

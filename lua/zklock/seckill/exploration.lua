@@ -13,7 +13,7 @@ local refuse, show = misuse.refuse, misuse.show
 
 
 local SEEDS = 100 -- sales take longer than programs of users
-local POINTS = 8 -- more of the moment's curve
+local CURVE_POINTS = 8 -- more of the moment's curve
 local FAULTS = { stop = true, kill = true, cut = true }
 local FAULTS_OF_ALL = { stop = { most = 1 } } -- each more makes ten times as many schedules
 local KNOWN = { seeds = true, all = true, schedule = true, pct = true, moment = true }
@@ -51,14 +51,14 @@ end
 
 
 -- The options of the sale.
-local function completed(options, is_decided)
+local function completed(options, is_systematic)
     if options.seed ~= nil then refuse "explore has the seeds from 1 on, and no other" end
-    local all = { faults = is_decided and FAULTS_OF_ALL or FAULTS }
-    for name, value in pairs(options) do all[name] = value end
-    all.simulated = true
-    local kinds = type(all.faults) == "table" and not all.faults[1] and all.faults
-    if is_decided and kinds then options_of_worlds.faults(kinds, true) end -- may refuse
-    return all
+    local complete = { faults = is_systematic and FAULTS_OF_ALL or FAULTS }
+    for name, value in pairs(options) do complete[name] = value end
+    complete.simulated = true
+    local kinds = type(complete.faults) == "table" and not complete.faults[1] and complete.faults
+    if is_systematic and kinds then options_of_worlds.faults(kinds, true) end -- may refuse
+    return complete
 end
 
 
@@ -90,19 +90,19 @@ end
 --- Carries it out.
 ---@param plan zklock.seckill.Plan
 ---@param search table
----@param heard fun(found: zklock.Found)  called after each schedule
+---@param on_schedule fun(found: zklock.Found)  called after each schedule
 ---@return zklock.seckill.Exploration? exploration
 ---@return string? message
 ---@return string? code
-function exploration.carry_out(plan, search, heard)
+function exploration.carry_out(plan, search, on_schedule)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end
     local program, sale_of, sold_in = simulated.program(plan)
     local options, sold = simulated.options(plan), 0
-    options.more = POINTS
+    options.more = CURVE_POINTS
     function options.heard(so_far, world)
         sold = sold + sold_in(world)
-        heard(so_far)
+        on_schedule(so_far)
     end
     local found = explore(program, setmetatable(options, { __index = search }))
     return setmetatable({

@@ -14,13 +14,13 @@ local fairness = {}
 
 local function asked_before(a, b) return a.asked < b.asked end
 
-local function made_before(a, b)
+local function token_before(a, b)
     if a.token and b.token then return tokens.is_less(a.token, b.token) end
     return a.asked < b.asked
 end
 
 
-local function granted_by_lock(purchases, came_before)
+local function queues_by_lock(purchases, came_before)
     local locks = {}
     for _, purchase in ipairs(purchases) do
         if purchase.granted then
@@ -45,7 +45,7 @@ local function count_earlier(times, time)
 end
 
 
-local function insert(times, time)
+local function insert_time(times, time)
     table.insert(times, #times + 1 - count_earlier(times, time), time)
 end
 
@@ -53,12 +53,12 @@ end
 -- The buyer that was overtaken most, and how often. Buyers that share the lock do not overtake each
 -- other.
 local function most_overtaken(queue)
-    local most, whom, all, alone = 0, nil, {}, {}
+    local most, whom, later, later_exclusive = 0, nil, {}, {}
     for i = #queue, 1, -1 do
         local each = queue[i]
-        local overtakes = count_earlier(each.shared and alone or all, each.granted)
-        insert(all, each.granted)
-        if not each.shared then insert(alone, each.granted) end
+        local overtakes = count_earlier(each.shared and later_exclusive or later, each.granted)
+        insert_time(later, each.granted)
+        if not each.shared then insert_time(later_exclusive, each.granted) end
         if overtakes > most then most, whom = overtakes, i end
     end
     return most, whom
@@ -105,7 +105,7 @@ end
 ---@return zklock.seckill.Fairness
 function fairness.of(purchases, servers, fifo)
     local found, shares = { overtakes = 0, by_token = fifo }, {}
-    for _, queue in pairs(granted_by_lock(purchases, fifo and made_before or asked_before)) do
+    for _, queue in pairs(queues_by_lock(purchases, fifo and token_before or asked_before)) do
         local overtakes, whom = most_overtaken(queue)
         if overtakes > found.overtakes then
             found.overtakes, found.lead = overtakes, lead_of(queue, whom)

@@ -21,8 +21,8 @@ local POLL = 0.002
 local fault = {}
 
 
-local function armed(folder, n) return ("%s/fault-%d"):format(folder, n) end
-local function taken(folder, n, server) return ("%s/fault-%d.%d"):format(folder, n, server) end
+local function armed_path(folder, n) return ("%s/fault-%d"):format(folder, n) end
+local function taken_path(folder, n, server) return ("%s/fault-%d.%d"):format(folder, n, server) end
 
 
 local function exists(path)
@@ -32,16 +32,16 @@ local function exists(path)
 end
 
 
-local function is_for_holder(plan)
-    return plan.held or (plan.stop or plan.kill) == "holder"
+local function is_for_holder(planned)
+    return planned.held or (planned.stop or planned.kill) == "holder"
 end
 
 
 --- The fields of faults that servers need.
-function fault.for_servers(plans)
+function fault.for_servers(planned_faults)
     local known = {}
-    for n, plan in ipairs(plans) do
-        known[n] = { stop = plan.stop, kill = plan.kill, held = plan.held }
+    for n, planned in ipairs(planned_faults) do
+        known[n] = { stop = planned.stop, kill = planned.kill, held = planned.held }
     end
     return known
 end
@@ -66,14 +66,14 @@ end
 
 
 -- Waits like any buyer; the server's other buyers go on.
-local function wait_there(path)
+local function wait_until_removed(path)
     while exists(path) do zklock.sleep(POLL) end
     return "goes on"
 end
 
 
 -- Blocks the whole server until it is struck. Neither coroutines nor ZooKeeper events run.
-local function be_struck(path)
+local function block_until_removed(path)
     while exists(path) do core.poll({}, POLL) end
     return "wakes"
 end
@@ -81,26 +81,26 @@ end
 
 --- Lets a fault that is due strike the buyer, if it holds a lock.
 ---@param buyer zklock.seckill.Buyer
----@return "wakes" | "goes on" | nil struck  what the buyer does after a fault
-function Faults:hit(buyer)
+---@return "wakes" | "goes on" | nil reaction  of the buyer to a fault
+function Faults:strike(buyer)
     if not buyer.hold then return end
     local folder = self.server.folder
     for i, n in ipairs(self.pending) do
-        local path = taken(folder, n, self.server.number)
-        if rename(armed(folder, n), path) then
+        local path = taken_path(folder, n, self.server.number)
+        if rename(armed_path(folder, n), path) then
             table.remove(self.pending, i)
-            local wait = self.server.plan.faults[n].held and wait_there or be_struck
-            return wait(path)
+            local is_held = self.server.plan.faults[n].held
+            return (is_held and wait_until_removed or block_until_removed)(path)
         end
     end
 end
 
 
---- Like hit, for a buyer that has read the stock. Notes the state of its lock after the fault.
-function Faults:strike(buyer)
-    local strategy, done = self.server.strategy, self:hit(buyer)
-    if done and strategy.state then
-        buyer:note(("%s, and its hold is %s"):format(done, strategy:state(buyer.hold)))
+--- Like strike. Notes the state of the buyer's hold after the fault.
+function Faults:strike_and_note(buyer)
+    local strategy, reaction = self.server.strategy, self:strike(buyer)
+    if reaction and strategy.state then
+        buyer:note(("%s, and its hold is %s"):format(reaction, strategy:state(buyer.hold)))
     end
 end
 
@@ -114,14 +114,14 @@ end
 ---@field ended number?   when the server went on, or the function returned
 
 
-local function taker(play, n)
+local function taking_server(play, n)
     for number = 1, #play.servers do
-        if exists(taken(play.folder, n, number)) then return number end
+        if exists(taken_path(play.folder, n, number)) then return number end
     end
 end
 
 
-local function add(play, n, struck)
+local function note_struck(play, n, struck)
     play.struck[#play.struck + 1] = struck
     play.under_way[n] = struck
 end
@@ -129,45 +129,45 @@ end
 
 -- Stops or kills a server, and returns when the fault is over. An earlier fault may have killed the
 -- server.
-local function strike(play, n, number, done)
-    local plan, server = play.plan.faults[n], play.servers[number]
+local function signal_server(play, n, number, let_go_on)
+    local planned, server = play.plan.faults[n], play.servers[number]
     local struck = {
-        at = play:now(), target = "server " .. number, kind = plan.kill and "kill" or "stop",
+        at = play:now(), target = "server " .. number, kind = planned.kill and "kill" or "stop",
     }
-    if not server.process:signal(plan.kill and "KILL" or "STOP") then return end
-    if plan.kill then server.killed = struck.at end
-    add(play, n, struck)
-    if plan.stop then
+    if not server.process:signal(planned.kill and "KILL" or "STOP") then return end
+    if planned.kill then server.killed = struck.at end
+    note_struck(play, n, struck)
+    if planned.stop then
         server.stopped = true
-        zklock.sleep(plan.length)
+        zklock.sleep(planned.length)
     end
-    done()
-    if plan.kill then return end
+    let_go_on()
+    if planned.kill then return end
     server.stopped = false
     local ended = play:now()
     if server.process:signal "CONT" then struck.ended = ended end
 end
 
 
-local function run(play, n, number, done)
-    local plan = play.plan.faults[n]
+local function call_function(play, n, number, let_go_on)
+    local planned = play.plan.faults[n]
     local struck = {
-        at = play:now(), target = plan.where or "server " .. number, kind = plan.what,
+        at = play:now(), target = planned.where or "server " .. number, kind = planned.what,
     }
-    add(play, n, struck)
-    plan.run(play, number)
+    note_struck(play, n, struck)
+    planned.run(play, number)
     struck.ended = play:now()
-    done()
+    let_go_on()
 end
 
 
-local function arm(play, n) assert(open(armed(play.folder, n), "w")):close() end
+local function arm(play, n) assert(open(armed_path(play.folder, n), "w")):close() end
 
 
 --- Arms faults that are due at 0, so that they strike the first holder.
 function fault.prepare(play)
-    for n, plan in ipairs(play.plan.faults) do
-        if plan.at == 0 and is_for_holder(plan) then arm(play, n) end
+    for n, planned in ipairs(play.plan.faults) do
+        if planned.at == 0 and is_for_holder(planned) then arm(play, n) end
     end
 end
 
@@ -175,11 +175,11 @@ end
 -- The number of the server that takes the fault, or nil if the sale ended first.
 local function wait_for_holder(play, n)
     while not play.over do
-        local number = taker(play, n)
+        local number = taking_server(play, n)
         if number then return number end
         zklock.sleep(POLL)
     end
-    remove(armed(play.folder, n))
+    remove(armed_path(play.folder, n))
 end
 
 
@@ -188,29 +188,30 @@ local function number_of(server) return tonumber(server:match "%d+$") end
 
 
 -- The server to strike, and a function that lets its holder go on; nil if it is too late.
-local function struck_by(play, n)
-    local plan = play.plan.faults[n]
-    if is_for_holder(plan) then
-        if plan.at > 0 then arm(play, n) end
+local function wait_for_victim(play, n)
+    local planned = play.plan.faults[n]
+    if is_for_holder(planned) then
+        if planned.at > 0 then arm(play, n) end
         local number = wait_for_holder(play, n)
-        return number, function() remove(taken(play.folder, n, number)) end
+        return number, function() remove(taken_path(play.folder, n, number)) end
     end
-    local number = number_of(plan.stop or plan.kill)
+    local number = number_of(planned.stop or planned.kill)
     return not play.servers[number].ended and number or nil, function() end
 end
 
 
 --- Carries out one fault of the plan, in a task beside the sale.
 function fault.carry_out(play, n)
-    local plan = play.plan.faults[n]
-    while play:now() < plan.at and not play.over do zklock.sleep(POLL) end
+    local planned = play.plan.faults[n]
+    while play:now() < planned.at and not play.over do zklock.sleep(POLL) end
     if play.over then return end
-    if plan.run and not plan.held then
-        return run(play, n, plan.cut and number_of(plan.cut), function() end)
+    if planned.run and not planned.held then
+        return call_function(play, n, planned.cut and number_of(planned.cut), function() end)
     end
-    local number, done = struck_by(play, n)
+    local number, let_go_on = wait_for_victim(play, n)
     if not number then return end
-    if plan.run then run(play, n, number, done) else strike(play, n, number, done) end
+    local carry_out = planned.run and call_function or signal_server
+    carry_out(play, n, number, let_go_on)
 end
 
 

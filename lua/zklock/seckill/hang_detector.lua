@@ -21,7 +21,7 @@ local BEAT = 0.25
 
 ---@class zklock.seckill.HangDetector
 ---@field server zklock.seckill.Server
----@field time number       seconds that the server was awake, without stops and blocking calls
+---@field awake number      seconds that the server was awake, without stops and blocking calls
 ---@field calls table       by buyer: { what =, limit =, due = }
 ---@field given_up table    set of buyers
 ---@field hung integer      number of buyers given up
@@ -32,15 +32,15 @@ HangDetector.__index = HangDetector
 local hang_detector = {}
 
 
-local OVER = setmetatable({}, { __tostring = function() return "the others hang" end })
+local ONLY_HUNG_LEFT = setmetatable({}, { __tostring = function() return "the others hang" end })
 
 
-local function beats(folder, number) return ("%s/beats-%d"):format(folder, number) end
+local function beats_path(folder, number) return ("%s/beats-%d"):format(folder, number) end
 
 
 function hang_detector.new(server)
     return setmetatable({
-        server = server, time = 0, calls = {}, given_up = {}, hung = 0,
+        server = server, awake = 0, calls = {}, given_up = {}, hung = 0,
     }, HangDetector)
 end
 
@@ -48,22 +48,22 @@ end
 ---@param buyer zklock.seckill.Buyer
 ---@param what string      its name for the note
 ---@param seconds number?  longest wait in the call; the sale's timeout by default
-function HangDetector:begins(buyer, what, seconds)
+function HangDetector:begin_call(buyer, what, seconds)
     local plan = self.server.plan
     local limit = max(seconds or plan.timeout, plan.session) + GRACE
-    self.calls[buyer] = { what = what, limit = limit, due = self.time + limit }
+    self.calls[buyer] = { what = what, limit = limit, due = self.awake + limit }
 end
 
 
 ---@param buyer zklock.seckill.Buyer
 ---@return any ...  the arguments, unchanged
-function HangDetector:ends(buyer, ...)
+function HangDetector:end_call(buyer, ...)
     self.calls[buyer] = nil
     return ...
 end
 
 
-function HangDetector:done(buyer)
+function HangDetector:forget(buyer)
     self.calls[buyer] = nil
     if self.given_up[buyer] then self.hung = self.hung - 1 end
     self.given_up[buyer] = nil
@@ -81,7 +81,7 @@ end
 local function give_up_late_ones(self)
     local late = {}
     for buyer, call in pairs(self.calls) do
-        if self.time > call.due then late[buyer] = call end
+        if self.awake > call.due then late[buyer] = call end
     end
     for buyer, call in pairs(late) do give_up(self, buyer, call) end
 end
@@ -91,15 +91,15 @@ end
 local function watch(self, count)
     local server, last, beat = self.server, core.now(), 0
     while server.served < count do
-        if self.time >= beat then
-            barrier.come(beats(server.folder, server.number))
-            beat = self.time + BEAT
+        if self.awake >= beat then
+            barrier.come(beats_path(server.folder, server.number))
+            beat = self.awake + BEAT
         end
         zklock.sleep(TICK)
         local now = core.now()
-        self.time, last = self.time + min(now - last, 2 * TICK), now
+        self.awake, last = self.awake + min(now - last, 2 * TICK), now
         give_up_late_ones(self)
-        if self.hung > 0 and server.served + self.hung >= count then error(OVER, 0) end
+        if self.hung > 0 and server.served + self.hung >= count then error(ONLY_HUNG_LEFT, 0) end
     end
 end
 
@@ -107,7 +107,7 @@ end
 --- Runs the functions, which serve `count` buyers, until they end or only hung buyers are left.
 function HangDetector:carry_out(count, functions)
     local ok, problem = pcall(zklock.run, function() watch(self, count) end, unpack(functions))
-    if not ok and problem ~= OVER then error(problem, 0) end
+    if not ok and problem ~= ONLY_HUNG_LEFT then error(problem, 0) end
 end
 
 
@@ -115,16 +115,17 @@ end
 
 ---@class zklock.seckill.Pulse
 ---@field path string
----@field length integer
----@field quiet number   seconds without a beat
----@field last number
+---@field beats integer      at the last check
+---@field quiet number       seconds without a beat
+---@field last_check number  time of it
+---@field limit number       longest quiet time in seconds
 local Pulse = {}
 Pulse.__index = Pulse
 
 
 function hang_detector.pulse(plan, folder, number)
     return setmetatable({
-        path = beats(folder, number), length = 0, quiet = 0, last = core.now(),
+        path = beats_path(folder, number), beats = 0, quiet = 0, last_check = core.now(),
         limit = max(plan.timeout, plan.session) + BLOCKED,
     }, Pulse)
 end
@@ -133,14 +134,14 @@ end
 --- The seconds since the last beat, if they are too many. Call it after the server began to serve.
 ---@param stopped boolean?  a fault has stopped the server
 ---@return number? seconds
-function Pulse:is_still(stopped)
+function Pulse:quiet_too_long(stopped)
     local now = core.now()
-    local passed = min(now - self.last, BEAT)
+    local passed = min(now - self.last_check, BEAT)
     if passed < BEAT then return nil end
-    local length = barrier.arrived(self.path)
-    self.last = now
-    self.quiet = (stopped or length == 0 or length > self.length) and 0 or self.quiet + passed
-    self.length = length
+    local beats = barrier.arrived(self.path)
+    self.last_check = now
+    self.quiet = (stopped or beats == 0 or beats > self.beats) and 0 or self.quiet + passed
+    self.beats = beats
     return self.quiet > self.limit and self.quiet or nil
 end
 

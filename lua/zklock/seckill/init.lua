@@ -41,16 +41,17 @@ end
 
 local INTERRUPT = setmetatable({}, { __tostring = function() return "interrupted!" end })
 
-local function results(ok, ...)
+local function return_or_raise(ok, ...)
     if ok then return ... end
     local problem = (...)
+    local is_of_server = tostring(problem):find "^server "
     -- Interpreters show no traceback for an error that is not a string.
-    if is_interrupt(problem) and not tostring(problem):find "^server " then problem = INTERRUPT end
+    if is_interrupt(problem) and not is_of_server then problem = INTERRUPT end
     error(problem, 0)
 end
 
 -- Calls fn(...); turns Ctrl-C into an error that interpreters show in one line.
-local function briefly(fn, ...) return results(pcall(fn, ...)) end
+local function with_brief_interrupt(fn, ...) return return_or_raise(pcall(fn, ...)) end
 
 
 local function check_servers(servers)
@@ -80,7 +81,7 @@ end
 ---@return zklock.seckill.Sale? sale  nil if the sale cannot be simulated here
 ---@return string? message
 ---@return string? code  "unsupported", "context"
-function seckill.sale(options, servers) return briefly(sell, options, servers) end
+function seckill.sale(options, servers) return with_brief_interrupt(sell, options, servers) end
 
 
 local function with_strategy(options, strategy)
@@ -94,8 +95,8 @@ end
 
 local function explore(options, given)
     local plan, search = explorations.plan(options, given)
-    local heard, clear = progress.of_schedules(plan)
-    local ok, found, message, code = pcall(explorations.carry_out, plan, search, heard)
+    local on_schedule, clear = progress.of_schedules(plan)
+    local ok, found, message, code = pcall(explorations.carry_out, plan, search, on_schedule)
     clear()
     if not ok then error(found, 0) end
     if found then return found end
@@ -110,17 +111,19 @@ end
 ---@return zklock.seckill.Exploration? exploration  nil: there cannot be such a sale
 ---@return string? message
 ---@return string? code  "unsupported", "context"
-function seckill.explore(options, given) return briefly(explore, options, given) end
+function seckill.explore(options, given)
+    return with_brief_interrupt(explore, options, given)
+end
 
 
-local function simulate_all(plans_of_all)
-    local made = {}
-    for i, plan in ipairs(plans_of_all) do
+local function compare_simulated(checked_plans)
+    local results = {}
+    for i, plan in ipairs(checked_plans) do
         local sale, message, code = simulated.carry_out(plan)
         if not sale then return nil, message, code end
-        made[i] = sale
+        results[i] = sale
     end
-    return comparisons.of(made)
+    return comparisons.of(results)
 end
 
 
@@ -134,16 +137,16 @@ local function compare(strategies, options)
         misuse.refuse("compare has a list of strategies, and options without a strategy, not "
             .. "strategy = %s", misuse.show(options.strategy))
     end
-    local all = {}
+    local checked_plans = {}
     for i, strategy in ipairs(strategies) do
-        all[i] = plans.read(with_strategy(options, strategy))
+        checked_plans[i] = plans.read(with_strategy(options, strategy))
     end
-    if all[1].simulated then return simulate_all(all) end
+    if checked_plans[1].simulated then return compare_simulated(checked_plans) end
     if ngx then return refuse_nginx() end
     return throwaway.with(function(servers)
-        local made = {}
-        for i, plan in ipairs(all) do made[i] = carry_out(plan, servers) end
-        return comparisons.of(made)
+        local results = {}
+        for i, plan in ipairs(checked_plans) do results[i] = carry_out(plan, servers) end
+        return comparisons.of(results)
     end)
 end
 
@@ -153,7 +156,9 @@ end
 ---@return zklock.seckill.Comparison? comparison  nil if a sale cannot be simulated here
 ---@return string? message
 ---@return string? code  "unsupported", "context"
-function seckill.compare(strategies, options) return briefly(compare, strategies, options) end
+function seckill.compare(strategies, options)
+    return with_brief_interrupt(compare, strategies, options)
+end
 
 
 return seckill

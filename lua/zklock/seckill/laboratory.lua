@@ -22,7 +22,7 @@ local CONNECT_LIMIT = 2 -- the seed's, CFG-05
 local laboratory = {}
 
 
-local function list(scenarios, out)
+local function print_list(scenarios, out)
     for _, scenario in ipairs(scenarios) do
         out:write(("%-38s  must be %-5s  %-19s  %s\n    %s\n"):format(scenario.title,
             scenario.expect, scenario.zookeeper and "" or "needs no ZooKeeper", scenario.id,
@@ -31,7 +31,7 @@ local function list(scenarios, out)
 end
 
 
-local function needs_zookeeper(scenarios)
+local function scenario_with_zookeeper(scenarios)
     for _, scenario in ipairs(scenarios) do
         if scenario.zookeeper then return scenario.id end
     end
@@ -39,7 +39,7 @@ end
 
 
 -- Checks once that ZooKeeper answers, so that not every process complains.
-local function missing_zookeeper(hosts)
+local function zookeeper_problem(hosts)
     local ok, session, message = pcall(zklock.connect, hosts, { connect_timeout = CONNECT_LIMIT })
     if not ok then return session end -- a malformed address
     if not session then return message end
@@ -47,17 +47,17 @@ local function missing_zookeeper(hosts)
 end
 
 
-local function missing(chosen)
+local function missing_part(chosen)
     for _, name in ipairs(chosen.environment.modules) do
         local found, message = pcall(dependency.load, name)
         if not found then return message end
     end
-    local id = needs_zookeeper(chosen.scenarios)
+    local id = scenario_with_zookeeper(chosen.scenarios)
     if not id then return nil end
     if not chosen.zookeeper then
         return "no ZooKeeper: give --zookeeper HOSTS or set ZK_HOSTS; needed by " .. id
     end
-    return missing_zookeeper(chosen.zookeeper)
+    return zookeeper_problem(chosen.zookeeper)
 end
 
 
@@ -71,18 +71,18 @@ end
 
 
 -- Checks before the run that the files can be written after it; returns a message if one cannot.
-local function unwritable(chosen)
+local function unwritable_file(chosen)
     for _, name in pairs(files_of(chosen)) do
-        local there = io.open(name)
+        local existing = io.open(name)
         local file, message = io.open(name, "a")
         if not file then return message end
         file:close()
-        if there then there:close() else os.remove(name) end
+        if existing then existing:close() else os.remove(name) end
     end
 end
 
 
-local function save(results, file_name)
+local function write_json(results, file_name)
     local records = {}
     for i, result in ipairs(results) do
         records[i] = {
@@ -157,7 +157,7 @@ local function run(chosen, out, err)
         error(results, 0)
     end
     console:sum_up(results)
-    if chosen.json then save(results, chosen.json) end
+    if chosen.json then write_json(results, chosen.json) end
     if chosen.junit then write_junit(results, chosen.junit) end
     if chosen.report then write_report(chosen, results, out) end
     return runner.all_as_expected(results) and EXPECTED or UNEXPECTED
@@ -178,13 +178,13 @@ function laboratory.main(arguments, out, err, scenarios, environment)
     end
     out = languages.output(out, chosen.language)
     if chosen.help then out:write(chosen.help, "\n") return EXPECTED end
-    if chosen.list then list(chosen.scenarios, out) return EXPECTED end
-    message = unwritable(chosen)
+    if chosen.list then print_list(chosen.scenarios, out) return EXPECTED end
+    message = unwritable_file(chosen)
     if message then
         err:write(message, "\n")
         return USAGE
     end
-    message = not chosen.sale and (missing(chosen) or chosen.environment.missing(chosen))
+    message = not chosen.sale and (missing_part(chosen) or chosen.environment.missing(chosen))
     if message then
         err:write(message, "\n")
         return MISSING

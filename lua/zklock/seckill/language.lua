@@ -28,7 +28,7 @@ end
 
 -- Orders rules by their fixed text, minus their variable parts, so that "{} ({})" is tried before
 -- "{#} {}, {#} {}".
-local function weight(sentence)
+local function specificity(sentence)
     local fixed, parts = sentence:gsub("{#?}", "")
     return #fixed - 3 * parts
 end
@@ -37,14 +37,14 @@ end
 ---@return { [1]: string, [2]: string }[]
 function language.sentences()
     if language.list then return language.list end
-    local list, english = {}, nil
+    local list, previous = {}, nil
     for line in io.lines(FOLDER .. "report/zh.txt") do
-        local one, text = line:match "^(.-) ?| (.*)$"
-        if text then list[#list + 1] = { one ~= "" and one or english, text } end
-        english = line
+        local short, text = line:match "^(.-) ?| (.*)$"
+        if text then list[#list + 1] = { short ~= "" and short or previous, text } end
+        previous = line
     end
     table.sort(list, function(a, b)
-        local first, second = weight(a[1]), weight(b[1])
+        local first, second = specificity(a[1]), specificity(b[1])
         return first > second or first == second and a[1] < b[1]
     end)
     language.list = list
@@ -55,15 +55,15 @@ end
 local FORMS = { s = "s?", were = "w[ae][sr]e?", are = "[ai][rs]e?" }
 local BREAK = "()([%.;]) %S" -- between sentences
 
--- Rules { pattern =, text = }, for several sentences and for one.
+-- Rules { pattern =, text = }. `texts` has those of several sentences, `sentences` those of one.
 local rules
 
-local function all_rules()
+local function load_rules()
     if rules then return rules end
-    rules = { wholes = {}, parts = {} }
+    rules = { texts = {}, sentences = {} }
     for _, each in ipairs(language.sentences()) do
         local pattern = each[1]:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0")
-        local list = each[1]:find(BREAK) and rules.wholes or rules.parts
+        local list = each[1]:find(BREAK) and rules.texts or rules.sentences
         list[#list + 1] = { text = each[2],
             pattern = "^" .. pattern:gsub("{}", "(.+)"):gsub("{#}", "([%%d.,]*%%d)")
                 :gsub("%%%((%l+)%%%)", FORMS) .. "$" }
@@ -92,22 +92,23 @@ local function apply(list, text)
 end
 
 
-local function of_parts(text)
-    local place, sign = text:match(BREAK)
-    if not place then return nil end
-    local first, rest = text:sub(1, sign == "." and place or place - 1), text:sub(place + 2)
-    local one, other = translate(first), translate(rest)
-    if one == first and other == rest then return text end
-    return one .. (sign == ";" and "；" or "") .. other
+local function translate_sentences(text)
+    local position, sign = text:match(BREAK)
+    if not position then return nil end
+    local first = text:sub(1, sign == "." and position or position - 1)
+    local rest = text:sub(position + 2)
+    local first_translated, rest_translated = translate(first), translate(rest)
+    if first_translated == first and rest_translated == rest then return text end
+    return first_translated .. (sign == ";" and "；" or "") .. rest_translated
 end
 
 
 function language.translate(text)
-    local before, core, after = text:match "^(%s*)(.-)(%s*)$"
-    if not core:find "%a%a" then return text end
-    local rule = all_rules()
-    return before .. (apply(rule.wholes, core) or of_parts(core) or apply(rule.parts, core) or core)
-        .. after
+    local before, inner, after = text:match "^(%s*)(.-)(%s*)$"
+    if not inner:find "%a%a" then return text end
+    local known = load_rules()
+    return before .. (apply(known.texts, inner) or translate_sentences(inner)
+        or apply(known.sentences, inner) or inner) .. after
 end
 
 translate = language.translate
@@ -115,25 +116,25 @@ translate = language.translate
 
 -- Width in columns of a terminal; a Chinese character takes two.
 local function width_of(text)
-    local _, others = text:gsub("[\227-\233\239][\128-\191][\128-\191]", "")
+    local _, wide = text:gsub("[\227-\233\239][\128-\191][\128-\191]", "")
     local _, all = text:gsub("[^\128-\191]", "")
-    return all + others
+    return all + wide
 end
 
 
 -- Translates a line column by column (two spaces separate columns) and keeps the columns aligned.
-local function of_line(line)
+local function translate_line(line)
     if not line:find "%S  +%S" then return translate(line) end
-    local made, width, place = {}, 0, 1
+    local columns, width, position = {}, 0, 1
     for from in line:gmatch "()%S+" do
         local stop = line:find("  ", from, true) or #line + 1
-        if from >= place then
+        if from >= position then
             local room = math.max(width_of(line:sub(1, from - 1)) - width, from > 1 and 1 or 0)
-            made[#made + 1] = (" "):rep(room) .. translate(line:sub(from, stop - 1))
-            width, place = width + width_of(made[#made]), stop
+            columns[#columns + 1] = (" "):rep(room) .. translate(line:sub(from, stop - 1))
+            width, position = width + width_of(columns[#columns]), stop
         end
     end
-    return table.concat(made)
+    return table.concat(columns)
 end
 
 
@@ -143,11 +144,11 @@ end
 ---@return file*
 function language.output(file, name)
     if name == "en" then return file end
-    local output, open = {}, ""
+    local output, unfinished = {}, ""
     function output.write(self, ...)
-        open = open .. table.concat{ ... }
-        open = open:gsub("([^\n]*)\n", function(line)
-            file:write(of_line(line), "\n")
+        unfinished = unfinished .. table.concat{ ... }
+        unfinished = unfinished:gsub("([^\n]*)\n", function(line)
+            file:write(translate_line(line), "\n")
             return ""
         end)
         return self

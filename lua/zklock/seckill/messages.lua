@@ -14,7 +14,7 @@ local messages = {}
 
 
 -- Shortens a node's name to its sequence number.
-local function short(node)
+local function short_node(node)
     local number = node:match "(%d%d%d%d%d%d%d%d%d%d)$"
     if number then return ("#%d"):format(tonumber(number)) end
     return (node:gsub("^_c_%x+%-%x+%-%x+%-%x+%-%x+%-", ""):gsub("%-$", ""))
@@ -27,22 +27,23 @@ end
 
 
 -- The shortened text of a message and its lock, or nil if the path is outside that folder.
-local function about(text, folder)
+local function shortened(text, folder)
     local before, path, after = text:match "^(.-)(/[^%s:]*)(.*)$"
     if not path then return text end
     if path:sub(1, #folder) ~= folder then return nil end
     local lock, node = path:sub(#folder + 1):match "^([^/]+)/?(.*)$"
     if not lock then return nil end
-    local word = node == "" and "the folder" or short(node)
+    local word = node == "" and "the folder" or short_node(node)
     return before .. word .. after, unescaped(lock)
 end
 
 
-local SESSION = { connected = true, closed = true, expired = true }
+local SESSION_ANSWERS = { connected = true, closed = true, expired = true }
 
 local function kind_of(message)
     if message.up then return "request" end
-    return (SESSION[message.text] or message.text:find "^answer to ") and "answer" or "event"
+    local is_answer = SESSION_ANSWERS[message.text] or message.text:find "^answer to "
+    return is_answer and "answer" or "event"
 end
 
 
@@ -52,7 +53,7 @@ end
 function messages.of(list, folder)
     local kept = {}
     for _, each in ipairs(list) do
-        local text, lock = about(each.text, folder)
+        local text, lock = shortened(each.text, folder)
         local server = (each.process or ""):match "^server (%d+)$"
         if text and server then
             kept[#kept + 1] = {

@@ -32,18 +32,18 @@ end
 
 -- Changes at the same moment count together. A hold that begins where another ends neither overlaps
 -- with it nor divides a longer overlap.
-local function find(lock, changes, found)
-    local alone, shared, open = 0, 0, nil
+local function add_overlaps(lock, changes, found)
+    local exclusive, shared, open = 0, 0, nil
     for i, change in ipairs(changes) do
-        if change.shared then shared = shared + change.by else alone = alone + change.by end
-        local following = changes[i + 1]
-        if not following or following.at > change.at then
-            local several = alone > 1 or alone == 1 and shared > 0
+        if change.shared then shared = shared + change.by else exclusive = exclusive + change.by end
+        local next_change = changes[i + 1]
+        if not next_change or next_change.at > change.at then
+            local several = exclusive > 1 or exclusive == 1 and shared > 0
             if several and not open then
                 open = { lock = lock, from = change.at, holders = 0 }
                 found[#found + 1] = open
             end
-            if several then open.holders = math.max(open.holders, alone + shared) end
+            if several then open.holders = math.max(open.holders, exclusive + shared) end
             if open and not several then
                 open.to = change.at
                 open = nil
@@ -62,7 +62,9 @@ end
 
 function overlaps.of(purchases)
     local found = {}
-    for lock, changes in pairs(changes_by_lock(purchases)) do find(lock, changes, found) end
+    for lock, changes in pairs(changes_by_lock(purchases)) do
+        add_overlaps(lock, changes, found)
+    end
     sort(found, function(a, b)
         if a.from ~= b.from then return a.from < b.from end
         return a.lock < b.lock

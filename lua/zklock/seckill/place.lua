@@ -25,7 +25,7 @@ local switch = require "zklock.seckill.engine.cerberus.place"
 ---@field switch string?       path of a switch in the user's ZooKeeper
 
 
-local place = {}
+local places = {}
 
 
 local function url_of(server, name)
@@ -55,7 +55,7 @@ end
 ---@param play zklock.seckill.Play
 ---@param name string  unique among sales
 ---@return zklock.seckill.Place
-function place.of(play, name)
+function places.of(play, name)
     local plan = play.plan
     return {
         url = own_url(play, name), zookeeper = play.zookeeper, root = play.root .. "/store",
@@ -67,13 +67,13 @@ function place.of(play, name)
 end
 
 
-local function has_own_database(about)
-    return about.database and about.database ~= about.url and database.is_url(about.database)
+local function has_own_database(place)
+    return place.database and place.database ~= place.url and database.is_url(place.database)
 end
 
 
-function place.create_database(about)
-    if has_own_database(about) then database.create(about.database) end
+function places.create_database(place)
+    if has_own_database(place) then database.create(place.database) end
 end
 
 
@@ -87,34 +87,34 @@ end
 
 
 --- Lets the reaper remove the store's data, if this process does not.
-function place.guard(about, store, reaper)
-    if not (stores.load(store).remove or about.redis or about.switch
-        or has_own_database(about)) then
+function places.guard(place, store, reaper)
+    if not (stores.load(store).remove or place.redis or place.switch
+        or has_own_database(place)) then
         return
     end
-    local name = about.folder .. "/place.json"
-    json_file.write(name, about)
+    local name = place.folder .. "/place.json"
+    json_file.write(name, place)
     reaper:later(removal(store, name))
 end
 
 
-function place.remove(about, store)
+function places.remove(place, store)
     local module = stores.load(store)
-    if module.remove then module.remove(about) end
-    if has_own_database(about) then database.drop(about.database) end
-    if about.redis then redis.remove(about.redis, (about.root:gsub("/store$", "/"))) end
-    if about.switch then switch.remove(about.zookeeper, about.switch) end
-    os.remove(about.folder .. "/place.json")
+    if module.remove then module.remove(place) end
+    if has_own_database(place) then database.drop(place.database) end
+    if place.redis then redis.remove(place.redis, (place.root:gsub("/store$", "/"))) end
+    if place.switch then switch.remove(place.zookeeper, place.switch) end
+    os.remove(place.folder .. "/place.json")
 end
 
 
 --- Removes the data in another process, after a kill of this process. No file means no data.
-function place.remove_late(store, file)
+function places.remove_late(store, file)
     local opened = io.open(file)
     if not opened then return end
     opened:close()
-    place.remove(json_file.read(file), store)
+    places.remove(json_file.read(file), store)
 end
 
 
-return place
+return places

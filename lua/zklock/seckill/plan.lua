@@ -22,7 +22,7 @@ local flag, seconds, text, whole = option.flag, option.seconds, option.text, opt
 
 
 local MOST_BUYERS = 1000000
-local MOST_SERVERS, MOST_SIMULATED = 100, 1000
+local MOST_SERVERS, MOST_SIMULATED_SERVERS = 100, 1000
 local MOST_ORDERS, MOST_PRICE = 1000, 1000000
 local LEAST_SESSION, LEAST_LIMIT = 0.1, 0.01 -- seconds
 
@@ -32,7 +32,7 @@ local plan = {}
 
 -- one option after the other --------------------------------------------------------------------
 
-local function program(options)
+local function read_interpreter(options)
     local given = text(options, "lua")
     local message = given and shell.lacks(given)
     if message then refuse("lua = %s: %s", show(given), message) end
@@ -41,7 +41,7 @@ end
 
 
 -- Each server is a process, and a server in memory is visible to one process only.
-local function zookeeper(options, servers)
+local function read_zookeeper(options, servers)
     local given = text(options, "zookeeper")
     if given and hosts.split(given).in_memory and servers > 1 then
         refuse("zookeeper = %s is a server in memory, which each of %d servers would have for " ..
@@ -51,7 +51,7 @@ local function zookeeper(options, servers)
 end
 
 
-local function mysql(options)
+local function read_mysql(options)
     local given = text(options, "mysql")
     if given and not database.parts(given) then
         refuse("mysql must be a URL, mysql://USER:PASSWORD@HOST:PORT, not %s", show(given))
@@ -60,7 +60,7 @@ local function mysql(options)
 end
 
 
-local function products(options)
+local function read_products(options)
     local given = options.products
     if given == nil then return { [seed.PRODUCT] = seed.STOCK } end
     local what = "products must be a table of stocks by name, as in { [\"10000001\"] = 100 }"
@@ -81,7 +81,7 @@ end
 
 
 -- The price of each product's piece. With prices, orders record the amount paid.
-local function prices(options, given)
+local function read_prices(options, given)
     local price = options.prices
     if price == nil then return nil end
     local what = "prices must be a table of whole numbers, one for each product, as in { bun = 3 }"
@@ -99,7 +99,7 @@ end
 
 
 -- The store "zookeeper" names an order's node after its buyer.
-local function orders(options)
+local function read_orders(options)
     local most = whole(options, "orders", 1, MOST_ORDERS, 1)
     if most > 1 and options.store == "zookeeper" then
         refuse("orders = %d: the store \"zookeeper\" keeps one order of each buyer", most)
@@ -136,15 +136,15 @@ local function chooser(options, given, servers)
 end
 
 
-local LOCKS = {
+local LOCK_NAMES = {
     product = function(product) return product end, -- a lock for each product (REQ-11)
     one = function() return "all" end,              -- one lock for all (PIT-12)
 }
 
 
-local function lock_kind(options)
+local function read_lock(options)
     local kind = text(options, "lock", "product")
-    if not LOCKS[kind] then
+    if not LOCK_NAMES[kind] then
         refuse("lock must be \"product\" (one each) or \"one\" (one for all), not %s",
             show(options.lock))
     end
@@ -152,15 +152,23 @@ local function lock_kind(options)
 end
 
 
-local function wishes(options, the_plan, given)
+---@class zklock.seckill.Assignment
+---@field buyer integer
+---@field product string
+---@field lock string       name of the lock
+---@field quantity integer  pieces to buy
+---@field server integer    the number of the server
+---@field at number?        arrival in seconds since the sale began; nil at its start
+
+local function assign_buyers(options, the_plan, given)
     local choose = chooser(options, given, the_plan.servers)
-    local lock_of = LOCKS[the_plan.lock]
+    local lock_of = LOCK_NAMES[the_plan.lock]
     local times = arrivals.read(options.arrivals, the_plan.buyers, the_plan.seed) or {}
-    local all, locks, known = {}, {}, {}
+    local assignments, locks, known = {}, {}, {}
     for buyer = 1, the_plan.buyers do
         local product = choose(buyer)
         local lock = lock_of(product)
-        all[buyer] = {
+        assignments[buyer] = {
             buyer = buyer, product = product, lock = lock, quantity = the_plan.quantity,
             server = (buyer - 1) % the_plan.servers + 1, at = times[buyer],
         }
@@ -169,18 +177,18 @@ local function wishes(options, the_plan, given)
             locks[#locks + 1] = lock
         end
     end
-    return all, locks
+    return assignments, locks
 end
 
 
 -- simulated sales ------------------------------------------------------------------------------
 
-local OF_REAL_ONES = { "lua", "mysql", "redis", "zookeeper" }
+local ONLY_REAL = { "lua", "mysql", "redis", "zookeeper" }
 
 
 -- The kinds of random faults of a simulated sale (as in zklock.simulate), and its list of faults.
 -- The option `faults` is one or the other.
-local function chances(given)
+local function read_faults(given)
     local is_list = type(given) == "table" and (next(given) == nil or given[1] ~= nil)
     if is_list or given == nil then return options_of_worlds.faults(), given end
     return options_of_worlds.faults(given)
@@ -188,21 +196,21 @@ end
 
 
 -- The options of a simulated sale in the form of a real sale's, and its kinds of faults.
-local function of_world(options)
-    for _, name in ipairs(OF_REAL_ONES) do
+local function as_simulated(options)
+    for _, name in ipairs(ONLY_REAL) do
         if options[name] ~= nil then
             refuse("%s is of real sales: a simulated one has no server outside of its world", name)
         end
     end
-    local kinds, list = chances(options.faults)
+    local random_faults, list = read_faults(options.faults)
     local changed = { store = "memory", limit = option.MOST_SECONDS }
     for name, value in pairs(options) do changed[name] = value end
     changed.faults = list
-    return changed, kinds
+    return changed, random_faults
 end
 
 
-local function check_kind(the_plan, strategy)
+local function check_simulation(the_plan, strategy)
     if not the_plan.simulated then
         if the_plan.store == "memory" then refuse "the store \"memory\" is of simulated sales" end
         return
@@ -217,7 +225,7 @@ local function check_kind(the_plan, strategy)
             .. "local, zookeeper, zookeeper-turns, zookeeper-none, zookeeper-rw and a module of "
             .. "yours with simulated = true have not", the_plan.strategy)
     end
-    if not stores.is_simulated(the_plan.store) then
+    if not stores.can_be_simulated(the_plan.store) then
         refuse("the store %s is outside of the world of a simulated sale: \"memory\" is in it, "
             .. "and a module of yours", the_plan.store)
     end
@@ -241,9 +249,9 @@ end
 
 
 -- Time enough to serve all buyers one by one. A sale beyond it hangs.
-local function longest(the_plan)
+local function default_limit(the_plan)
     local time = 30 + the_plan.timeout + the_plan.session
-        + (the_plan.wishes[the_plan.buyers].at or 0)
+        + (the_plan.assignments[the_plan.buyers].at or 0)
         + 2 * the_plan.buyers * (the_plan.pause + the_plan.hold + 0.02)
     for _, fault in ipairs(the_plan.faults) do time = time + fault.at + (fault.length or 0) end
     return time
@@ -251,7 +259,7 @@ end
 
 
 -- Options of the ZooKeeper that the sale must start for its faults, or nil.
-local function own_zookeeper(the_plan)
+local function own_zookeeper_options(the_plan)
     local wanted
     for _, fault in ipairs(the_plan.faults) do
         if fault.zookeeper or fault.cut then
@@ -270,7 +278,7 @@ local function own_zookeeper(the_plan)
 end
 
 
-local function parameters(options)
+local function read_parameters(options)
     local given = options.parameters
     if given ~= nil and type(given) ~= "table" then
         refuse("parameters must be a table, not %s", show(given))
@@ -284,7 +292,7 @@ local function parameters(options)
 end
 
 
-local function loaded(load, name)
+local function load_module(load, name)
     local module, message = load(name)
     if not module then refuse("%s", message) end
     return module
@@ -328,8 +336,8 @@ end
 ---@field lua string?          interpreter of the servers
 ---@field quiet boolean        hides progress
 ---@field simulated boolean
----@field chances table?       of a simulated sale, kinds of random faults, and delay
----@field wishes table[]       for each buyer the product and the server
+---@field random_faults table? kinds of faults and the delay of messages in a simulated sale
+---@field assignments zklock.seckill.Assignment[]  by buyer
 ---@field locks string[]       names
 
 --- Checks the options and returns their plan; raises an error if they are wrong.
@@ -339,12 +347,13 @@ function plan.read(options)
             table.concat(KNOWN, ", "))
     end
     check_names(options)
-    local simulated, kinds = flag(options, "simulated", false), nil
-    if simulated then options, kinds = of_world(options) end
-    local strategy = loaded(strategies.load, text(options, "strategy", "zookeeper"))
-    local servers = whole(options, "servers", 1, simulated and MOST_SIMULATED or MOST_SERVERS, 2)
+    local simulated, random_faults = flag(options, "simulated", false), nil
+    if simulated then options, random_faults = as_simulated(options) end
+    local strategy = load_module(strategies.load, text(options, "strategy", "zookeeper"))
+    local servers = whole(options, "servers", 1,
+        simulated and MOST_SIMULATED_SERVERS or MOST_SERVERS, 2)
     local the_plan = {
-        products = products(options),
+        products = read_products(options),
         buyers = whole(options, "buyers", 1, MOST_BUYERS, seed.BUYERS),
         arrivals = options.arrivals,
         quantity = whole(options, "quantity", 1, 1000000, 1),
@@ -352,35 +361,35 @@ function plan.read(options)
         strategy = text(options, "strategy", "zookeeper"),
         store = text(options, "store", "sqlite"),
         purchase = text(options, "purchase", strategy.purchase or "plain"),
-        zookeeper = zookeeper(options, servers),
-        mysql = mysql(options),
+        zookeeper = read_zookeeper(options, servers),
+        mysql = read_mysql(options),
         redis = text(options, "redis"),
-        lock = lock_kind(options),
+        lock = read_lock(options),
         pause = seconds(options, "pause", 0.02),
         hold = seconds(options, "hold", 0),
         timeout = seconds(options, "timeout", 10),
         session = seconds(options, "session", 2, LEAST_SESSION),
         seed = whole(options, "seed", simulated and 1 or 0, 2 ^ 31 - 1, 1),
-        simulated = simulated, chances = kinds,
-        expect = options.expect, orders = orders(options),
+        simulated = simulated, random_faults = random_faults,
+        expect = options.expect, orders = read_orders(options),
         fenced = flag(options, "fenced", true),
         quiet = flag(options, "quiet", false),
-        lua = program(options),
-        parameters = parameters(options),
+        lua = read_interpreter(options),
+        parameters = read_parameters(options),
     }
-    the_plan.prices = prices(options, the_plan.products)
+    the_plan.prices = read_prices(options, the_plan.products)
     the_plan.needs = needs_of(strategy, the_plan.parameters)
     the_plan.name = text(options, "name", the_plan.strategy)
     the_plan.faults = fault_options.read(options.faults, the_plan.servers, strategy)
-    check_kind(the_plan, strategy)
-    the_plan.wishes, the_plan.locks = wishes(options, the_plan, the_plan.products)
-    the_plan.limit = seconds(options, "limit", longest(the_plan), LEAST_LIMIT)
-    loaded(stores.load, the_plan.store)
-    loaded(purchases.load, the_plan.purchase)
+    check_simulation(the_plan, strategy)
+    the_plan.assignments, the_plan.locks = assign_buyers(options, the_plan, the_plan.products)
+    the_plan.limit = seconds(options, "limit", default_limit(the_plan), LEAST_LIMIT)
+    load_module(stores.load, the_plan.store)
+    load_module(purchases.load, the_plan.purchase)
     expectation.check(options.expect, the_plan, purchases.is_built_in(the_plan.purchase))
     if strategy.check then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
-    the_plan.own_zookeeper = not simulated and own_zookeeper(the_plan) or nil
+    the_plan.own_zookeeper = not simulated and own_zookeeper_options(the_plan) or nil
     return the_plan
 end
 

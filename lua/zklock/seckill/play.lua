@@ -21,16 +21,18 @@ local unpack = table.unpack or unpack -- luacheck: std max
 
 
 local POLL = 0.005
-local LOOK = 0.2    -- seconds between looks at servers
+local CHECK = 0.2    -- seconds between looks at servers
 local READY = 30    -- seconds within which servers must have started
 
 -- Beside this file.
 local SERVER = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
 
--- Last words in the record of a buyer that waits for its strategy.
-local CALLS_STRATEGY = { asked = true, patience = true, released = true, retries = true }
+-- A buyer whose last event is one of these is in a call to its strategy.
+local IN_STRATEGY = { asked = true, patience = true, released = true, retries = true }
 
-local OVER = setmetatable({}, { __tostring = function() return "a fault does not end" end })
+local ENDLESS_FAULT = setmetatable({}, {
+    __tostring = function() return "a fault does not end" end,
+})
 
 local count = 0 -- plays of this process
 
@@ -41,7 +43,7 @@ local count = 0 -- plays of this process
 ---@field servers table[]   { process =, pulse =, ended =, killed =, stopped = }
 ---@field struck zklock.seckill.Fault[]
 ---@field under_way table<integer, true | zklock.seckill.Fault>  faults of the plan, struck or not
----@field still zklock.seckill.Note[]   about servers that hung
+---@field hang_notes zklock.seckill.Note[]  about servers that hung
 ---@field own_zookeeper zklock.throwaway.ZooKeeper?  for its faults to strike
 ---@field relays table<integer, zklock.throwaway.Relay>  by server
 ---@field over boolean
@@ -64,8 +66,10 @@ local function write_plan(self)
     local plan = {}
     for name, value in pairs(self.plan) do plan[name] = value end
     plan.folder, plan.root, plan.place = self.folder, self.root, self.place
-    plan.zookeeper, plan.redis, plan.doors = self.zookeeper, self.redis, {}
-    for number, each in pairs(self.relays) do plan.doors["server " .. number] = each.address end
+    plan.zookeeper, plan.redis, plan.relay_addresses = self.zookeeper, self.redis, {}
+    for number, each in pairs(self.relays) do
+        plan.relay_addresses["server " .. number] = each.address
+    end
     plan.faults = fault.for_servers(plan.faults)
     json_file.write(self.folder .. "/plan.json", plan)
 end
@@ -82,7 +86,7 @@ end
 
 
 -- Looks whether a server ended, and raises its error unless it was killed on purpose.
-local function look(server, ended_early)
+local function check_server(server, ended_early)
     if server.ended or server.process:lives() then return end
     server.ended = true
     if server.killed then return server.process:kill() end
@@ -92,14 +96,14 @@ local function look(server, ended_early)
 end
 
 
-local function look_who_waits(self)
+local function check_servers(self)
     for _, server in ipairs(self.servers) do
-        look(server, "ended before the sale began")
+        check_server(server, "ended before the sale began")
     end
 end
 
 
-local function late_one(self)
+local function first_late_server(self)
     for number = 1, #self.servers do
         if self:arrived("ready-" .. number) == 0 then return "server " .. number end
     end
@@ -109,15 +113,16 @@ end
 
 local function wait_for_servers(self)
     local path, due = self.folder .. "/start", core.now() + READY
-    local next_look = core.now() + LOOK
+    local next_check = core.now() + CHECK
     while barrier.arrived(path) < #self.servers do
         if core.now() > due then
             error(("%s did not start within %d s: the strategy %s or the store %s hangs when it is "
-                .. "opened"):format(late_one(self), READY, self.plan.strategy, self.plan.store), 0)
+                .. "opened"):format(first_late_server(self), READY, self.plan.strategy,
+                self.plan.store), 0)
         end
-        if core.now() > next_look then
-            look_who_waits(self)
-            next_look = core.now() + LOOK
+        if core.now() > next_check then
+            check_servers(self)
+            next_check = core.now() + CHECK
         end
         zklock.sleep(POLL)
     end
@@ -125,15 +130,15 @@ end
 
 
 -- Kills a server that does nothing for too long, and notes its last activity.
-local function look_at_pulse(self, number, server)
-    local seconds = not server.ended and server.pulse:is_still(server.stopped)
+local function check_pulse(self, number, server)
+    local seconds = not server.ended and server.pulse:quiet_too_long(server.stopped)
     if not seconds then return end
     server.ended = true
     server.process:kill()
-    local buyer, word = record.last(self.folder, number)
-    local where = CALLS_STRATEGY[word] and "the strategy " .. self.plan.strategy
+    local buyer, word = record.last_event(self.folder, number)
+    local where = IN_STRATEGY[word] and "the strategy " .. self.plan.strategy
         or "the purchase, or the store " .. self.plan.store
-    self.still[#self.still + 1] = {
+    self.hang_notes[#self.hang_notes + 1] = {
         at = self:now(), server = number, buyer = buyer or 0,
         line = ("error: server %d has done nothing for %.0f s: %s loops, or blocks"):format(number,
             seconds, where),
@@ -141,10 +146,10 @@ local function look_at_pulse(self, number, server)
 end
 
 
-local function all_ended(self)
+local function check_all_ended(self)
     for number, server in ipairs(self.servers) do
-        look_at_pulse(self, number, server)
-        look(server, "was ended by something else: the sale proves nothing")
+        check_pulse(self, number, server)
+        check_server(server, "was ended by something else: the sale proves nothing")
         if not server.ended then return false end
     end
     return true
@@ -152,7 +157,7 @@ end
 
 
 local function wait_for_the_end(self, due, progress)
-    while not all_ended(self) do
+    while not check_all_ended(self) do
         if core.now() > due then
             for _, server in ipairs(self.servers) do
                 if not server.ended then
@@ -164,7 +169,7 @@ local function wait_for_the_end(self, due, progress)
             break
         end
         progress(self)
-        zklock.sleep(LOOK / 4)
+        zklock.sleep(CHECK / 4)
     end
     self.over = true
 end
@@ -173,7 +178,7 @@ end
 -- Faults under way may take until the sale's time is over.
 local function wait_for_faults(self, due)
     while next(self.under_way) do
-        if core.now() > due then error(OVER, 0) end
+        if core.now() > due then error(ENDLESS_FAULT, 0) end
         zklock.sleep(POLL)
     end
 end
@@ -194,7 +199,7 @@ local function run(self, progress)
         end
     end
     local ok, problem = pcall(zklock.run, unpack(tasks))
-    if not ok and problem ~= OVER then error(problem, 0) end
+    if not ok and problem ~= ENDLESS_FAULT then error(problem, 0) end
     for _, struck in pairs(self.under_way) do
         self.endless = struck ~= true and struck or self.endless
     end
@@ -209,7 +214,7 @@ local function read_records(self)
             record.read(self.folder, number, self.start, purchases, notes) or 0)
     end
     record.end_holds(purchases, function(number) return self.servers[number].killed or last end)
-    for _, note in ipairs(self.still) do
+    for _, note in ipairs(self.hang_notes) do
         notes[#notes + 1] = note
         local purchase = purchases[note.buyer]
         if purchase and purchase.outcome == "unanswered" then purchase.outcome = "hung" end
@@ -255,7 +260,7 @@ end
 local function outcome_of(self)
     local purchases, notes, last = read_records(self)
     if self.own_zookeeper and self.plan.store == "zookeeper" then open_store_again(self) end
-    local left, orders = checked_store.look(self.plan, self.store)
+    local left, orders = checked_store.read(self.plan, self.store)
     return {
         purchases = purchases, notes = notes, faults = self.struck, seconds = last,
         left = left, orders = orders, late = self.late, endless = self.endless,
@@ -313,8 +318,8 @@ function play.carry_out(plan, throwaway, progress)
     local name = "sale-" .. count
     local id = throwaway.folder:match "%.(%w+)$"
     local self = setmetatable({
-        plan = plan, throwaway = throwaway, servers = {}, struck = {}, under_way = {}, still = {},
-        over = false, relays = {},
+        plan = plan, throwaway = throwaway, servers = {}, struck = {}, under_way = {},
+        hang_notes = {}, over = false, relays = {},
         folder = throwaway.folder .. "/" .. name,
         root = ("/zklock-seckill.%s/%s"):format(id, name),
         own_zookeeper = plan.own_zookeeper and throwaway:zookeepers(1, plan.own_zookeeper) or nil,

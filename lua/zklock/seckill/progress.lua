@@ -6,13 +6,13 @@ local shell = require "zklock.system.shell"
 
 
 local CLEAR = "\r\27[K"
-local LOOK = 0.1 -- seconds between lines of many schedules
+local UPDATE = 0.1 -- seconds between lines of many schedules
 
 
 local progress = {}
 
 
-local function nothing() end
+local function do_nothing() end
 
 
 local function is_shown(plan) return not plan.quiet and shell.succeeds "test -t 2" end
@@ -25,14 +25,14 @@ local function clear() io.stderr:write(CLEAR) end
 ---@return fun(play: zklock.seckill.Play) show
 ---@return fun() clear
 function progress.of(plan)
-    if not is_shown(plan) then return nothing, nothing end
-    local counters, told = {}, 0
+    if not is_shown(plan) then return do_nothing, do_nothing end
+    local counters, answered = {}, 0
     local function show(play)
         for number in ipairs(play.servers) do
             counters[number] = counters[number] or record.counter(play.folder, number, "told")
-            told = told + counters[number]()
+            answered = answered + counters[number]()
         end
-        io.stderr:write(CLEAR, ("%s: %d of %d buyers, %.1f s"):format(plan.name, told,
+        io.stderr:write(CLEAR, ("%s: %d of %d buyers, %.1f s"):format(plan.name, answered,
             plan.buyers, play:now()))
     end
     return show, clear
@@ -44,15 +44,15 @@ end
 ---@return fun(found: zklock.Found) heard
 ---@return fun() clear
 function progress.of_schedules(plan)
-    if not is_shown(plan) then return nothing, nothing end
+    if not is_shown(plan) then return do_nothing, do_nothing end
     local due = 0
-    local function heard(found)
+    local function show(found)
         if core.now() < due then return end
-        due = core.now() + LOOK
+        due = core.now() + UPDATE
         io.stderr:write(CLEAR, ("%s: %d schedules, %d wrong"):format(plan.name,
             found.schedules, found.wrong))
     end
-    return heard, clear
+    return show, clear
 end
 
 

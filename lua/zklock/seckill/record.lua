@@ -165,7 +165,7 @@ local function note_of(at, buyer, server, about)
 end
 
 
-local function take(purchases, notes, server, at, buyer, word, about)
+local function apply_event(purchases, notes, server, at, buyer, word, about)
     if word == "note" then
         notes[#notes + 1] = note_of(at, buyer, server, about)
     else
@@ -178,7 +178,7 @@ local InMemory = {}
 InMemory.__index = InMemory
 
 function InMemory:write(buyer, word, about)
-    take(self.purchases, self.notes, self.server, runtime.now() - self.start, buyer, word,
+    apply_event(self.purchases, self.notes, self.server, runtime.now() - self.start, buyer, word,
         about ~= nil and one_line(about) or "")
 end
 
@@ -197,10 +197,10 @@ end
 
 function record.purchases(plan)
     local purchases = {}
-    for i, wish in ipairs(plan.wishes) do
+    for i, assignment in ipairs(plan.assignments) do
         purchases[i] = {
-            buyer = i, server = wish.server, product = wish.product, lock = wish.lock,
-            quantity = wish.quantity, outcome = "unanswered",
+            buyer = i, server = assignment.server, product = assignment.product,
+            lock = assignment.lock, quantity = assignment.quantity, outcome = "unanswered",
         }
     end
     return purchases
@@ -234,7 +234,7 @@ function record.read(folder, server, start, purchases, notes)
         if at then
             at, buyer = tonumber(at) - start, tonumber(buyer)
             last = at
-            take(purchases, notes, server, at, buyer, word, about)
+            apply_event(purchases, notes, server, at, buyer, word, about)
         end
     end
     file:close()
@@ -243,7 +243,7 @@ end
 
 
 --- The last event of a server's record; nil if it is empty.
-function record.last(folder, server)
+function record.last_event(folder, server)
     local file = io.open(path_of(folder, server))
     if not file then return nil end
     local line = file:read "*a":match "([^\n]*)\n[^\n]*$" or ""

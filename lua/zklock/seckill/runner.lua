@@ -6,7 +6,7 @@ local is_interrupt = require "zklock.value.is_interrupt"
 
 -- Most attempts. A strategy with a race may come out right by luck, and an attempt may prove
 -- nothing; both are tried again. The report shows the number of attempts.
-local TRIES = 3
+local MOST_TRIES = 3
 
 
 ---@class zklock.seckill.Result
@@ -27,7 +27,7 @@ local TRIES = 3
 local runner = {}
 
 
-local function play(scenario, attempt, options, reaper)
+local function play_once(scenario, attempt, options, reaper)
     local run = options.environment.open_run(scenario.id .. "-" .. attempt, options, reaper)
     local ok, outcome = pcall(scenario.play, scenario, run, attempt)
     run:close()
@@ -55,9 +55,9 @@ function runner.run_one(scenario, options, reaper)
     local verdict, outcome
     repeat
         tries = tries + 1
-        verdict, outcome = play(scenario, tries, options, reaper)
+        verdict, outcome = play_once(scenario, tries, options, reaper)
         local by_luck = scenario.race and scenario.expect == "wrong" and verdict == "right"
-    until tries == TRIES or not (by_luck or outcome.again)
+    until tries == MOST_TRIES or not (by_luck or outcome.again)
     return {
         id = scenario.id, title = scenario.title, expect = scenario.expect,
         verdict = verdict, as_expected = verdict == scenario.expect,

@@ -99,7 +99,7 @@ end
 
 -- The number of errors raised by strategy, store and purchase, with the first error; "" without
 -- any.
-local function errors(notes)
+local function error_summary(notes)
     local count, first = 0, nil
     for _, note in ipairs(notes) do
         local message = note.line:match "^error: (.*)$"
@@ -117,7 +117,7 @@ function Sale:__tostring()
     return ("%s: %s, %s\n%d %s: %d sold, %d refused, %d failed in %.2f s; waited %s%s"):format(
         self.name, self.verdict:upper(), self.finding, self.buyers,
         self.buyers == 1 and "buyer" or "buyers", self.sold, self.refused, self.failed,
-        self.seconds, tostring(self.wait), errors(self.notes))
+        self.seconds, tostring(self.wait), error_summary(self.notes))
 end
 
 
@@ -177,7 +177,7 @@ function Sale:fields()
 end
 
 
-local function contents(self)
+local function report_contents(self)
     if getmetatable(self) ~= Sale then
         misuse.refuse("a report is a sale's, as in sale:report(file), and not that of %s",
             misuse.show(self))
@@ -189,14 +189,14 @@ end
 ---@param file string
 ---@return true?
 ---@return string? message
-function Sale:report(file) return report.write(file, contents(self)) end
+function Sale:report(file) return report.write(file, report_contents(self)) end
 
 
 ---@param file string
 ---@return true?
 ---@return string? message
 function Sale:json(file)
-    local all = contents(self)
+    local all = report_contents(self)
     all.sales[1] = self:fields()
     return report.json(file, all)
 end
@@ -205,7 +205,7 @@ end
 ---@param file string
 ---@return true?
 ---@return string? message
-function Sale:csv(file) return report.csv(file, contents(self)) end
+function Sale:csv(file) return report.csv(file, report_contents(self)) end
 
 
 return sale

@@ -129,13 +129,13 @@ local function words_of(text)
 end
 
 
-local function check(asked)
+local function check_options(asked)
     if not asked.seeds then return plans.read(asked.options) end
     explorations.plan(asked.options, { seeds = asked.seeds })
 end
 
 
-local function in_words(message)
+local function in_command_line_form(message)
     local first, last = message:find(fault_options.FORM, 1, true)
     return first and message:sub(1, first - 1) .. FORM .. message:sub(last + 1) or message
 end
@@ -144,8 +144,8 @@ end
 local function complaint(asked)
     for _, strategy in ipairs(asked.strategies) do
         asked.options.strategy = strategy
-        local ok, message = pcall(check, asked)
-        if not ok then return in_words(message:gsub("^[^:]+:%d+: ", "")) end
+        local ok, message = pcall(check_options, asked)
+        if not ok then return in_command_line_form(message:gsub("^[^:]+:%d+: ", "")) end
     end
     asked.options.strategy = nil
 end
@@ -166,14 +166,14 @@ end
 ---@return table? sale
 ---@return string? message  the mistake, and the allowed values
 function sale_command.read(given)
-    local options, asked = {}, false
+    local options, is_given = {}, false
     for _, each in ipairs(OPTIONS) do
         local value = given[each[1]]
         if each[1] == "fault" and value and not value[1] then value = nil end
         options[each[1]] = value
-        asked = asked or value ~= nil
+        is_given = is_given or value ~= nil
     end
-    if not asked then return nil end
+    if not is_given then return nil end
     local seeds = options.explore
     options.faults, options.fault, options.explore = options.fault, nil, nil
     options.pause, options.hold, options.session = given.pause, given.hold, given.session

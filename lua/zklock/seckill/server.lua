@@ -22,7 +22,7 @@ local GROUP = 1000 -- buyers, because Lua limits the number of arguments
 ---@field number integer
 ---@field plan table        the sale's, with addresses; see zklock.seckill.plan
 ---@field folder string?    the sale's, shared by its servers; nil in a simulated sale
----@field places zklock.seckill.Places
+---@field barriers zklock.seckill.Barriers
 ---@field timeout number    seconds that a buyer waits for a lock
 ---@field parameters table  the plan's, for modules of the user
 ---@field strategy table
@@ -41,13 +41,13 @@ local server = {}
 ---@param plan table
 ---@param number integer
 ---@param record zklock.seckill.Record
----@param places zklock.seckill.Places?  those of the sale's folder by default
+---@param barriers zklock.seckill.Barriers?  those of the sale's folder by default
 ---@return zklock.seckill.Server
-function server.new(plan, number, record, places)
+function server.new(plan, number, record, barriers)
     return setmetatable({
         name = "server " .. number, number = number, plan = plan, folder = plan.folder,
         timeout = plan.timeout, parameters = plan.parameters or {}, sessions = {}, served = 0,
-        record = record, places = places or barrier.places(plan.folder),
+        record = record, barriers = barriers or barrier.of_folder(plan.folder),
         open_store = assert(stores.load(plan.store)).open,
     }, Server)
 end
@@ -92,22 +92,22 @@ function Server:new_store()
 end
 
 
----@param place string
-function Server:come(place) self.places:come(place) end
+---@param name string  of a barrier
+function Server:come(name) self.barriers:come(name) end
 
 
 --- Waits for that many arrivals at a barrier of all servers.
----@param place string
+---@param name string
 ---@param count integer
 ---@param sleep fun(seconds: number)
-function Server:wait_for(place, count, sleep)
-    assert(self.places:wait(place, count, self.plan.limit, sleep))
+function Server:wait_for(name, count, sleep)
+    assert(self.barriers:wait(name, count, self.plan.limit, sleep))
 end
 
 
 -- An error ends only its own buyer, and is recorded. An interrupt ends all.
-local function serve(self, purchase, wish)
-    local buyer = buyers.new(self, wish)
+local function serve(self, purchase, assignment)
+    local buyer = buyers.new(self, assignment)
     local ok, problem = pcall(purchase, buyer)
     if not ok then
         buyer:note("error: " .. tostring(problem))
@@ -115,7 +115,7 @@ local function serve(self, purchase, wish)
     end
     if not buyer.told then buyer:tell "untold" end
     if buyer.hold then pcall(buyer.leave, buyer) end
-    if self.hang_detector then self.hang_detector:done(buyer) end
+    if self.hang_detector then self.hang_detector:forget(buyer) end
     self.served = self.served + 1
     if not ok and is_interrupt(problem) then error(problem, 0) end
 end
@@ -123,11 +123,11 @@ end
 
 local function tasks_of(self, purchase)
     local tasks = {}
-    for _, wish in ipairs(self.plan.wishes) do
-        if wish.server == self.number then
+    for _, assignment in ipairs(self.plan.assignments) do
+        if assignment.server == self.number then
             tasks[#tasks + 1] = function()
-                if wish.at then zklock.sleep(wish.at) end
-                serve(self, purchase, wish)
+                if assignment.at then zklock.sleep(assignment.at) end
+                serve(self, purchase, assignment)
             end
         end
     end

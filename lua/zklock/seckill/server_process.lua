@@ -28,15 +28,15 @@ end
 
 local function run(file_name, number)
     local plan = json_file.read(file_name)
-    local door = plan.doors["server " .. number]
-    if door then plan.zookeeper, plan.place.zookeeper = door, door end
+    local relay = plan.relay_addresses["server " .. number]
+    if relay then plan.zookeeper, plan.place.zookeeper = relay, relay end
     math.randomseed(plan.seed * 1000 + number)
     local server = servers.new(plan, number, records.create(plan.folder, number))
     server:open()
     server.faults, server.hang_detector = faults.watch(server), hang_detector.new(server)
     server:come("ready-" .. number)
     server:come "start"
-    assert(server.places:wait("start", plan.servers + 1, LONGEST_START, block))
+    assert(server.barriers:wait("start", plan.servers + 1, LONGEST_START, block))
     server:serve()
     server:close()
 end

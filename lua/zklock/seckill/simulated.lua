@@ -15,14 +15,14 @@ local zklock = require "zklock"
 
 
 local HOSTS, ROOT = "memory:sale", "/sale" -- of each world
-local STEPS, STEPS_OF_A_BUYER = 1e6, 1e4    -- of a schedule, at most
+local MOST_STEPS, STEPS_PER_BUYER = 1e6, 1e4    -- of a schedule, at most
 
 
 ---@class zklock.seckill.SimulatedPlay
 ---@field plan zklock.seckill.Plan
 ---@field world zklock.World
 ---@field place table
----@field places zklock.seckill.Places
+---@field barriers zklock.seckill.Barriers
 ---@field purchases zklock.seckill.Purchase[]
 ---@field notes zklock.seckill.Note[]
 ---@field armed table[]   faults of the plan that wait for a holder
@@ -41,54 +41,58 @@ Faults.__index = Faults
 
 
 -- A server that kills itself stops here.
-local function strike(play, plan, whom)
+local function strike(play, planned, whom)
     local world, struck = play.world, play.struck
-    local kind = plan.kill and "kill" or plan.cut and "cut" or "stop"
-    local place = #struck + 1
-    struck[place] = {
+    local kind = planned.kill and "kill" or planned.cut and "cut" or "stop"
+    local index = #struck + 1
+    struck[index] = {
         at = world:now(), target = whom, kind = kind,
-        ended = plan.length and world:now() + plan.length,
+        ended = planned.length and world:now() + planned.length,
     }
-    if not world[kind](world, whom, plan.length) then struck[place] = nil end
+    if not world[kind](world, whom, planned.length) then struck[index] = nil end
 end
 
 
 --- Lets a fault that is due strike the buyer, if it holds a lock, as in a real server.
 ---@return "wakes" | "goes on" | nil
-function Faults:hit(buyer)
-    local plan = buyer.hold and table.remove(self.play.armed, 1)
-    if not plan then return end
-    strike(self.play, plan, self.server.name)
-    if not plan.cut then return "wakes" end
-    zklock.sleep(plan.length)
+function Faults:strike(buyer)
+    local planned = buyer.hold and table.remove(self.play.armed, 1)
+    if not planned then return end
+    strike(self.play, planned, self.server.name)
+    if not planned.cut then return "wakes" end
+    zklock.sleep(planned.length)
     return "goes on"
 end
 
 
-local function plan_faults(play)
-    for _, plan in ipairs(play.plan.faults) do
-        local whom = plan.stop or plan.kill or plan.cut
-        local function come()
-            if whom == "holder" then play.armed[#play.armed + 1] = plan
-            else strike(play, plan, whom) end
+local function schedule_faults(play)
+    for _, planned in ipairs(play.plan.faults) do
+        local whom = planned.stop or planned.kill or planned.cut
+        local function strike_or_arm()
+            if whom == "holder" then play.armed[#play.armed + 1] = planned
+            else strike(play, planned, whom) end
         end
-        if plan.at == 0 and whom == "holder" then come() else play.world:at(plan.at, come) end
+        if planned.at == 0 and whom == "holder" then
+            strike_or_arm()
+        else
+            play.world:at(planned.at, strike_or_arm)
+        end
     end
 end
 
 
--- places ----------------------------------------------------------------------------------------
+-- barriers --------------------------------------------------------------------------------------
 
-local Places = {}
-Places.__index = Places
+local Barriers = {}
+Barriers.__index = Barriers
 
 
-local function new_places(world)
-    return setmetatable({ world = world, counts = {}, waiters = {} }, Places)
+local function new_barriers(world)
+    return setmetatable({ world = world, counts = {}, waiters = {} }, Barriers)
 end
 
 
-function Places:come(name)
+function Barriers:come(name)
     local count, others = (self.counts[name] or 0) + 1, {}
     self.counts[name] = count
     for _, each in ipairs(self.waiters) do
@@ -100,7 +104,7 @@ end
 
 
 -- The world reports a deadlock if some never arrive.
-function Places:wait(name, count)
+function Barriers:wait(name, count)
     if (self.counts[name] or 0) < count then
         local pause = self.world:new_pause()
         self.waiters[#self.waiters + 1] = { name = name, count = count, pause = pause }
@@ -114,27 +118,27 @@ end
 
 -- A store whose writes begin after a random delay, so that a fault can strike the server
 -- before.
-local function far_away(play, store)
-    local function travel() zklock.sleep(play.world:random() * play.plan.chances.delay) end
-    local far = {}
+local function with_delayed_writes(play, store)
+    local function delay() zklock.sleep(play.world:random() * play.plan.random_faults.delay) end
+    local delayed = {}
     for _, name in ipairs{ "sell", "sell_all", "commit" } do
-        far[name] = store[name] and function(_, ...)
-            travel()
+        delayed[name] = store[name] and function(_, ...)
+            delay()
             return store[name](store, ...)
         end
     end
-    return setmetatable(far, { __index = store })
+    return setmetatable(delayed, { __index = store })
 end
 
 
 -- a server --------------------------------------------------------------------------------------
 
 local function run_server(play, number)
-    local about = { zookeeper = HOSTS, root = ROOT, place = play.place }
-    local server = servers.new(setmetatable(about, { __index = play.plan }), number,
-        record.in_memory(play.purchases, play.notes, number, 0), play.places)
+    local addresses = { zookeeper = HOSTS, root = ROOT, place = play.place }
+    local server = servers.new(setmetatable(addresses, { __index = play.plan }), number,
+        record.in_memory(play.purchases, play.notes, number, 0), play.barriers)
     local open = server.open_store
-    server.open_store = function(...) return far_away(play, open(...)) end
+    server.open_store = function(...) return with_delayed_writes(play, open(...)) end
     server.faults = setmetatable({ play = play, server = server }, Faults)
     server:open()
     server:serve()
@@ -158,7 +162,7 @@ local function all_faults(play)
 end
 
 
-local function last_moment(play)
+local function last_event(play)
     local last = 0
     for _, purchase in ipairs(play.purchases) do
         for _, at in ipairs{ purchase.asked or 0, purchase.granted or 0, purchase.written or 0,
@@ -170,13 +174,13 @@ local function last_moment(play)
 end
 
 
-local function look(play)
-    play.left, play.orders = checked_store.look(play.plan, play.store)
+local function read_store(play)
+    play.left, play.orders = checked_store.read(play.plan, play.store)
 end
 
 
 local function outcome_of(play)
-    local faults, last, killed = all_faults(play), last_moment(play), {}
+    local faults, last, killed = all_faults(play), last_event(play), {}
     for _, each in ipairs(faults) do
         if each.kind == "kill" then killed[each.target] = each.at end
     end
@@ -193,10 +197,10 @@ end
 
 -- all of it -------------------------------------------------------------------------------------
 
-local function begin(plan, world)
+local function begin_play(plan, world)
     math.randomseed(world.seed)
     local play = setmetatable({
-        plan = plan, world = world, places = new_places(world), armed = {}, struck = {},
+        plan = plan, world = world, barriers = new_barriers(world), armed = {}, struck = {},
         purchases = record.purchases(plan), notes = {},
         place = {
             products = plan.products, buyers = plan.buyers, parameters = plan.parameters,
@@ -209,9 +213,9 @@ local function begin(plan, world)
     for number = 1, plan.servers do
         world:process("server " .. number, function() run_server(play, number) end)
     end
-    plan_faults(play)
+    schedule_faults(play)
     world:finally(function()
-        look(play)
+        read_store(play)
         local verdict, finding = sales.judge(plan, outcome_of(play))
         if verdict == "wrong" then error(finding, 0) end
     end)
@@ -229,7 +233,7 @@ function simulated.program(plan)
     local function sale_of(world)
         local play = plays[world]
         if not play then error(world.problem, 0) end -- the store could not be created
-        if not play.orders then look(play) end
+        if not play.orders then read_store(play) end
         local sale = sales.of(plan, outcome_of(play))
         sale.seed, sale.story = world.seed, world.story and table.concat(world.story, "\n")
         if world.problem ~= nil then
@@ -244,14 +248,14 @@ function simulated.program(plan)
         end
         return sold
     end
-    return function(world) plays[world] = begin(plan, world) end, sale_of, sold_in
+    return function(world) plays[world] = begin_play(plan, world) end, sale_of, sold_in
 end
 
 
 function simulated.options(plan)
     return {
-        faults = plan.chances,
-        limit = { steps = STEPS + STEPS_OF_A_BUYER * plan.buyers, seconds = plan.limit },
+        faults = plan.random_faults,
+        limit = { steps = MOST_STEPS + STEPS_PER_BUYER * plan.buyers, seconds = plan.limit },
     }
 end
 

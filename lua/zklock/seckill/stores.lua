@@ -15,7 +15,7 @@ local database = require "zklock.seckill.database"
 local lua_module = require "zklock.seckill.lua_module"
 
 
-local built_in = {
+local modules = {
     memory = "zklock.seckill.store.memory",
     sqlite = "zklock.seckill.store.sql",
     mysql = "zklock.seckill.store.sql",
@@ -35,8 +35,8 @@ end
 
 
 --- True if a simulated sale can use the store, which must not be on a server or in a built-in file.
-function stores.is_simulated(name)
-    return name == "memory" or not (built_in[name] or database.is_url(name))
+function stores.can_be_simulated(name)
+    return name == "memory" or not (modules[name] or database.is_url(name))
 end
 
 
@@ -47,7 +47,7 @@ function stores.load(name)
         end
         return require "zklock.seckill.store.sql"
     end
-    if built_in[name] then return require(built_in[name]) end
+    if modules[name] then return require(modules[name]) end
     return lua_module.load(name, "store", { "create", "open" }, NAMES)
 end
 

@@ -8,12 +8,12 @@ local stuck = {}
 
 
 -- Outcomes that say nothing about the lock.
-local OTHERS = {
+local UNRELATED = {
     sold = true, refused = true, late = true, conflict = true, error = true, untold = true,
 }
 
 
-local function is_killed_by(faults)
+local function killed_server_test(faults)
     local killed = {}
     for _, fault in ipairs(faults) do
         if fault.kind == "kill" then killed[fault.target] = true end
@@ -84,8 +84,8 @@ function stuck.is_hung(purchase)
 end
 
 
-local function is_kept_out(purchase, holds, outcome, the_end)
-    return purchase.asked ~= nil and not purchase.granted and not OTHERS[purchase.outcome]
+local function was_kept_out(purchase, holds, outcome, the_end)
+    return purchase.asked ~= nil and not purchase.granted and not UNRELATED[purchase.outcome]
         and not was_cut_off(purchase, outcome.faults, the_end)
         and was_free(purchase, holds, the_end)
 end
@@ -97,11 +97,11 @@ end
 ---@param can_be_served fun(purchase: zklock.seckill.Purchase): boolean  by the remaining stock
 ---@return table<zklock.seckill.Purchase, true>
 function stuck.find(outcome, the_end, can_be_served)
-    local is_killed, found = is_killed_by(outcome.faults), {}
+    local is_killed, found = killed_server_test(outcome.faults), {}
     local holds = holds_of(outcome.purchases, is_killed)
     for _, purchase in ipairs(outcome.purchases) do
         if not is_killed(purchase) and (stuck.is_hung(purchase)
-           or is_kept_out(purchase, holds, outcome, the_end) and can_be_served(purchase)) then
+           or was_kept_out(purchase, holds, outcome, the_end) and can_be_served(purchase)) then
             found[purchase] = true
         end
     end

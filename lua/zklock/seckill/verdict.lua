@@ -25,7 +25,7 @@ local verdict = {}
 
 -- requests, answers and orders of a buyer --------------------------------------------------------
 
-local DOUBT = {
+local IN_DOUBT = {
     connection = true, error = true, hung = true, lost = true, unanswered = true, unknown = true,
     untold = true,
 }
@@ -33,12 +33,12 @@ local DOUBT = {
 -- True if the answer leaves open whether the buyer bought. A buyer that never got its lock did not.
 local function is_in_doubt(purchase)
     local had_turn = not purchase.asked or purchase.granted
-    return had_turn and DOUBT[purchase.outcome] or false
+    return had_turn and IN_DOUBT[purchase.outcome] or false
 end
 
 
 -- The number of answers "sold", and of possible purchases.
-local function times_of(purchase)
+local function count_purchases(purchase)
     local told = (purchase.sold_before or 0) + (purchase.outcome == "sold" and 1 or 0)
     return told, told + (is_in_doubt(purchase) and 1 or 0)
 end
@@ -85,7 +85,7 @@ local function pieces(count)
 end
 
 
-local function off(product) return product.left + product.ordered - product.stock end
+local function surplus(product) return product.left + product.ordered - product.stock end
 
 
 -- Adjusts "buyers were told …" to "1 buyer was told …".
@@ -98,7 +98,7 @@ local function counted(count, text)
 end
 
 
-local function outcomes_of(purchases)
+local function quoted_outcomes(purchases)
     local known, words = {}, {}
     for _, each in ipairs(purchases) do known[each.outcome] = true end
     for i, outcome in ipairs(sorted_names(known)) do words[i] = ('"%s"'):format(outcome) end
@@ -107,7 +107,7 @@ end
 
 
 -- The last time that a buyer found so many pieces and sold some.
-local function last_that_found(product, quantity, purchases)
+local function last_grant_with(product, quantity, purchases)
     local last = -math.huge
     for _, purchase in ipairs(purchases) do
         local is_of_it = purchase.product == product and purchase.left and purchase.granted
@@ -120,22 +120,24 @@ end
 
 
 -- True if a buyer that was granted the lock after this buyer's answer still found enough for it.
-local function is_found_later(purchase, account)
+local function was_found_later(purchase, account)
     local product, quantity = next(wants_of(purchase))
     if not product or next(wants_of(purchase), product) then return false end
     local key = ("%d %s"):format(quantity, product)
-    account.last[key] = account.last[key]
-        or last_that_found(product, quantity, account.outcome.purchases)
-    return purchase.told ~= nil and purchase.told < account.last[key]
+    account.last_grants[key] = account.last_grants[key]
+        or last_grant_with(product, quantity, account.outcome.purchases)
+    return purchase.told ~= nil and purchase.told < account.last_grants[key]
 end
 
 
 -- The stock only falls, except after returned pieces or with wrong numbers of the product.
 local function was_enough(purchase, account)
     for product in pairs(wants_of(purchase)) do
-        if account.returned[product] or off(account.products[product]) ~= 0 then return false end
+        if account.returned[product] or surplus(account.products[product]) ~= 0 then
+            return false
+        end
     end
-    return can_be_served(purchase, account.products) or is_found_later(purchase, account)
+    return can_be_served(purchase, account.products) or was_found_later(purchase, account)
 end
 
 
@@ -160,7 +162,7 @@ end
 ---@class zklock.seckill.Rule
 ---@field name string
 ---@field verdict "wrong" | "stuck"
----@field of "product" | "buyer" | "order" | "sale"  the things that break the rule
+---@field subject "product" | "buyer" | "order" | "sale"  the things that break the rule
 ---@field broken fun(each, account: zklock.seckill.Account): any
 ---@field says string | fun(broken): string  of a product or a sale; else the rest of "3 buyers …"
 
@@ -169,7 +171,7 @@ end
 ---@type zklock.seckill.Rule[]
 verdict.rules = {
     {
-        name = "no more is sold than there was", verdict = "wrong", of = "product",
+        name = "no product is oversold", verdict = "wrong", subject = "product",
         broken = function(product) return product.ordered > product.stock end,
         says = function(product)
             return ("%d sold of %s: %d more than there were"):format(product.ordered,
@@ -177,24 +179,24 @@ verdict.rules = {
         end,
     },
     {
-        name = "sold and left are the stock", verdict = "wrong", of = "product",
+        name = "sold and left pieces add up to the stock", verdict = "wrong", subject = "product",
         broken = function(product)
-            return product.ordered <= product.stock and off(product) ~= 0
+            return product.ordered <= product.stock and surplus(product) ~= 0
         end,
         says = function(product)
-            local by = off(product)
+            local by = surplus(product)
             return ("%d sold and %d left of %s: %d %s"):format(product.ordered, product.left,
                 pieces(product.stock), math.abs(by), by > 0 and "sold, and still in stock"
                 or "gone, and not sold")
         end,
     },
     {
-        name = "an order is of a buyer who asked", verdict = "wrong", of = "order",
+        name = "each order is of a buyer who asked", verdict = "wrong", subject = "order",
         broken = function(order, account) return not account.asked[order.buyer] end,
         says = "orders are of nobody who asked",
     },
     {
-        name = "an order has the price", verdict = "wrong", of = "order",
+        name = "each order is paid at the sale's price", verdict = "wrong", subject = "order",
         broken = function(order, account)
             local prices = account.plan.prices
             return prices and order.paid ~= prices[order.product] * order.quantity
@@ -202,50 +204,51 @@ verdict.rules = {
         says = "orders are paid at another price",
     },
     {
-        name = "\"sold\" is an order", verdict = "wrong", of = "buyer",
+        name = "each answer \"sold\" has an order", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
             local least, _, others = count_orders(purchase, account)
-            return others == 0 and next(wants_of(purchase)) and least < times_of(purchase)
+            return others == 0 and next(wants_of(purchase)) and least < count_purchases(purchase)
         end,
         says = "buyers were told \"sold\", without an order",
     },
     {
-        name = "a refusal is no order", verdict = "wrong", of = "buyer",
+        name = "a buyer that cannot have bought has no order", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
-            local _, most = times_of(purchase)
+            local _, most = count_purchases(purchase)
             return most == 0 and account.asked[purchase.buyer] and account.orders[purchase.buyer]
         end,
         says = function(purchases)
-            return ("buyers were told %s, with an order"):format(outcomes_of(purchases))
+            return ("buyers were told %s, with an order"):format(quoted_outcomes(purchases))
         end,
     },
     {
-        name = "a buyer is charged once", verdict = "wrong", of = "buyer",
+        name = "no buyer has more orders than purchases", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
-            local _, most = times_of(purchase)
+            local _, most = count_purchases(purchase)
             local _, orders = count_orders(purchase, account)
             return most > 0 and orders > most
         end,
         says = "buyers were charged more often than they were told",
     },
     {
-        name = "a buyer has as many orders as the sale allows", verdict = "wrong", of = "buyer",
+        name = "no buyer exceeds the sale's limit of orders", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
-            return times_of(purchase) > (account.plan.orders or 1)
+            return count_purchases(purchase) > (account.plan.orders or 1)
         end,
         says = "buyers were sold more orders than the sale allows",
     },
     {
-        name = "an order is all that its buyer asked for", verdict = "wrong", of = "buyer",
+        name = "a purchase orders all wanted products or none",
+        verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
             local least, most, others = count_orders(purchase, account)
-            local told, possible = times_of(purchase)
+            local told, possible = count_purchases(purchase)
             return others == 0 and least >= told and least < most and most <= possible
         end,
         says = "buyers were sold a part of what they asked for",
     },
     {
-        name = "an order is of the product", verdict = "wrong", of = "buyer",
+        name = "each order is of a wanted product", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
             local _, _, others = count_orders(purchase, account)
             return others > 0 and account.asked[purchase.buyer]
@@ -253,7 +256,7 @@ verdict.rules = {
         says = "buyers were sold another product",
     },
     {
-        name = "an order has the quantity", verdict = "wrong", of = "buyer",
+        name = "each order has the wanted quantity", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
             local wants = wants_of(purchase)
             return any(account.orders[purchase.buyer] or {}, function(order)
@@ -263,7 +266,8 @@ verdict.rules = {
         says = "buyers were sold another quantity",
     },
     {
-        name = "\"refused\" is sold out", verdict = "wrong", of = "buyer",
+        name = "no buyer is refused while the stock is enough",
+        verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
             return purchase.outcome == "refused" and was_enough(purchase, account)
                 and not has_all_its_orders(purchase, account)
@@ -271,34 +275,35 @@ verdict.rules = {
         says = "buyers were told \"refused\", and enough was left",
     },
     {
-        name = "a failure has a cause", verdict = "wrong", of = "buyer",
+        name = "each failure has a cause", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
             return figures.is_failed(purchase) and next(wants_of(purchase))
-                and not account.excuses(purchase)
+                and not account.has_cause(purchase)
         end,
         says = "buyers failed without a cause",
     },
     {
-        name = "it comes out as the script expects", verdict = "wrong", of = "sale",
+        name = "the sale meets its option `expect`", verdict = "wrong", subject = "sale",
         broken = function(outcome, account)
             return expectation.unmet(account.plan.expect, outcome.purchases)
         end,
         says = function(unmet) return "expected " .. unmet end,
     },
     {
-        name = "a buyer that waits gets the lock or an answer", verdict = "stuck", of = "buyer",
+        name = "a buyer that waits gets the lock or an answer",
+        verdict = "stuck", subject = "buyer",
         broken = function(purchase, account) return account.in_vain[purchase] end,
         says = "buyers waited in vain",
     },
     {
-        name = "somebody is served", verdict = "stuck", of = "sale",
+        name = "some buyer is served", verdict = "stuck", subject = "sale",
         broken = function(outcome, account)
             return next(account.in_vain) == nil and not any(outcome.purchases, is_served)
         end,
         says = function() return "no buyer was served" end,
     },
     {
-        name = "a fault ends", verdict = "stuck", of = "sale",
+        name = "each fault ends", verdict = "stuck", subject = "sale",
         broken = function(outcome) return outcome.endless end,
         says = function(fault)
             return ("the fault %s of %s did not end"):format(fault.kind, fault.target)
@@ -312,7 +317,7 @@ verdict.rules = {
 local function account_of(plan, outcome, products)
     local account = {
         plan = plan, outcome = outcome, products = products, orders = {}, asked = {},
-        returned = {}, last = {}, excuses = cause.of(plan, outcome),
+        returned = {}, last_grants = {}, has_cause = cause.of(plan, outcome),
     }
     for _, order in ipairs(outcome.orders) do
         local buyer = order.buyer or false
@@ -329,10 +334,10 @@ local function account_of(plan, outcome, products)
 end
 
 
-local look = {}
+local apply_rule = {}
 
 -- Names the product if there are several.
-function look.product(rule, account, add)
+function apply_rule.product(rule, account, add)
     local names = sorted_names(account.products)
     for _, name in ipairs(names) do
         local product = account.products[name]
@@ -344,7 +349,7 @@ function look.product(rule, account, add)
 end
 
 
-local function look_at_list(list, rule, account, add)
+local function apply_to_list(list, rule, account, add)
     local broken = {}
     for _, each in ipairs(list) do
         if rule.broken(each, account) then broken[#broken + 1] = each end
@@ -355,21 +360,23 @@ local function look_at_list(list, rule, account, add)
 end
 
 
-function look.buyer(rule, account, add)
-    look_at_list(account.outcome.purchases, rule, account, add)
+function apply_rule.buyer(rule, account, add)
+    apply_to_list(account.outcome.purchases, rule, account, add)
 end
 
 
-function look.order(rule, account, add) look_at_list(account.outcome.orders, rule, account, add) end
+function apply_rule.order(rule, account, add)
+    apply_to_list(account.outcome.orders, rule, account, add)
+end
 
 
-function look.sale(rule, account, add)
+function apply_rule.sale(rule, account, add)
     local broken = rule.broken(account.outcome, account)
     if broken then add(rule.says(broken)) end
 end
 
 
-local function total_of(products)
+local function total_text(products)
     local total = { stock = 0, left = 0, ordered = 0 }
     for _, product in pairs(products) do
         for field in pairs(total) do total[field] = total[field] + product[field] end
@@ -378,7 +385,7 @@ local function total_of(products)
 end
 
 
-local function failures_of(purchases)
+local function failure_text(purchases)
     local counts, failures = figures.counts(purchases)
     if counts.failed == 0 then return nil end
     return ("%d of %d buyers failed (%s)"):format(counts.failed, #purchases,
@@ -394,13 +401,13 @@ end
 function verdict.of(plan, outcome, products)
     local account, found, reasons = account_of(plan, outcome, products), "right", {}
     for _, rule in ipairs(verdict.rules) do
-        if rule.of ~= "product" and not reasons[1] then reasons[1] = total_of(products) end
-        look[rule.of](rule, account, function(reason)
+        if rule.subject ~= "product" and not reasons[1] then reasons[1] = total_text(products) end
+        apply_rule[rule.subject](rule, account, function(reason)
             found = found == "wrong" and found or rule.verdict
             reasons[#reasons + 1] = reason
         end)
     end
-    reasons[#reasons + 1] = failures_of(outcome.purchases)
+    reasons[#reasons + 1] = failure_text(outcome.purchases)
     if outcome.late then
         reasons[#reasons + 1] = ("ended after its limit of %g s"):format(plan.limit)
     end

@@ -9,7 +9,7 @@ local shell = require "zklock.system.shell"
 
 
 -- The work of S4's snippet (DEMO-13).
-local HOLD = { of = "Redisson's snippet holds", seed = 3, usual = 0.3 }
+local HOLD = { who = "Redisson's snippet holds", original = 3, default = 0.3 }
 
 
 local environment = {

@@ -204,7 +204,7 @@ local FIRST_IS_DONE = "the first is done"
 local function read_stock(buyer)
     if buyer.server.parameters.shown then return buyer:stock() end
     local stock = buyer.store:stock(buyer.product)
-    buyer.server.faults:strike(buyer)
+    buyer.server.faults:strike_and_note(buyer)
     return stock
 end
 

@@ -107,7 +107,7 @@ local function first(buyer)
     if not buyer:enter{ lease = buyer.server.parameters.lease } then return end
     buyer:come "the first has it"
     buyer:buy(read_stock(buyer) - buyer.quantity)
-    buyer.server.faults:hit(buyer)
+    buyer.server.faults:strike(buyer)
     buyer:leave()
     buyer:come "late release"
 end

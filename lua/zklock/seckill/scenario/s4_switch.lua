@@ -50,7 +50,7 @@ local function read_stock(buyer)
     local stock = buyer.store:stock(buyer.product)
     local read_barrier = buyer.server.folder .. "/read"
     local count = barrier.arrived(read_barrier)
-    if count >= MIDDLE and buyer.server.faults:hit(buyer) then
+    if count >= MIDDLE and buyer.server.faults:strike(buyer) then
         wait_for_another(buyer, read_barrier, count)
     else
         buyer:come "read"
