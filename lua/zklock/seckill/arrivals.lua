@@ -28,7 +28,7 @@ local function rates(given)
 end
 
 
--- Random numbers in (0, 1], the same for a seed on every Lua.
+-- Returns a generator of random numbers in (0, 1]. A seed gives the same numbers in every Lua.
 local function random_numbers(seed)
     local state = seed % 2147483646 + 1
     return function()
@@ -38,7 +38,7 @@ local function random_numbers(seed)
 end
 
 
--- Random positions of the buyers between 0 and their number; the last buyer's is that number.
+-- Random positions of the buyers in ascending order. The last position is the number of buyers.
 local function positions(buyers, seed)
     local random, list, sum = random_numbers(seed), {}, 0
     for i = 1, buyers do

@@ -1,5 +1,5 @@
---- A barrier (the seed's latch) is a file that grows by a byte per arrival. Waiters go on once
---- it is long enough.
+--- A barrier (the seed's latch) is a file. Each arrival adds a byte, and waiters go on when the
+--- file is long enough.
 
 local core = require "zklock.core"
 

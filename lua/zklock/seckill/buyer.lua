@@ -1,4 +1,4 @@
---- A buyer makes one purchase in a server, and writes its lines into the server's record.
+--- A buyer makes one purchase in a server, and writes its events into the server's record.
 
 local checked_store = require "zklock.seckill.checked_store"
 local misuse = require "zklock.value.misuse"
@@ -7,7 +7,7 @@ local sorted_names = require "zklock.value.sorted_names"
 local zklock = require "zklock"
 
 
-local POLL = 0.001 -- seconds between looks
+local POLL = 0.001 -- seconds between checks whether it is a buyer's turn
 
 
 ---@class zklock.seckill.Buyer
@@ -19,7 +19,8 @@ local POLL = 0.001 -- seconds between looks
 ---@field strategy table
 ---@field store table
 ---@field token string?     the digits of the fencing token, once it holds the lock
----@field told string?      the last answer, if there was one
+---@field told string?      the last answer to the buyer
+---@field arrived table<string, true>  names of barriers
 local Buyer = {}
 Buyer.__index = Buyer
 
@@ -42,7 +43,7 @@ end
 function Buyer:record(word, about) self.server.record:write(self.number, word, about) end
 
 
---- Writes a line for the readers of the record, with the token if the buyer holds the lock.
+--- Adds a remark to the record, with the token if the buyer holds the lock.
 ---@param line string
 function Buyer:note(line)
     self:record("note", ("%s %s"):format(self.hold and self.token or "-", line))
@@ -59,7 +60,7 @@ local function check_sold(self, what, product)
 end
 
 
---- Declares a wish that the sale's options cannot express, for several products or none.
+--- Declares the wanted pieces of several products, or of none, if the sale's options differ.
 ---@param wants table<string, integer>  pieces by product
 function Buyer:want(wants)
     local words = {}
@@ -75,7 +76,7 @@ function Buyer:want(wants)
 end
 
 
---- Declares that it gave pieces back to the stock, so that an earlier refusal counts as true.
+--- Declares that the buyer returned pieces to the stock. Earlier refusals then count as correct.
 ---@param quantity integer
 ---@param product string?  its own by default
 function Buyer:gave_back(quantity, product)
@@ -83,7 +84,6 @@ function Buyer:gave_back(quantity, product)
 end
 
 
--- Calls fn(...) under the server's hang detector, which gives up a call that takes too long.
 local function under_hang_detector(self, what, seconds, fn, ...)
     local detector = self.server.hang_detector
     if not detector then return fn(...) end
@@ -116,13 +116,13 @@ local function call_store(self, what, fn, ...)
 end
 
 
--- The names of the locks that a buyer wants, for its own product or for `wish.products`.
 local function locks_of(self, wish)
     if not (wish and wish.products) then return { self.lock } end
     local locks = {}
     for _, product in ipairs(wish.products) do
         check_sold(self, "enter", product)
-        locks[self.lock == self.product and product or self.lock] = true -- or the only lock
+        -- Without a lock for each product, all products share self.lock.
+        locks[self.lock == self.product and product or self.lock] = true
     end
     return sorted_names(locks)
 end
@@ -152,10 +152,10 @@ end
 ---@field side "read" | "write" | nil        of a read-write lock; "write" by default
 ---@field timeout number?                     seconds to wait; the sale's by default
 ---@field lease number?                       seconds for which an engine's lock lasts
----@field products string[]?                   the locks of all these, all or none
+---@field products string[]?                   takes the locks of all these products, or none
 
 ---@param wish zklock.seckill.Wish?
----@return any? hold       nil if the buyer was refused, and told so
+---@return any? hold       nil without the lock; `code` is then the answer to the buyer
 ---@return string? message
 ---@return string? code
 function Buyer:enter(wish)
@@ -181,9 +181,9 @@ function Buyer:enter(wish)
 end
 
 
---- Asks the strategy for another try after a refused write. The record shows the time until then as
---- a wait for the lock.
----@return boolean again
+--- Asks the strategy for another try after a refused write. The record shows the time until the
+--- next try as a wait for the lock.
+---@return boolean again  false if no try is left
 function Buyer:retry()
     self:record "retries"
     if not self.strategy:retry(self.hold) then return false end
@@ -201,12 +201,11 @@ function Buyer:leave()
 end
 
 
--- The token for the store; none if the plan lets late writes through.
 local function fencing_token(self) return self.server.plan.fenced and self.token or nil end
 
 
---- Reads the stock. The store sees the token first, so that it refuses later writes of earlier
---- holders. A fault of the plan may strike here, between reading and writing.
+--- Reads the stock. The store gets the token first, so that it refuses later writes of earlier
+--- holders. A planned fault may strike here, between reading and writing.
 ---@param product string?  its own by default
 ---@return integer
 function Buyer:stock(product)
@@ -219,8 +218,7 @@ function Buyer:stock(product)
 end
 
 
---- Waits between reading and writing, which widens the race.
-function Buyer:pause() zklock.sleep(self.server.plan.pause) end
+function Buyer:pause() zklock.sleep(self.server.plan.pause) end -- widens the race
 
 
 --- True if the stock is enough for the buyer (S0's rule).
@@ -296,7 +294,7 @@ function Buyer:buy(left, write)
 end
 
 
---- Buys from that stock, if it is enough, and tells the buyer the outcome.
+--- Buys if `stock` is enough, and tells the buyer the outcome.
 ---@param stock integer
 ---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
 ---@return boolean sold
@@ -307,7 +305,7 @@ function Buyer:buy_from(stock, write)
 end
 
 
---- S0's purchase, for the holder of the lock. Reads the stock, waits, writes the remainder.
+--- S0's purchase, inside the lock. Reads the stock, pauses, writes the remainder.
 ---@return boolean sold
 function Buyer:try_to_buy()
     local stock = self:stock()
@@ -316,8 +314,7 @@ function Buyer:try_to_buy()
 end
 
 
---- Tells the buyer the outcome: "sold", "refused", or a reason.
----@param outcome string  one word
+---@param outcome string  "sold", "refused", or a reason in one word
 function Buyer:tell(outcome)
     self.told = outcome
     self:record("told", outcome)
@@ -333,7 +330,7 @@ function Buyer:come(barrier)
 end
 
 
---- Arrives at a barrier, and waits for `count` arrivals in all servers.
+--- Arrives, and waits for `count` arrivals in all servers.
 ---@param barrier string
 ---@param count integer
 function Buyer:wait_for(barrier, count)

@@ -1,6 +1,6 @@
---- All scenarios, by seed article, in the order in which they are shown; `of_engines` are the
---- scenarios with the engines' locks. An id says where the scenario comes from; a letter behind it
---- tells its variants apart.
+--- All scenarios in the order in which they are shown, which is that of the seed's articles. The
+--- field `of_engines` lists the scenarios with the engines' locks. An id names the seed's demo,
+--- pitfall, bug or other point; a letter after it marks a variant.
 
 local ARTICLES = {
     "s0_oversell", "s1_crowd", "s1_locks", "s2_sessions", "s3_orders", "s4_products", "s4_redis",
@@ -11,19 +11,19 @@ local ARTICLES = {
 ---@class zklock.seckill.Scenario
 ---@field id string
 ---@field title string
----@field expect "right" | "wrong"  a wrong strategy must be seen to be wrong
----@field race boolean?             wrong by a race: by luck a run may come out right
----@field zookeeper boolean?        needs one
----@field explanation string       a sentence for readers that are new to this
+---@field expect "right" | "wrong"  expected verdict; a wrong strategy must fail
+---@field race boolean?             wrong only by a race, so an attempt may come out right by luck
+---@field zookeeper boolean?        needs a ZooKeeper
+---@field explanation string       a sentence for newcomers
 ---@field play fun(scenario, run: zklock.seckill.Run, attempt: integer): zklock.seckill.Played
 
 ---@class zklock.seckill.Played
----@field right boolean      what the store says, and what else the scenario wants
----@field finding string     the numbers behind it
+---@field right boolean      the store and the scenario's other conditions are right
+---@field finding string     the numbers behind the verdict
 ---@field sales zklock.seckill.Sale[]?
----@field log zklock.seckill.Entry[]?      what happened, line by line
----@field glimpse zklock.seckill.Entry[]?  the part of it that is shown in any case
----@field again boolean?     it proves nothing: to be played again
+---@field log zklock.seckill.Entry[]?      events, line by line
+---@field glimpse zklock.seckill.Entry[]?  the part of the log that is always shown
+---@field again boolean?     this attempt proves nothing and must be repeated
 
 
 local function all(field)

@@ -1,4 +1,4 @@
---- Decides whether a failed purchase had a cause, an earlier fault or another holder of the lock.
+--- The causes of failed purchases, which are earlier faults and other holders of the lock.
 --- zklock.seckill.stuck judges buyers that waited in vain.
 
 local stuck = require "zklock.seckill.stuck"
@@ -10,12 +10,13 @@ local huge = math.huge
 local cause = {}
 
 
--- Outcomes that no lock causes.
+-- Outcomes that a lock cannot cause.
 local PROGRAM_ERRORS = { error = true, untold = true }
 
 
--- A fault of a server strikes its own buyers, and all holders of a lock, because a stopped server
--- may block the store.
+-- True if a fault may have struck the buyer before its answer. A fault of a server strikes the
+-- buyers of that server and also all holders of locks, because a stopped server may block the
+-- store.
 local function is_struck(purchase, faults)
     for _, fault in ipairs(faults) do
         local server = fault.target:match "^server (%d+)$"
@@ -26,8 +27,8 @@ local function is_struck(purchase, faults)
 end
 
 
--- True if another buyer also held the lock, before the first buyer was told its outcome or after
--- it.
+-- True if another buyer got the lock before this buyer's answer, and held it after this buyer's
+-- grant by time or by token.
 local function had_another_holder(purchase, purchases)
     local from, to = purchase.granted, purchase.told or huge
     for _, other in ipairs(purchases) do
@@ -43,14 +44,15 @@ local function had_another_holder(purchase, purchases)
 end
 
 
--- True if a "timeout" came after the buyer's time. Half of that time is enough, because the buyer
--- may have got one lock and waited for another.
+-- True if a "timeout" came after at least half of the buyer's patience. A buyer that needs several
+-- locks may have waited for an earlier lock in the other half.
 local function waited_long_enough(purchase, plan)
     local patience = purchase.patience or plan.timeout or 0
     return purchase.told - purchase.asked >= patience / 2
 end
 
 
+--- Returns a function that is true if a failed purchase had a cause.
 function cause.of(plan, outcome)
     return function(purchase)
         if stuck.is_hung(purchase) then return true end

@@ -1,5 +1,4 @@
---- Checks the values that a store returns, and names a store of the user's that returns a wrong
---- one.
+--- Checks the values that a store returns. The error for a wrong value names the store.
 
 local misuse = require "zklock.value.misuse"
 

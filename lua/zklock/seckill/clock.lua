@@ -1,3 +1,3 @@
---- Clocks for sales, under the laboratory's name.
+--- The laboratory's name of zklock.throwaway.clock, for scripts of sales.
 
 return require "zklock.throwaway.clock"

@@ -6,21 +6,21 @@ local processes = require "zklock.seckill.environment"
 
 
 ---@class zklock.seckill.Options
----@field environment table     of the scenarios
----@field scenarios zklock.seckill.Scenario[]  those to run
+---@field environment table     a module such as zklock.seckill.environment
+---@field scenarios zklock.seckill.Scenario[]  to run
 ---@field pause number      seconds between reading and writing the stock
 ---@field hold number?      seconds to hold a lock where the seed sleeps
----@field session number
+---@field session number    session timeout to ask for, in seconds
 ---@field zookeeper string? address
 ---@field lua string?       the interpreter for the processes
----@field throwaway zklock.seckill.Throwaway?  what all sales share
+---@field throwaway zklock.seckill.Throwaway?  servers that all sales share
 ---@field verbose boolean
 ---@field language "en" | "zh"
 ---@field json string?      file for the results
 ---@field report string?    file for a page that shows them
 ---@field csv string?       file for the purchases of a sale
 ---@field junit string?     file for the results, as JUnit's XML
----@field sale table?       a sale of the user's own, instead of scenarios
+---@field sale table?       the user's own sale, instead of scenarios
 ---@field list boolean?
 ---@field help string?      the text to print
 ---@field store string?     over HTTP: "sqlite", "mysql" or a URL
@@ -45,7 +45,7 @@ local function seconds(text) -- an argparse converter
 end
 
 
-local function servers(text) -- likewise
+local function servers(text) -- an argparse converter
     if not text:find "^memory:" then return text end
     return nil, text .. " is a server inside one process, and a sale has several"
 end

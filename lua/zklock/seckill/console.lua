@@ -1,5 +1,5 @@
---- The demo prints a line for each scenario and a summary on stdout and, if stderr is a
---- terminal, the scenario under way.
+--- Prints a line for each scenario and a summary on stdout. If stderr is a terminal, it shows the
+--- scenario under way.
 
 local core = require "zklock.core"
 local shell = require "zklock.system.shell"

@@ -13,13 +13,13 @@ local zklock = require "zklock"
 -- Longest wait for another process's transaction, in seconds.
 local BUSY_LIMIT = 10
 
--- A flag of mysql_real_connect: UPDATE counts matched rows, like SQLite, even if their values do
--- not change.
+-- A flag of mysql_real_connect: like SQLite, UPDATE also counts rows whose values do not change.
 local FOUND_ROWS = 2
 
 
 ---@class zklock.seckill.Database
----@field path string  a file or a URL, as given to open
+---@field path string  a file or a URL
+---@field in_transaction boolean?  while a function of `transaction` runs
 local Database = {}
 Database.__index = Database
 
@@ -36,14 +36,14 @@ local sqlite = {
 }
 
 
--- WAL: readers see the last commit and never block, as in the seed's InnoDB. NORMAL: a commit
--- survives a crash of the process, perhaps not of the machine.
 function sqlite.connect(path)
     local environment = dependency.load("luasql.sqlite3").sqlite3()
     return environment, environment:connect(path)
 end
 
 
+-- WAL: readers see the last commit and never block, as in the seed's InnoDB. NORMAL: a commit
+-- survives a crash of the process, perhaps not of the machine.
 function sqlite.prepare(self)
     self:rows "PRAGMA journal_mode = WAL"
     self:execute "PRAGMA synchronous = NORMAL"
@@ -76,7 +76,7 @@ end
 ---@field name string     of the database
 ---@field socket string?
 
---- The parts of a URL, or nil if it has another form.
+--- The parts of a URL, or nil if it has a different form.
 function database.parts(url)
     local user, password, host, rest = url:match "^mysql://([^:@/]*):?([^@/]*)@([^/?]+)(.*)$"
     if not user then return nil end
@@ -106,7 +106,6 @@ function mysql.prepare(self) self:execute "SET SESSION innodb_lock_wait_timeout 
 
 -- connections ---------------------------------------------------------------------------------
 
---- A subclass of Database.
 function database.class()
     local class = setmetatable({}, Database)
     class.__index = class
@@ -135,7 +134,6 @@ function database.open(path)
 end
 
 
--- Connects to the database's server without choosing the database.
 local function open_server(url)
     return database.open((url:gsub("^(mysql://[^/?]+)/[^?]*", "%1/")))
 end
@@ -151,7 +149,7 @@ end
 function database.create(url) administer(open_server(url), url, "CREATE DATABASE") end
 
 
---- Drops a database if it exists and its server answers.
+---@param url string  of a database, which need not exist, nor need its server answer
 function database.drop(url)
     local answers, server = pcall(open_server, url)
     if answers then administer(server, url, "DROP DATABASE IF EXISTS") end
@@ -164,9 +162,9 @@ function Database:close()
 end
 
 
--- Waits a moment for the end of another transaction, without blocking the process. False: a
--- different error, or too late. The pauses are random because two pollers in step would starve each
--- other (PIT-14).
+-- Pauses if another transaction caused the problem, without blocking the process. Returns false
+-- after a different problem or after `due`. Pauses are random, because two pollers in step would
+-- starve each other (PIT-14).
 local function wait_to_retry(self, problem, due)
     if not tostring(problem):find(self.dialect.busy, 1, true) or core.now() > due then
         return false
@@ -176,7 +174,7 @@ local function wait_to_retry(self, problem, due)
 end
 
 
---- Runs one statement; waits while another transaction writes.
+--- Runs one statement. Outside a transaction it waits while another transaction writes.
 ---@param statement string
 ---@return any result  a cursor, or the number of rows changed
 function Database:execute(statement)
@@ -216,7 +214,7 @@ function Database:value(query)
 end
 
 
---- That value as a number; MariaDB returns numbers as text.
+--- Like value, as a number; MariaDB returns numbers as text.
 function Database:number(query)
     return tonumber(self:value(query))
 end
@@ -235,7 +233,7 @@ function database.literal_token(token)
 end
 
 
--- True if no token compares like that with the one before it.
+-- True if no row's token is in this relation ("<" or "<=") to the token before it.
 local function no_token_is(self, comparison, table_name, condition)
     return self:number(([[WITH numbered AS (
             SELECT token, lag(token) OVER (ORDER BY id) AS earlier FROM %s
@@ -247,14 +245,14 @@ end
 
 --- True if each token of the table's rows exceeds the one before it.
 ---@param table_name string
----@param condition string?  of the rows
+---@param condition string?  selects rows
 ---@return boolean
 function Database:tokens_grow(table_name, condition)
     return no_token_is(self, "<=", table_name, condition)
 end
 
 
---- True if no token is less than the one before it. (The rows of one transaction share a token.)
+--- True if no token is less than the token before it. (The rows of one transaction share a token.)
 function Database:tokens_never_fall(table_name) return no_token_is(self, "<", table_name) end
 
 
@@ -286,8 +284,7 @@ end
 
 --- Runs fn in a transaction. An error or a false result rolls it back. While another transaction
 --- locks a row that fn writes, fn is rolled back and run again; fn must not yield, because the
---- coroutines of a process share the connection. After an error of COMMIT the transaction may have
---- taken effect.
+--- coroutines of a process share the connection.
 ---@param fn fun(): boolean
 ---@return boolean done
 function Database:transaction(fn)

@@ -1,12 +1,13 @@
---- The environment of scenarios with servers as processes and an SQLite file as the store.
---- zklock.seckill.http.environment and zklock.seckill.engines.environment are its siblings.
+--- An environment holds the texts, options and preparations of a command that runs scenarios. In
+--- this environment servers are processes, and the store is an SQLite file. Other environments are
+--- zklock.seckill.http.environment and zklock.seckill.engines.environment.
 
 local sale_command = require "zklock.seckill.sale_command"
 local runs = require "zklock.seckill.run"
 local throwaway = require "zklock.seckill.throwaway"
 
 
--- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).
+-- S2 sleeps for 5 s while it holds the lock (DEMO-09, DEMO-10).
 local HOLD = { who = "each of two sessions holds", original = 5, default = 0.5 }
 
 
@@ -23,9 +24,10 @@ local environment = {
 }
 
 
---- Gives an environment the options of servers that are processes of the demo. `hold` tells for how
---- many seconds a lock is held where the seed sleeps, by the `seed` and as `usual`, and in which
---- scenarios (`of`).
+--- Gives an environment the options --hold, --seed-times and --lua.
+---@param target table  the environment
+---@param hold { who: string, original: number, default: number }  the holder in the help of --hold,
+---and seconds for which the lock is held in the seed and by default
 function environment.add_options(target, hold)
     function target.describe(parser, seconds)
         parser:mutex(
@@ -48,11 +50,11 @@ end
 environment.add_options(environment, HOLD)
 
 
---- The reason why scenarios cannot run here, besides missing modules, or nil.
+---@return string? reason  why scenarios cannot run here, besides missing modules
 function environment.missing() end
 
 
---- Makes what all scenarios share.
+--- Prepares the servers that all scenarios share.
 function environment.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
 
 
@@ -67,7 +69,6 @@ Where two sessions take turns, each holds the lock %g s (--hold; --seed-times: 5
 end
 
 
---- The text below all results.
 function environment.summary() return "" end
 
 

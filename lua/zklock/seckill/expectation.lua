@@ -20,7 +20,7 @@ local expectation = {}
 
 -- the option ------------------------------------------------------------------------------------
 
--- The quantile that a name such as p99 or max means; nil for other names.
+-- The fraction of a quantile's name, as 0.99 for p99 or 1 for max; nil for other names.
 local function fraction_of(name)
     if name == "max" then return 1 end
     local percent = type(name) == "string" and tonumber(name:match "^p(%d+%.?%d*)$")

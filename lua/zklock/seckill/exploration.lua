@@ -1,4 +1,4 @@
---- A simulated sale under many schedules: how many were wrong, and the first wrong one.
+--- Runs a simulated sale under many schedules, counts the wrong sales, and keeps the first of them.
 
 local explore = require "zklock.world.explore"
 local found_of_worlds = require "zklock.world.found"
@@ -12,10 +12,12 @@ local worlds = require "zklock.world"
 local refuse, show = misuse.refuse, misuse.show
 
 
-local SEEDS = 100 -- sales take longer than programs of users
-local CURVE_POINTS = 8 -- more of the moment's curve
+local SEEDS = 100 -- default; fewer than zklock.simulate's, because sales take longer
+local CURVE_POINTS = 8 -- additional points of the curve of zklock.Moment
 local FAULTS = { stop = true, kill = true, cut = true }
-local FAULTS_OF_ALL = { stop = { most = 1 } } -- each more makes ten times as many schedules
+-- For a systematic search. Another fault would multiply the number of schedules by ten.
+local FAULTS_OF_ALL = { stop = { most = 1 } }
+
 local KNOWN = { seeds = true, all = true, schedule = true, pct = true, moment = true }
 
 
@@ -23,10 +25,10 @@ local KNOWN = { seeds = true, all = true, schedule = true, pct = true, moment = 
 ---@field name string
 ---@field schedules integer
 ---@field wrong integer
----@field sold integer     buyers who were told that they have bought, in all schedules
----@field complete boolean?  a systematic search came to its end
+---@field sold integer     number of buyers told "sold", over all schedules
+---@field complete boolean?  a systematic search ran all schedules
 ---@field bounds table<string, integer>?  of a systematic search
----@field first zklock.seckill.Sale?  the first wrong one, with the faults that it needs
+---@field first zklock.seckill.Sale?  the first wrong sale, with no more faults than it needs
 local Exploration = { __name = "zklock.seckill.exploration" }
 Exploration.__index = Exploration
 
@@ -34,7 +36,7 @@ Exploration.__index = Exploration
 local exploration = {}
 
 
--- The schedules that are wanted, as options of zklock.simulate.
+-- Returns the options of zklock.simulate that choose the schedules.
 local function search_of(given)
     given = given == nil and {} or given
     local what = "explore has a sale's options, and a table of seeds, all, schedule, pct, moment"
@@ -50,20 +52,19 @@ local function search_of(given)
 end
 
 
--- The options of the sale.
+-- Returns the sale's options with the defaults of an exploration.
 local function completed(options, is_systematic)
     if options.seed ~= nil then refuse "explore has the seeds from 1 on, and no other" end
     local complete = { faults = is_systematic and FAULTS_OF_ALL or FAULTS }
     for name, value in pairs(options) do complete[name] = value end
     complete.simulated = true
     local kinds = type(complete.faults) == "table" and not complete.faults[1] and complete.faults
-    if is_systematic and kinds then options_of_worlds.faults(kinds, true) end -- may refuse
+    if is_systematic and kinds then options_of_worlds.faults(kinds, true) end -- checks them
     return complete
 end
 
 
---- The plan of the sales, and which schedules there are to be. Raises an error where the options
---- are wrong.
+--- Raises an error if an option is wrong.
 ---@param options table
 ---@param given table?
 ---@return zklock.seckill.Plan plan
@@ -77,7 +78,6 @@ function exploration.plan(options, given)
 end
 
 
--- The first wrong sale, with the name and the moment of its schedule.
 local function first_of(found, sale_of)
     local first = found.first
     if not first then return nil end
@@ -87,7 +87,6 @@ local function first_of(found, sale_of)
 end
 
 
---- Carries it out.
 ---@param plan zklock.seckill.Plan
 ---@param search table
 ---@param on_schedule fun(found: zklock.Found)  called after each schedule
@@ -112,7 +111,6 @@ function exploration.carry_out(plan, search, on_schedule)
 end
 
 
---- How many were wrong; and the first one, with what happened in it.
 function Exploration:__tostring()
     local text = ("%s: %d of %s wrong, %d sold"):format(self.name, self.wrong,
         found_of_worlds.counted(self), self.sold)

@@ -34,7 +34,7 @@ local function queues_by_lock(purchases, came_before)
 end
 
 
--- The number of earlier times in a list that is sorted from late to early; 0 in a fair sale.
+-- Counts the times before `time` in a list that is sorted from late to early.
 local function count_earlier(times, time)
     local low, high = 1, #times + 1
     while low < high do
@@ -50,8 +50,8 @@ local function insert_time(times, time)
 end
 
 
--- The buyer that was overtaken most, and how often. Buyers that share the lock do not overtake each
--- other.
+-- Returns the most overtakes of one buyer, and its index in the queue. Buyers that share the lock
+-- do not overtake each other.
 local function most_overtaken(queue)
     local most, whom, later, later_exclusive = 0, nil, {}, {}
     for i = #queue, 1, -1 do
@@ -65,7 +65,6 @@ local function most_overtaken(queue)
 end
 
 
--- The lead in seconds that the overtaken buyer had over the last buyer that overtook it.
 local function lead_of(queue, whom)
     local overtaken, lead = queue[whom], 0
     for i = whom + 1, #queue do
@@ -94,10 +93,10 @@ end
 
 
 ---@class zklock.seckill.Fairness
----@field overtakes integer  most later buyers that were granted before one buyer
----@field by_token boolean?  arrival is the order of tokens, not of requests
----@field lead number?       lead of that buyer over the last that overtook it, in seconds
----@field jain number?       Jain's index over the servers' grants, if there are any
+---@field overtakes integer  most later buyers that got the lock before the same buyer
+---@field by_token boolean?  the order of arrival is that of tokens, not of requests
+---@field lead number?       seconds that this buyer asked before the last that overtook it
+---@field jain number?       Jain's index of the servers' numbers of grants; nil without grants
 
 ---@param purchases zklock.seckill.Purchase[]
 ---@param servers integer  number of servers

@@ -4,10 +4,10 @@
 ---     { at = 0.5, stop = "holder", length = 3 }      { at = 1, kill = "server 2" }
 ---     { at = 0, run = function(play) … end, held = true, what = "failover", where = "Redis" }
 ---
---- "holder" is the server of the first buyer that holds a lock at that time or later. It is struck
---- between reading and writing the stock. With `held` the buyer waits there until the function
---- returns. The parent arms such a fault by making a file. The first buyer that renames the file
---- takes the fault, and waits until the file is removed.
+--- "holder" is the server of the first buyer that holds a lock at that time or later. The fault
+--- strikes between the buyer's reading and writing of the stock. With `held` the buyer waits there
+--- until the function returns. The parent arms a fault for a holder by making a file. The first
+--- buyer that renames the file takes the fault, and waits until the file is removed.
 
 local core = require "zklock.core"
 local zklock = require "zklock"
@@ -37,7 +37,6 @@ local function is_for_holder(planned)
 end
 
 
---- The fields of faults that servers need.
 function fault.for_servers(planned_faults)
     local known = {}
     for n, planned in ipairs(planned_faults) do
@@ -65,14 +64,14 @@ function fault.watch(server)
 end
 
 
--- Waits like any buyer; the server's other buyers go on.
+-- Only this buyer waits; the server's other buyers go on.
 local function wait_until_removed(path)
     while exists(path) do zklock.sleep(POLL) end
     return "goes on"
 end
 
 
--- Blocks the whole server until it is struck. Neither coroutines nor ZooKeeper events run.
+-- Blocks the whole server, its coroutines and ZooKeeper events.
 local function block_until_removed(path)
     while exists(path) do core.poll({}, POLL) end
     return "wakes"
@@ -127,8 +126,8 @@ local function note_struck(play, n, struck)
 end
 
 
--- Stops or kills a server, and returns when the fault is over. An earlier fault may have killed the
--- server.
+-- Stops or kills a server, and returns when the fault is over. Does nothing if an earlier fault has
+-- killed the server.
 local function signal_server(play, n, number, let_go_on)
     local planned, server = play.plan.faults[n], play.servers[number]
     local struck = {
@@ -172,7 +171,7 @@ function fault.prepare(play)
 end
 
 
--- The number of the server that takes the fault, or nil if the sale ended first.
+-- Returns the number of the server that takes the fault, or nil if the sale ended first.
 local function wait_for_holder(play, n)
     while not play.over do
         local number = taking_server(play, n)
@@ -187,7 +186,8 @@ end
 local function number_of(server) return tonumber(server:match "%d+$") end
 
 
--- The server to strike, and a function that lets its holder go on; nil if it is too late.
+-- Returns the number of the server to strike, and a function that lets the holder go on; nil if the
+-- server or the sale ended first.
 local function wait_for_victim(play, n)
     local planned = play.plan.faults[n]
     if is_for_holder(planned) then
@@ -200,7 +200,7 @@ local function wait_for_victim(play, n)
 end
 
 
---- Carries out one fault of the plan, in a task beside the sale.
+--- Carries out a planned fault, in a task beside the sale.
 function fault.carry_out(play, n)
     local planned = play.plan.faults[n]
     while play:now() < planned.at and not play.over do zklock.sleep(POLL) end

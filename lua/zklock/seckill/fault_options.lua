@@ -84,7 +84,6 @@ local function wrong_fields(given, kind, servers, strategy)
 end
 
 
--- Strikes the ZooKeeper that the play started for its faults.
 local function strike_zookeeper(kind, length)
     local begin, stop = OF_ZOOKEEPER[kind][1], OF_ZOOKEEPER[kind][2]
     return function(play)
@@ -107,8 +106,7 @@ local function cut_off(length)
 end
 
 
--- The function of a fault that sends no signal to a server of the sale, with its `what` and
--- `where`.
+-- Returns the function of a fault and its `what` and `where`; nil if the fault is a signal.
 local function action_of(given, kind, strategy)
     if kind == "run" then return given.run, given.what, given.where end
     if kind == "switch" then

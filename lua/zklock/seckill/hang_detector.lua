@@ -1,9 +1,9 @@
---- The hang detector of a server. It gives up calls of buyers to the strategy or the store that
---- take too long. The buyer is told "hung", and a note names the call. The server ends when only
---- such buyers are left.
+--- The hang detector of a server. It gives up a buyer whose call to the strategy or the store takes
+--- too long. The buyer is told "hung", and a note names the call. The server ends when only hung
+--- buyers are left.
 ---
---- It also adds beats to a file, so that the process of the sale (zklock.seckill.play) notices a
---- server in an endless loop.
+--- The detector also adds a byte (a beat) to a file at regular intervals. From these beats the
+--- parent process (zklock.seckill.play) notices a server in an endless loop.
 
 local barrier = require "zklock.seckill.barrier"
 local core = require "zklock.core"
@@ -13,10 +13,12 @@ local max, min = math.max, math.min
 local unpack = table.unpack or unpack -- luacheck: std max
 
 
-local GRACE = 5    -- seconds beyond a buyer's timeout or the session timeout
-local BLOCKED = 10 -- seconds beyond that for a server that does nothing at all
-local TICK = 0.05
-local BEAT = 0.25
+-- Seconds beyond the buyer's timeout or the session timeout.
+local GRACE = 5    -- for a call
+local BLOCKED = 10 -- for a server without beats
+
+local TICK = 0.05 -- seconds between checks of calls
+local BEAT = 0.25 -- seconds between beats
 
 
 ---@class zklock.seckill.HangDetector
@@ -46,7 +48,7 @@ end
 
 
 ---@param buyer zklock.seckill.Buyer
----@param what string      its name for the note
+---@param what string      the call's name for the note
 ---@param seconds number?  longest wait in the call; the sale's timeout by default
 function HangDetector:begin_call(buyer, what, seconds)
     local plan = self.server.plan
@@ -87,7 +89,7 @@ local function give_up_late_ones(self)
 end
 
 
--- A task beside the buyers; raises OVER when only hung buyers are left.
+-- A task beside the buyers. Raises ONLY_HUNG_LEFT.
 local function watch(self, count)
     local server, last, beat = self.server, core.now(), 0
     while server.served < count do
@@ -111,7 +113,7 @@ function HangDetector:carry_out(count, functions)
 end
 
 
--- in the process that carries out the sale --------------------------------------------------------
+-- in the parent process -------------------------------------------------------------------------
 
 ---@class zklock.seckill.Pulse
 ---@field path string
@@ -131,7 +133,8 @@ function hang_detector.pulse(plan, folder, number)
 end
 
 
---- The seconds since the last beat, if they are too many. Call it after the server began to serve.
+--- Reads the beats. Returns the seconds since the last beat if they exceed the limit. A server that
+--- does not serve yet has no beats, and is never too quiet.
 ---@param stopped boolean?  a fault has stopped the server
 ---@return number? seconds
 function Pulse:quiet_too_long(stopped)

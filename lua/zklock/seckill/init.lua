@@ -50,7 +50,7 @@ local function return_or_raise(ok, ...)
     error(problem, 0)
 end
 
--- Calls fn(...); turns Ctrl-C into an error that interpreters show in one line.
+-- Turns Ctrl-C into an error that interpreters show in one line.
 local function with_brief_interrupt(fn, ...) return return_or_raise(pcall(fn, ...)) end
 
 

@@ -38,7 +38,7 @@ local function scenario_with_zookeeper(scenarios)
 end
 
 
--- Checks once that ZooKeeper answers, so that not every process complains.
+-- Returns a message if ZooKeeper does not answer, so that not every process complains.
 local function zookeeper_problem(hosts)
     local ok, session, message = pcall(zklock.connect, hosts, { connect_timeout = CONNECT_LIMIT })
     if not ok then return session end -- a malformed address
@@ -70,7 +70,7 @@ local function files_of(chosen)
 end
 
 
--- Checks before the run that the files can be written after it; returns a message if one cannot.
+-- Checks before the run that the output files can be written; returns a message if not.
 local function unwritable_file(chosen)
     for _, name in pairs(files_of(chosen)) do
         local existing = io.open(name)

@@ -1,7 +1,7 @@
 --- The laboratory in another language. Texts are made in English, and translated when shown, by the
---- pairs "English | 中文" in report/zh.txt, in one line or two. "{}" stands for any text, "{#}" for a
---- number, "(s)" for an optional s, "(were)" and "(are)" also for the singular. report/language.js
---- does the same in a report's page.
+--- pairs "English | 中文" in report/zh.txt. A long pair takes two lines. "{}" stands for any text,
+--- "{#}" for a number, "(s)" for an optional s, "(were)" and "(are)" also for the singular.
+--- report/language.js translates a report's page in the same way.
 
 local misuse = require "zklock.value.misuse"
 
@@ -26,7 +26,7 @@ function language.choose(given)
 end
 
 
--- Orders rules by their fixed text, minus their variable parts, so that "{} ({})" is tried before
+-- More fixed text and fewer variable parts make a rule more specific, so "{} ({})" is tried before
 -- "{#} {}, {#} {}".
 local function specificity(sentence)
     local fixed, parts = sentence:gsub("{#?}", "")
@@ -74,7 +74,7 @@ end
 
 local translate
 
--- Replaces "{}", or "{2}", by the translated captures.
+-- Replaces "{}" by the next translated capture, and "{2}" by the second.
 local function fill(text, captures)
     local count = 0
     return (text:gsub("{(%d*)}", function(number)
@@ -122,7 +122,7 @@ local function width_of(text)
 end
 
 
--- Translates a line column by column (two spaces separate columns) and keeps the columns aligned.
+-- Two spaces separate columns, which are translated one by one and kept aligned.
 local function translate_line(line)
     if not line:find "%S  +%S" then return translate(line) end
     local columns, width, position = {}, 0, 1

@@ -1,4 +1,4 @@
---- Modules of the user's own, given by name, or as "module:field".
+--- Modules of the user, given by name, or as "module:field".
 
 local misuse = require "zklock.value.misuse"
 
@@ -12,11 +12,11 @@ local function is_callable(value)
 end
 
 
---- The module, if it has these functions.
+--- Loads the module and checks that it has these functions.
 ---@param name string
----@param what string         what it is to be, for messages
----@param functions string[]  those that it must have; empty: the module is a function itself
----@param others string       what else the name could have been
+---@param what string         its kind, for messages
+---@param functions string[]  required functions; if empty, the module itself must be callable
+---@param others string       names that are built in, for messages
 ---@return any? module
 ---@return string? message
 function lua_module.load(name, what, functions, others)

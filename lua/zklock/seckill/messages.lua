@@ -1,5 +1,5 @@
---- The messages of a simulated sale for its record, requests and answers about locks and sessions
---- in short words.
+--- Shortens the messages between servers and ZooKeeper in a simulated sale for its record. Messages
+--- about other paths than locks are left out.
 
 local messages = {}
 
@@ -9,7 +9,7 @@ local messages = {}
 ---@field kind "request" | "answer" | "event"
 ---@field sent number      seconds since the sale began
 ---@field arrived number?  nil if the message was lost
----@field lock string?     the lock it concerns
+---@field lock string?     name of the lock
 ---@field text string      "create lock", "get and watch #3", "#3 was deleted", with a node's number
 
 
@@ -26,7 +26,8 @@ local function unescaped(name)
 end
 
 
--- The shortened text of a message and its lock, or nil if the path is outside that folder.
+-- Returns the shortened text of a message and the name of its lock; nil if its path is outside the
+-- folder.
 local function shortened(text, folder)
     local before, path, after = text:match "^(.-)(/[^%s:]*)(.*)$"
     if not path then return text end

@@ -1,4 +1,4 @@
---- Times in which one lock had several holders, though a holder excludes others.
+--- Times in which a lock had several holders, though some holder excludes the others.
 ---
 --- A hold begins after the grant and ends before the release, so correct holds never overlap,
 --- however slow the machine is. A hold without a release ends with its server.
@@ -9,7 +9,7 @@ local sort = table.sort
 local overlaps = {}
 
 
--- The beginnings and ends of all holds, by lock and in order of time.
+-- The beginnings (by = 1) and ends (by = -1) of holds, by lock and in order of time.
 local function changes_by_lock(purchases)
     local locks = {}
     for _, purchase in ipairs(purchases) do
@@ -53,12 +53,11 @@ local function add_overlaps(lock, changes, found)
 end
 
 
---- A stretch of time with several holders of a lock, at least one of which excludes others.
 ---@class zklock.seckill.Overlap
 ---@field lock string
 ---@field from number      seconds since the sale began
 ---@field to number
----@field holders integer  the most at once
+---@field holders integer  most holders at once
 
 function overlaps.of(purchases)
     local found = {}

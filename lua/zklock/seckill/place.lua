@@ -1,6 +1,7 @@
---- The place of a sale's store (an SQLite file in the sale's folder, a database in MariaDB, a path
---- in ZooKeeper) and of its strategy's locks in SQL or Redis. Each sale has its own. After the
---- sale, or after a kill of this process, its data on servers are removed.
+--- The place where a sale keeps its data. The store is an SQLite file in the sale's folder, a
+--- database in MariaDB or a path in ZooKeeper; the strategy may have locks in SQL or Redis. Each
+--- sale has its own place. Data on servers are removed after the sale, or after a kill of this
+--- process.
 
 local database = require "zklock.seckill.database"
 local interpreter = require "zklock.system.interpreter"
@@ -77,7 +78,7 @@ function places.create_database(place)
 end
 
 
--- A shell command that removes the store's data, with this process's module paths.
+-- A shell command that removes a sale's data, with this process's module paths.
 local function removal(store, file)
     local code = ("package.path, package.cpath = %q, %q "
         .. "require(\"zklock.seckill.place\").remove_late(%q, %q)")
@@ -86,7 +87,7 @@ local function removal(store, file)
 end
 
 
---- Lets the reaper remove the store's data, if this process does not.
+--- Lets the reaper remove the sale's data on servers, if this process does not.
 function places.guard(place, store, reaper)
     if not (stores.load(store).remove or place.redis or place.switch
         or has_own_database(place)) then
@@ -108,7 +109,7 @@ function places.remove(place, store)
 end
 
 
---- Removes the data in another process, after a kill of this process. No file means no data.
+--- Removes the data in another process, after a kill of the sale's. No file means no data.
 function places.remove_late(store, file)
     local opened = io.open(file)
     if not opened then return end

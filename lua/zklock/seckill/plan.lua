@@ -30,7 +30,7 @@ local LEAST_SESSION, LEAST_LIMIT = 0.1, 0.01 -- seconds
 local plan = {}
 
 
--- one option after the other --------------------------------------------------------------------
+-- single options --------------------------------------------------------------------------------
 
 local function read_interpreter(options)
     local given = text(options, "lua")
@@ -40,7 +40,7 @@ local function read_interpreter(options)
 end
 
 
--- Each server is a process, and a server in memory is visible to one process only.
+-- The sale's servers are processes, and a ZooKeeper in memory is visible to one process only.
 local function read_zookeeper(options, servers)
     local given = text(options, "zookeeper")
     if given and hosts.split(given).in_memory and servers > 1 then
@@ -80,7 +80,7 @@ local function read_products(options)
 end
 
 
--- The price of each product's piece. With prices, orders record the amount paid.
+-- Returns the price of a piece by product. With prices, orders record the amount paid.
 local function read_prices(options, given)
     local price = options.prices
     if price == nil then return nil end
@@ -186,8 +186,8 @@ end
 local ONLY_REAL = { "lua", "mysql", "redis", "zookeeper" }
 
 
--- The kinds of random faults of a simulated sale (as in zklock.simulate), and its list of faults.
--- The option `faults` is one or the other.
+-- Returns the kinds of random faults (as in zklock.simulate) and the list of planned faults. The
+-- option `faults` of a simulated sale gives either.
 local function read_faults(given)
     local is_list = type(given) == "table" and (next(given) == nil or given[1] ~= nil)
     if is_list or given == nil then return options_of_worlds.faults(), given end
@@ -195,7 +195,7 @@ local function read_faults(given)
 end
 
 
--- The options of a simulated sale in the form of a real sale's, and its kinds of faults.
+-- Returns the options in the form of a real sale's, and the kinds of random faults.
 local function as_simulated(options)
     for _, name in ipairs(ONLY_REAL) do
         if options[name] ~= nil then
@@ -232,7 +232,7 @@ local function check_simulation(the_plan, strategy)
 end
 
 
--- all of them -----------------------------------------------------------------------------------
+-- the whole plan --------------------------------------------------------------------------------
 
 local KNOWN = {
     "arrivals", "buyers", "expect", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql",
@@ -248,7 +248,7 @@ local function check_names(options)
 end
 
 
--- Time enough to serve all buyers one by one. A sale beyond it hangs.
+-- Seconds that are enough to serve all buyers one by one. A longer sale hangs.
 local function default_limit(the_plan)
     local time = 30 + the_plan.timeout + the_plan.session
         + (the_plan.assignments[the_plan.buyers].at or 0)
@@ -258,7 +258,6 @@ local function default_limit(the_plan)
 end
 
 
--- Options of the ZooKeeper that the sale must start for its faults, or nil.
 local function own_zookeeper_options(the_plan)
     local wanted
     for _, fault in ipairs(the_plan.faults) do
@@ -318,8 +317,8 @@ end
 ---@field zookeeper string?    addresses; a throwaway server if nil
 ---@field mysql string?        a URL; a throwaway server if nil
 ---@field redis string?        addresses; throwaway servers if nil
----@field needs table          the strategy's: redis (how many), database, mysql, switch
----@field lock "product" | "one"
+---@field needs table          needed by the strategy: redis (how many), database, mysql, switch
+---@field lock "product" | "one"  a lock for each product, or one lock
 ---@field pause number         seconds between reading and writing
 ---@field hold number          seconds to hold the lock after the write
 ---@field timeout number       seconds that a buyer waits for the lock
@@ -327,10 +326,10 @@ end
 ---@field seed integer
 ---@field expect table?        expected counts of buyers by outcome, and limits of times
 ---@field orders integer       most orders of a buyer
----@field prices table<string, integer>?  for each piece
+---@field prices table<string, integer>?  of a piece, by product
 ---@field fenced boolean       the store gets tokens, and refuses late writes by them
 ---@field faults table[]
----@field own_zookeeper { relays: boolean }?  for its faults to strike
+---@field own_zookeeper { relays: boolean }?  options of the ZooKeeper that its faults strike
 ---@field parameters table?    for modules of the user
 ---@field limit number         longest duration in seconds
 ---@field lua string?          interpreter of the servers
@@ -338,9 +337,9 @@ end
 ---@field simulated boolean
 ---@field random_faults table? kinds of faults and the delay of messages in a simulated sale
 ---@field assignments zklock.seckill.Assignment[]  by buyer
----@field locks string[]       names
+---@field locks string[]       their names
 
---- Checks the options and returns their plan; raises an error if they are wrong.
+--- Raises an error if an option is wrong.
 function plan.read(options)
     if type(options) ~= "table" then
         refuse("a sale has a table of options, not %s: %s", show(options),

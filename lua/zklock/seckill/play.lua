@@ -21,10 +21,9 @@ local unpack = table.unpack or unpack -- luacheck: std max
 
 
 local POLL = 0.005
-local CHECK = 0.2    -- seconds between looks at servers
+local CHECK = 0.2   -- seconds between checks of servers
 local READY = 30    -- seconds within which servers must have started
 
--- Beside this file.
 local SERVER = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
 
 -- A buyer whose last event is one of these is in a call to its strategy.
@@ -42,9 +41,9 @@ local count = 0 -- plays of this process
 ---@field folder string
 ---@field servers table[]   { process =, pulse =, ended =, killed =, stopped = }
 ---@field struck zklock.seckill.Fault[]
----@field under_way table<integer, true | zklock.seckill.Fault>  faults of the plan, struck or not
+---@field under_way table<integer, true | zklock.seckill.Fault>  by number; true before it strikes
 ---@field hang_notes zklock.seckill.Note[]  about servers that hung
----@field own_zookeeper zklock.throwaway.ZooKeeper?  for its faults to strike
+---@field own_zookeeper zklock.throwaway.ZooKeeper?  that its faults strike
 ---@field relays table<integer, zklock.throwaway.Relay>  by server
 ---@field over boolean
 local Play = {}
@@ -57,11 +56,11 @@ local play = {}
 function Play:now() return core.now() - self.start end
 
 
---- The number of buyers that came to that barrier.
+---@param name string  of a barrier
+---@return integer
 function Play:arrived(name) return barrier.arrived(self.folder .. "/" .. name) end
 
 
--- Writes the plan and all addresses for the servers.
 local function write_plan(self)
     local plan = {}
     for name, value in pairs(self.plan) do plan[name] = value end
@@ -85,7 +84,7 @@ local function start_server(self, number)
 end
 
 
--- Looks whether a server ended, and raises its error unless it was killed on purpose.
+-- Notes whether a server has ended. Raises its error unless a fault killed it.
 local function check_server(server, ended_early)
     if server.ended or server.process:lives() then return end
     server.ended = true
@@ -129,7 +128,7 @@ local function wait_for_servers(self)
 end
 
 
--- Kills a server that does nothing for too long, and notes its last activity.
+-- Kills a server that does nothing for too long, and notes its last event.
 local function check_pulse(self, number, server)
     local seconds = not server.ended and server.pulse:quiet_too_long(server.stopped)
     if not seconds then return end
@@ -175,7 +174,7 @@ local function wait_for_the_end(self, due, progress)
 end
 
 
--- Faults under way may take until the sale's time is over.
+-- Faults under way may last until the sale's limit.
 local function wait_for_faults(self, due)
     while next(self.under_way) do
         if core.now() > due then error(ENDLESS_FAULT, 0) end
@@ -184,7 +183,7 @@ local function wait_for_faults(self, due)
 end
 
 
--- Serves buyers, with a task for each fault.
+-- Waits until the servers have served all buyers, with a task for each fault.
 local function run(self, progress)
     local due = core.now() + self.plan.limit
     local tasks = { function()
@@ -238,7 +237,6 @@ local function prepare(self)
 end
 
 
---- The outcome of a play.
 ---@class zklock.seckill.Outcome
 ---@field purchases zklock.seckill.Purchase[]
 ---@field notes zklock.seckill.Note[]
@@ -249,7 +247,7 @@ end
 ---@field late boolean?   the sale was ended at its limit
 ---@field endless zklock.seckill.Fault?  the fault that did not end in time
 
--- Its session may have ended with the killed server.
+-- The store's session may have ended when a fault struck ZooKeeper.
 local function open_store_again(self)
     self.own_zookeeper:mend()
     self.store:close()

@@ -6,7 +6,7 @@ local shell = require "zklock.system.shell"
 
 
 local CLEAR = "\r\27[K"
-local UPDATE = 0.1 -- seconds between lines of many schedules
+local UPDATE = 0.1 -- seconds between updates of the line for schedules
 
 
 local progress = {}
@@ -20,7 +20,7 @@ local function is_shown(plan) return not plan.quiet and shell.succeeds "test -t 
 local function clear() io.stderr:write(CLEAR) end
 
 
---- Returns a function to call regularly during a play, and a function for its end.
+--- Returns a function to call regularly during a sale, and a function to call at the end.
 ---@param plan zklock.seckill.Plan
 ---@return fun(play: zklock.seckill.Play) show
 ---@return fun() clear
@@ -39,9 +39,10 @@ function progress.of(plan)
 end
 
 
---- Functions to call after each schedule of a simulated sale, and after the last.
+--- Returns a function to call after each schedule of a simulated sale, and a function to call at
+--- the end.
 ---@param plan zklock.seckill.Plan
----@return fun(found: zklock.Found) heard
+---@return fun(found: zklock.Found) show
 ---@return fun() clear
 function progress.of_schedules(plan)
     if not is_shown(plan) then return do_nothing, do_nothing end

@@ -15,8 +15,8 @@ function built_in.plain(buyer)
 end
 
 
--- The part of a transaction before its end, and the outcome to tell later. It reads the stock
--- first, because until this transaction is committed the next holder reads the old stock (PIT-04).
+-- Begins a transaction and writes the order, without a commit. Returns its connection, and the
+-- outcome to tell after the commit.
 local function begin(buyer)
     local connection = buyer.server:new_store()
     local stock = buyer:stock()

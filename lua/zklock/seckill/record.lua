@@ -14,7 +14,7 @@
 ---     12.421300 17 lost                 the lease's new state; also "suspect"
 ---     12.421321 17 released
 ---     12.421400 17 told sold
----     12.421500 17 note - thanks        the token, if it holds the lock, and a text
+---     12.421500 17 note - thanks        the token of a holder, or "-", and a text
 ---
 --- Times are by zklock's clock, which all processes of a machine share. A simulated sale keeps its
 --- events in memory instead of lines.
@@ -26,7 +26,7 @@ local runtime = require "zklock.waiting.runtime"
 ---@field buyer integer
 ---@field server integer      the number of the server
 ---@field product string
----@field lock string         the product's, or the only lock
+---@field lock string         name of the product's lock, or of the only lock
 ---@field shared boolean?     held together with others (a read lock)
 ---@field asked number?       seconds since the sale began; nil if it never asked
 ---@field patience number?    seconds to wait, if not the sale's timeout
@@ -41,10 +41,10 @@ local runtime = require "zklock.waiting.runtime"
 ---@field left integer?       the stock it wrote
 ---@field written number?     when it wrote
 ---@field quantity integer    wanted pieces of its product
----@field wants table<string, integer>?  its wishes, if not `quantity` of `product`
+---@field wants table<string, integer>?  wanted pieces by product, if not `quantity` of `product`
 ---@field pieces integer?     ordered pieces, if not `quantity`
 ---@field returned table<string, integer>?  pieces given back, by product
----@field sold_before integer?  earlier answers "sold", before it asked again
+---@field sold_before integer?  number of answers "sold" to earlier requests of this buyer
 ---@field writes table[]?     for other products, { product =, left =, quantity =, at = }
 ---@field outcome string      "sold", "refused", a code of zklock, "late", "error" or "unanswered"
 ---@field told number?        when it got the answer
@@ -82,7 +82,7 @@ end
 
 local apply = {}
 
--- A new request resets the buyer, so that only its last lock counts.
+-- A buyer's new request replaces its earlier request and grant.
 function apply.asked(purchase, at, lock)
     if purchase.outcome == "sold" then
         purchase.sold_before = (purchase.sold_before or 0) + 1
@@ -101,7 +101,7 @@ end
 
 function apply.patience(purchase, _, seconds) purchase.patience = tonumber(seconds) end
 
--- The buyer waits again, as with sql-optimistic.
+-- After a refused write the buyer waits again.
 function apply.retries(purchase)
     purchase.granted, purchase.shared = nil, nil
     purchase.retries = (purchase.retries or 0) + 1
@@ -207,7 +207,7 @@ function record.purchases(plan)
 end
 
 
---- Ends the holds that were never released with their servers.
+--- Sets the end of each unreleased hold to the end of its server.
 ---@param purchases zklock.seckill.Purchase[]
 ---@param ended fun(server: integer): number  end of the server in seconds since the sale began
 function record.end_holds(purchases, ended)
@@ -242,7 +242,7 @@ function record.read(folder, server, start, purchases, notes)
 end
 
 
---- The last event of a server's record; nil if it is empty.
+--- The buyer's number and the word of the last event in a server's record; nil if it is empty.
 function record.last_event(folder, server)
     local file = io.open(path_of(folder, server))
     if not file then return nil end
@@ -253,7 +253,7 @@ function record.last_event(folder, server)
 end
 
 
---- Returns a function that counts lines with that word since its last call, while the record grows.
+--- Returns a function that counts the lines with this word that were added since its last call.
 function record.counter(folder, server, word)
     local file = assert(io.open(path_of(folder, server)))
     local pattern = "\n%S+ %d+ " .. word .. "%f[^%l]"

@@ -1,5 +1,5 @@
---- A run is one attempt at a scenario with its sales. The sales take their defaults from the
---- command's options, and share throwaway servers.
+--- A run is one attempt at a scenario. Its sales take their defaults from the command's options,
+--- and share throwaway servers.
 
 local seckill = require "zklock.seckill"
 local zklock = require "zklock"

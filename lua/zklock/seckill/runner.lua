@@ -4,8 +4,8 @@ local core = require "zklock.core"
 local is_interrupt = require "zklock.value.is_interrupt"
 
 
--- Most attempts. A strategy with a race may come out right by luck, and an attempt may prove
--- nothing; both are tried again. The report shows the number of attempts.
+-- Most attempts at a scenario. An attempt is repeated if a race came out right by luck, or if it
+-- proves nothing. The report shows the number of attempts.
 local MOST_TRIES = 3
 
 
@@ -48,7 +48,6 @@ local function label(scenario, sales)
 end
 
 
---- Runs one scenario, again after a result by luck or without proof.
 function runner.run_one(scenario, options, reaper)
     local started = core.now()
     local tries = 0

@@ -13,10 +13,10 @@ local verdicts = require "zklock.seckill.verdict"
 ---@field name string
 ---@field verdict "right" | "wrong" | "stuck"  from zklock.seckill.verdict
 ---@field finding string   its reason, a sentence
----@field in_vain boolean? it is wrong for that buyers waited in vain (a scenario's verdict)
+---@field in_vain boolean? wrong because buyers waited in vain (set by a scenario)
 ---@field sold integer     buyers told that they bought
 ---@field refused integer  buyers told that it is sold out
----@field failed integer   all other buyers
+---@field failed integer   buyers with other answers or none
 ---@field left integer     pieces in the store, over all products
 ---@field seconds number
 ---@field wait zklock.seckill.Distribution    from the request for the lock to its grant
@@ -30,9 +30,9 @@ local verdicts = require "zklock.seckill.verdict"
 ---@field notes zklock.seckill.Note[]
 ---@field products table<string, { stock: integer, left: integer, ordered: integer }>
 ---@field seed integer?    of a simulated sale
----@field story string?    of a simulated sale: what happened, a line a step
+---@field story string?    of a simulated sale, a line for each step
 ---@field schedule string?  the name of its schedule, if a systematic search found it
----@field moment zklock.Moment?  from when its end was likely, if an exploration found it
+---@field moment zklock.Moment?  the step that made the wrong end likely, if an exploration found it
 ---@field messages zklock.seckill.Message[]?  of a simulated sale
 local Sale = { __name = "zklock.seckill.sale" }
 Sale.__index = Sale
@@ -97,8 +97,7 @@ end
 
 -- reports ---------------------------------------------------------------------------------------
 
--- The number of errors raised by strategy, store and purchase, with the first error; "" without
--- any.
+-- The number of errors of strategy, store and purchase, and the first error.
 local function error_summary(notes)
     local count, first = 0, nil
     for _, note in ipairs(notes) do
@@ -121,7 +120,7 @@ function Sale:__tostring()
 end
 
 
--- Options shown in a report's table. The report shows others elsewhere.
+-- Options shown in a report's table. The report shows the other options elsewhere.
 local OPTIONS = {
     "arrivals", "quantity", "orders", "prices", "purchase", "lock", "pause", "hold", "timeout",
     "fenced", "session", "seed", "limit", "simulated", "expect", "parameters",

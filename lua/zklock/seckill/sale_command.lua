@@ -1,5 +1,5 @@
---- A sale on the command line. With --strategy its options make those of seckill.sale, and with
---- --explore those of seckill.explore.
+--- A sale on the command line. Its options become the options of seckill.compare or, with
+--- --explore, of seckill.explore.
 
 local core = require "zklock.core"
 local comparisons = require "zklock.seckill.comparison"
@@ -135,6 +135,7 @@ local function check_options(asked)
 end
 
 
+-- Replaces a script's form of a fault in a message by the form on the command line.
 local function in_command_line_form(message)
     local first, last = message:find(fault_options.FORM, 1, true)
     return first and message:sub(1, first - 1) .. FORM .. message:sub(last + 1) or message
@@ -151,7 +152,6 @@ local function complaint(asked)
 end
 
 
--- True if the sale must start a ZooKeeper for its faults.
 local function strikes_zookeeper(faults)
     for _, each in ipairs(faults or {}) do
         for kind, whom in pairs(each) do
@@ -212,7 +212,7 @@ local function case_of(name, seconds, is_right, text)
 end
 
 
--- The files show each strategy's first wrong sale.
+-- The output files show each strategy's first wrong sale.
 local function explore(asked, files, out)
     local first, cases = {}, {}
     for i, strategy in ipairs(asked.strategies) do

@@ -1,5 +1,5 @@
---- A server of a sale, which serves each of its buyers in a coroutine. It is a process, or in a
---- simulated sale part of a world of virtual time; its creator passes in the differences.
+--- A server of a sale, which serves each of its buyers in a coroutine. It is a process or, in a
+--- simulated sale, part of a world of virtual time. Its creator sets the fields that differ.
 
 local barrier = require "zklock.seckill.barrier"
 local buyers = require "zklock.seckill.buyer"
@@ -20,7 +20,7 @@ local GROUP = 1000 -- buyers, because Lua limits the number of arguments
 ---@class zklock.seckill.Server
 ---@field name string       "server 1"
 ---@field number integer
----@field plan table        the sale's, with addresses; see zklock.seckill.plan
+---@field plan table        the sale's (zklock.seckill.plan), with addresses of ZooKeeper, Redis, …
 ---@field folder string?    the sale's, shared by its servers; nil in a simulated sale
 ---@field barriers zklock.seckill.Barriers
 ---@field timeout number    seconds that a buyer waits for a lock
@@ -96,7 +96,7 @@ end
 function Server:come(name) self.barriers:come(name) end
 
 
---- Waits for that many arrivals at a barrier of all servers.
+--- Waits for `count` arrivals at a barrier, which all servers share.
 ---@param name string
 ---@param count integer
 ---@param sleep fun(seconds: number)

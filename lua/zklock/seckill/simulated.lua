@@ -15,7 +15,7 @@ local zklock = require "zklock"
 
 
 local HOSTS, ROOT = "memory:sale", "/sale" -- of each world
-local MOST_STEPS, STEPS_PER_BUYER = 1e6, 1e4    -- of a schedule, at most
+local MOST_STEPS, STEPS_PER_BUYER = 1e6, 1e4 -- a schedule's limit is their sum
 
 
 ---@class zklock.seckill.SimulatedPlay
@@ -25,8 +25,8 @@ local MOST_STEPS, STEPS_PER_BUYER = 1e6, 1e4    -- of a schedule, at most
 ---@field barriers zklock.seckill.Barriers
 ---@field purchases zklock.seckill.Purchase[]
 ---@field notes zklock.seckill.Note[]
----@field armed table[]   faults of the plan that wait for a holder
----@field struck zklock.seckill.Fault[]  faults of the plan that happened
+---@field armed table[]   planned faults that wait for a holder
+---@field struck zklock.seckill.Fault[]  planned faults that happened
 local Play = {}
 Play.__index = Play
 
@@ -40,7 +40,7 @@ local Faults = setmetatable({}, { __index = fault.Faults })
 Faults.__index = Faults
 
 
--- A server that kills itself stops here.
+-- Does not return if a server kills itself.
 local function strike(play, planned, whom)
     local world, struck = play.world, play.struck
     local kind = planned.kill and "kill" or planned.cut and "cut" or "stop"
@@ -103,7 +103,7 @@ function Barriers:come(name)
 end
 
 
--- The world reports a deadlock if some never arrive.
+-- The world reports a deadlock if too few arrive.
 function Barriers:wait(name, count)
     if (self.counts[name] or 0) < count then
         local pause = self.world:new_pause()
@@ -116,8 +116,8 @@ end
 
 -- the store -------------------------------------------------------------------------------------
 
--- A store whose writes begin after a random delay, so that a fault can strike the server
--- before.
+-- Returns a store whose writes begin after a random delay, so that a fault can strike the server
+-- before the write.
 local function with_delayed_writes(play, store)
     local function delay() zklock.sleep(play.world:random() * play.plan.random_faults.delay) end
     local delayed = {}
@@ -195,7 +195,7 @@ local function outcome_of(play)
 end
 
 
--- all of it -------------------------------------------------------------------------------------
+-- the sale --------------------------------------------------------------------------------------
 
 local function begin_play(plan, world)
     math.randomseed(world.seed)
@@ -223,11 +223,11 @@ local function begin_play(plan, world)
 end
 
 
---- The sale as a program for worlds. The program fails where the sale is wrong.
+--- Returns the sale as a program for worlds, which fails in worlds where the sale is wrong.
 ---@param plan zklock.seckill.Plan
 ---@return fun(world: zklock.World)
 ---@return fun(world: zklock.World): zklock.seckill.Sale sale_of  the sale in that world
----@return fun(world: zklock.World): integer sold_in  buyers told that they bought
+---@return fun(world: zklock.World): integer sold_in  number of buyers told "sold"
 function simulated.program(plan)
     local plays = setmetatable({}, { __mode = "k" })
     local function sale_of(world)
@@ -260,7 +260,6 @@ function simulated.options(plan)
 end
 
 
---- Carries it out.
 function simulated.carry_out(plan)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end

@@ -3,13 +3,12 @@
 ---
 ---     local store = module.create(place)     -- once, with place.products in stock
 ---     local store = module.open(place)       -- in each server
----     store:stock(product, token)            -- pieces left; the token, if any, is kept first
+---     store:stock(product, token)            -- pieces left; stores the token, if any, first
 ---     store:sell{ product =, quantity =, left =, buyer =, server =, token =, hold = }
 ---     store:orders()                         -- { { buyer =, product =, quantity = }, … }
 ---     store:close()
 ---
---- docs/design/laboratory.md has the details. zklock.seckill.checked_store checks results of a
---- user's store.
+--- docs/design/laboratory.md has the details. zklock.seckill.checked_store checks the results.
 
 local database = require "zklock.seckill.database"
 local lua_module = require "zklock.seckill.lua_module"
@@ -34,7 +33,7 @@ function stores.is_mysql(name)
 end
 
 
---- True if a simulated sale can use the store, which must not be on a server or in a built-in file.
+--- True for the stores of simulated sales, "memory" and modules of the user.
 function stores.can_be_simulated(name)
     return name == "memory" or not (modules[name] or database.is_url(name))
 end

@@ -6,7 +6,7 @@
 ---     …
 ---     strategy:leave(hold)
 ---
---- docs/design/laboratory.md lists its optional functions.
+--- docs/design/laboratory.md lists its optional functions and fields.
 
 local lua_module = require "zklock.seckill.lua_module"
 

@@ -7,7 +7,7 @@ local huge = math.huge
 local stuck = {}
 
 
--- Outcomes that say nothing about the lock.
+-- Outcomes without a wait in vain for the lock.
 local UNRELATED = {
     sold = true, refused = true, late = true, conflict = true, error = true, untold = true,
 }
@@ -22,7 +22,7 @@ local function killed_server_test(faults)
 end
 
 
--- True if a cut hid from the buyer's server that the lock was free.
+-- True if a cut may have hidden from the buyer's server that the lock was free.
 local function was_cut_off(purchase, faults, the_end)
     for _, fault in ipairs(faults) do
         if fault.kind == "cut" and fault.target == "server " .. purchase.server
@@ -34,8 +34,8 @@ local function was_cut_off(purchase, faults, the_end)
 end
 
 
--- The holds of each lock by their beginning. `to` is the time when a hold and all earlier ones were
--- over; infinite without an end.
+-- The holds of each lock in order of their beginning. `to` is the time when a hold and all earlier
+-- holds were over; infinite without an end.
 local function holds_of(purchases, is_killed)
     local holds = {}
     for _, purchase in ipairs(purchases) do
@@ -58,7 +58,7 @@ end
 
 -- The time since which all holds that had begun by `moment` were over.
 local function free_since(holds, moment)
-    local first, last = 0, #holds -- binary search for the last one
+    local first, last = 0, #holds -- binary search for the last of these holds
     while first < last do
         local middle = math.ceil((first + last) / 2)
         if holds[middle].from <= moment then first = middle else last = middle - 1 end
@@ -91,7 +91,7 @@ local function was_kept_out(purchase, holds, outcome, the_end)
 end
 
 
---- The buyers who waited in vain. An unanswered buyer counts whatever stock is left.
+--- The buyers who waited in vain. An unanswered or hung buyer counts even without stock.
 ---@param outcome zklock.seckill.Outcome
 ---@param the_end number  time of the sale's end
 ---@param can_be_served fun(purchase: zklock.seckill.Purchase): boolean  by the remaining stock

@@ -1,4 +1,4 @@
---- Fencing tokens are digits. They compare as numbers, exactly even above 2^53 (BUG-07).
+--- Fencing tokens are strings of digits. They compare as numbers, exactly even above 2^53 (BUG-07).
 
 local token = {}
 

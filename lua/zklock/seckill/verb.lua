@@ -1,4 +1,4 @@
---- zklock seckill, the command line of the flash-sale laboratory. The command loads it last.
+--- The verb `zklock seckill`, the command line of the flash-sale laboratory.
 
 local connect = require "zklock.command.connect"
 
@@ -38,8 +38,8 @@ local function has(words, pattern)
 end
 
 
--- Only scenarios need a server. A list, a help, an explicit server, and a sale with faults of its
--- own ZooKeeper do not.
+-- True if a ZooKeeper has to be given or started. It is not needed for a list or a help, beside the
+-- option --zookeeper, or if the sale starts its own ZooKeeper for faults to strike.
 local function needs_server(words)
     return not (has(words, "^%-%-help$") or has(words, "^%-h$") or has(words, "^%-%-list$")
         or has(words, "^%-%-zookeeper") or has(words, "%l zookeeper at ")
@@ -51,6 +51,7 @@ function seckill.run(given, out, err)
     local laboratory = require "zklock.seckill.laboratory" -- large, not for every Lua
     local words = given.tail
     if has(words, "^%-%-explore") then return laboratory.main(words, out, err) end
+    -- `named` is true if the hosts are given by --hosts, and not by ZK_HOSTS.
     if given.hosts and (given.named or needs_server(words)) then
         return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
     end

@@ -18,9 +18,9 @@ local verdict = {}
 ---@field orders table<integer, table[]>  by buyer
 ---@field asked table<integer, true>      buyers who asked
 ---@field returned table<string, true>    products with pieces given back
----@field last table<string, number>      when a buyer last found that many, by product
----@field excuses fun(purchase: zklock.seckill.Purchase): boolean
----@field in_vain table<zklock.seckill.Purchase, true>
+---@field last_grants table<string, number>  results of last_grant_with, by quantity and product
+---@field has_cause fun(purchase: zklock.seckill.Purchase): boolean  of a failure
+---@field in_vain table<zklock.seckill.Purchase, true>  buyers that waited in vain
 
 
 -- requests, answers and orders of a buyer --------------------------------------------------------
@@ -30,14 +30,15 @@ local IN_DOUBT = {
     untold = true,
 }
 
--- True if the answer leaves open whether the buyer bought. A buyer that never got its lock did not.
+-- True if the answer leaves open whether the buyer bought. A buyer that never got its lock did not
+-- buy.
 local function is_in_doubt(purchase)
     local had_turn = not purchase.asked or purchase.granted
     return had_turn and IN_DOUBT[purchase.outcome] or false
 end
 
 
--- The number of answers "sold", and of possible purchases.
+-- Returns the number of answers "sold", and the number of possible purchases.
 local function count_purchases(purchase)
     local told = (purchase.sold_before or 0) + (purchase.outcome == "sold" and 1 or 0)
     return told, told + (is_in_doubt(purchase) and 1 or 0)
@@ -51,8 +52,8 @@ local function wants_of(purchase)
 end
 
 
--- The least and the greatest number of orders among its wanted products, and its orders of other
--- products.
+-- Returns the least and the greatest number of orders among the buyer's wanted products, and the
+-- number of its orders of other products.
 local function count_orders(purchase, account)
     local wants, counts, others = wants_of(purchase), {}, 0
     for product in pairs(wants) do counts[product] = 0 end
@@ -68,7 +69,7 @@ local function count_orders(purchase, account)
 end
 
 
--- True if the remaining stock is enough for its wishes, of which it has some.
+-- True if the buyer wants something, and the remaining stock is enough for it.
 local function can_be_served(purchase, products)
     local wants = wants_of(purchase)
     for product, quantity in pairs(wants) do
@@ -85,6 +86,7 @@ local function pieces(count)
 end
 
 
+-- Pieces sold and left beyond the initial stock; negative if pieces are gone.
 local function surplus(product) return product.left + product.ordered - product.stock end
 
 
@@ -106,7 +108,7 @@ local function quoted_outcomes(purchases)
 end
 
 
--- The last time that a buyer found so many pieces and sold some.
+-- The last grant to a buyer that found at least `quantity` pieces and bought some of them.
 local function last_grant_with(product, quantity, purchases)
     local last = -math.huge
     for _, purchase in ipairs(purchases) do
@@ -119,7 +121,7 @@ local function last_grant_with(product, quantity, purchases)
 end
 
 
--- True if a buyer that was granted the lock after this buyer's answer still found enough for it.
+-- True if a buyer whose grant came after this buyer's answer still found enough for this buyer.
 local function was_found_later(purchase, account)
     local product, quantity = next(wants_of(purchase))
     if not product or next(wants_of(purchase), product) then return false end
@@ -130,7 +132,8 @@ local function was_found_later(purchase, account)
 end
 
 
--- The stock only falls, except after returned pieces or with wrong numbers of the product.
+-- True if the stock was enough when the buyer was told "refused". A later stock proves this, unless
+-- pieces were returned or the product's numbers are wrong.
 local function was_enough(purchase, account)
     for product in pairs(wants_of(purchase)) do
         if account.returned[product] or surplus(account.products[product]) ~= 0 then
@@ -141,7 +144,6 @@ local function was_enough(purchase, account)
 end
 
 
--- A buyer with all its allowed orders is refused even while there is stock.
 local function has_all_its_orders(purchase, account)
     local _, most, others = count_orders(purchase, account)
     return most + others >= (account.plan.orders or 1)
@@ -162,9 +164,9 @@ end
 ---@class zklock.seckill.Rule
 ---@field name string
 ---@field verdict "wrong" | "stuck"
----@field subject "product" | "buyer" | "order" | "sale"  the things that break the rule
----@field broken fun(each, account: zklock.seckill.Account): any
----@field says string | fun(broken): string  of a product or a sale; else the rest of "3 buyers …"
+---@field subject "product" | "buyer" | "order" | "sale"  the rule is about each product, buyer, …
+---@field broken fun(each, account: zklock.seckill.Account): any  true if it breaks the rule
+---@field says string | fun(broken): string  the reason; the number of buyers or orders precedes it
 
 --- The rules in the order of the finding. A sale that breaks none is right; "wrong" outranks
 --- "stuck".
@@ -336,7 +338,6 @@ end
 
 local apply_rule = {}
 
--- Names the product if there are several.
 function apply_rule.product(rule, account, add)
     local names = sorted_names(account.products)
     for _, name in ipairs(names) do

@@ -3,7 +3,7 @@
 ---     POST /mall/commodity/purchase?commodityId=ID&number=N[&buyer=B]
 ---
 --- answers in JSON with 200 sold; 409 sold out, or too few left; 400, 404, 405 a malformed request;
---- 503 no lock in time, nothing sold; 504 outcome unknown. All but 504 have `sold`.
+--- 503 no lock in time, nothing sold; 504 outcome unknown. All but 504 have the field `sold`.
 ---
 --- Each worker writes its own record of buyers. A request without a buyer gets a number from its
 --- server.
@@ -32,9 +32,9 @@ local app = {}
 
 local given -- the server's options, as strings; see zklock.seckill.http.run
 
-local strategy -- the laboratory's module
+local strategy -- its module
 
--- This worker in the place of a zklock.seckill.Server, as far as buyers need it.
+-- This worker, with the fields of zklock.seckill.Server that buyers need.
 local server = { parameters = {} }
 local session
 local is_ready = false
@@ -42,7 +42,6 @@ local is_ready = false
 
 -- answers --------------------------------------------------------------------------------------
 
--- Sends a decision's status and content, once the lock is released.
 local function answer(status, content)
     local body = dkjson.encode(content) .. "\n"
     ngx.status = status
@@ -64,7 +63,7 @@ end
 
 -- the request ----------------------------------------------------------------------------------
 
--- The request's parameter if it matches the pattern; else nil, message.
+-- Returns nil, message if the request's parameter does not match the pattern.
 local function parameter(name, pattern, meaning)
     local value = ngx.req.get_uri_args()[name]
     if value == nil then return nil, name .. " is missing" end
@@ -89,8 +88,7 @@ local function buyer_number()
 end
 
 
--- The wished product, quantity, buyer and lock; each product has its own lock (REQ-11). For a
--- malformed request nil, message.
+-- Returns nil, message for a malformed request. Each product has its own lock (REQ-11).
 local function wish()
     local product, quantity, number, message
     product, message = parameter("commodityId", "^%w+$", "up to 32 letters and digits")
@@ -140,7 +138,6 @@ local function finish_hold(ok, ...)
 end
 
 
--- Calls fn while the server counts as holding the lock.
 function server.call_as_holder(fn, ...)
     ngx.shared.mall:incr("holding", 1, 0)
     return finish_hold(pcall(fn, ...))
@@ -179,7 +176,7 @@ local function buy_together(buyer)
 end
 
 
--- After a reload a worker gets requests before it has its session.
+-- After a reload a worker gets requests before its session is connected.
 local function wait_until_ready()
     local due = ngx.now() + READY
     while not is_ready and ngx.now() < due do ngx.sleep(POLL) end
@@ -223,7 +220,7 @@ local function fail(problem)
 end
 
 
---- content_by_lua of a purchase
+--- content_by_lua of a purchase.
 function app.purchase()
     ngx.shared.mall:incr("inside", 1, 0)
     ngx.ctx.inside = true
@@ -242,8 +239,8 @@ end
 
 -- the server -----------------------------------------------------------------------------------
 
---- content_by_lua: the run's path, the process ids of ready workers, and the numbers of purchases
---- under way and of those with the lock
+--- content_by_lua of the state. Answers the run's path, the process ids of ready workers, and the
+--- numbers of purchases under way and of holders.
 function app.state()
     local mall = ngx.shared.mall
     local pids = {}
@@ -255,7 +252,6 @@ function app.state()
 end
 
 
--- The worker's ZooKeeper session, shared by its callers.
 function server.session()
     session = session or assert(zklock.connect(given.zookeeper, {
         timeout = tonumber(given.session), identity = given.name,
@@ -268,7 +264,7 @@ end
 function server.path(_, name) return given.root .. "/" .. name end
 
 
--- A timer that opens store and strategy, and repeats itself after a failure.
+-- A timer's function, which opens store and strategy, and starts the timer again after a failure.
 local function open(premature)
     if premature then return end
     local ok, problem = pcall(function()
@@ -286,8 +282,8 @@ local function open(premature)
 end
 
 
--- Strategies for nginx only. A lock of one server lives in its shared memory, because a file would
--- be shared by the machine's servers.
+-- Strategies for nginx only. "shared" locks in nginx's shared memory, because a file would be
+-- shared by all servers of the machine.
 local NGINX_STRATEGIES = {
     combined = "zklock.seckill.http.combined",
     shared = "zklock.seckill.http.shared_memory",
@@ -299,8 +295,7 @@ local function load_strategy(name)
 end
 
 
---- init_by_lua, which stores the server's options
----@param options table<string, string>
+---@param options table<string, string>  of the server
 function app.configure(options)
     given = options
     strategy = load_strategy(options.strategy)
@@ -311,7 +306,7 @@ function app.configure(options)
 end
 
 
---- init_worker_by_lua: starts a timer, because nothing can wait here
+--- init_worker_by_lua. Starts a timer, because a wait is impossible here.
 function app.start()
     math.randomseed(ngx.worker.pid() * 1000 + ngx.now() * 1000 % 1000)
     ngx.timer.at(0, open)

@@ -10,7 +10,7 @@ local client = {}
 local LIMIT = 20 -- seconds for a request
 
 
--- Yields until `step` need not wait.
+-- Calls `step` until its problem is not "timeout" or until `due`, and yields between calls.
 local function yield_until_done(connection, direction, due, step)
     while true do
         local result, problem = step()
@@ -42,7 +42,6 @@ local function receive(connection, due)
 end
 
 
--- The status and the body, if the body is complete.
 local function parse(text)
     local head, body = text:match "^(.-)\r\n\r\n(.*)$"
     if not head then return nil, "lost" end
@@ -57,7 +56,7 @@ end
 ---@param path string
 ---@param limit number?     seconds; 20 by default
 ---@return integer? status  nil without an answer
----@return string body      or "refused" if nobody listened, "lost" without a complete answer
+---@return string body      without an answer, "refused" (no connection) or "lost"
 ---@return string? head
 function client.request(port, method, path, limit)
     local socket = dependency.load "socket"
@@ -95,7 +94,8 @@ local function waiting_tasks(tasks)
 end
 
 
--- The connections that are ready. After an idle second all of them, because each has a deadline.
+-- Waits for ready connections and returns them. After an idle second returns all, to check their
+-- deadlines.
 local function wait_for_ready(directions, by_connection)
     local connections = {}
     local socket = dependency.load "socket"

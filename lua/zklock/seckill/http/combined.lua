@@ -1,7 +1,7 @@
 --- Strategy "combined" for nginx. Concurrent requests of a worker for a product share one hold of
 --- zklock's lock, with one read, one pause and one transaction.
 ---
---- The first buyer of a batch represents its hold in the record.
+--- In the record the hold of a batch is that of its first buyer.
 
 
 local MOST = 100 -- purchases in one hold
@@ -16,7 +16,8 @@ function Combined.open(server)
 end
 
 
--- The buyers' results in order, and the remaining stock (S0's rule); nil if nobody gets anything.
+-- Serves the buyers in order, as long as the stock is enough (S0's rule). Returns the orders, and
+-- the result of each buyer.
 local function share_out(buyers, left)
     local orders, results = {}, {}
     for i, buyer in ipairs(buyers) do

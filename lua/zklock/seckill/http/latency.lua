@@ -1,4 +1,4 @@
---- Waiting times for answers, as a table.
+--- A table of the times that answers took.
 
 ---@class zklock.seckill.Latency
 ---@field answers integer

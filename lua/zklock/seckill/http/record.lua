@@ -1,6 +1,6 @@
---- The record of a sale over HTTP. It combines the records of each server's workers with the
---- clients' times of requests and answers. Clients without a buyer's number, such as wrk's, appear
---- only in the servers' records.
+--- The record of a sale over HTTP. It combines the records of all workers with the clients' times
+--- of requests and answers. Requests without a buyer's number, such as wrk's, are only in the
+--- workers' records.
 
 local records = require "zklock.seckill.record"
 local seed = require "zklock.seckill.seed"
@@ -10,7 +10,6 @@ local servers = require "zklock.seckill.http.server"
 local record = {}
 
 
--- Purchases by buyer's number, created on first use.
 local function new_purchases()
     return setmetatable({}, { __index = function(purchases, number)
         local purchase = {
@@ -23,7 +22,7 @@ local function new_purchases()
 end
 
 
--- Reads the records of a server's workers; returns the time of the last line.
+-- Returns the time of the last line.
 local function read_server(run, number, purchases, notes)
     local own, last = new_purchases(), 0
     for worker = 1, servers.WORKERS do

@@ -17,7 +17,6 @@ local AHEAD = 20
 local PATIENCE = 10
 
 
---- A client's observation of one purchase.
 ---@class zklock.seckill.http.Observation
 ---@field server integer   the number of the server
 ---@field asked number     seconds since the sale began
@@ -29,7 +28,7 @@ local PATIENCE = 10
 ---@field place zklock.seckill.Place
 ---@field options zklock.seckill.Options
 ---@field servers zklock.seckill.http.Server[]
----@field begun number  when all servers were ready, by zklock's clock
+---@field begun number  time when all servers were ready, by zklock's clock
 ---@field observations zklock.seckill.http.Observation[]  by buyer; each request is a new buyer
 local Run = {}
 Run.__index = Run
@@ -38,7 +37,7 @@ Run.__index = Run
 local run = {}
 
 
--- A database of its own on the server, so that existing tables stay untouched.
+-- The URL of a new database on the server, so that existing tables stay untouched.
 local function own_url(url, name)
     name = name:gsub("%W", "_"):lower()
     return (url:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
@@ -72,7 +71,7 @@ end
 
 --- Fills the store, and starts servers on the first ports.
 ---@param count integer
----@param sale table { strategy, stock, pause, timeout }, the last three if they are given
+---@param sale table { strategy, stock, pause, timeout }; all but strategy are optional
 function Run:start(count, sale)
     local options = self.options
     local pause = sale.pause or options.pause
@@ -93,7 +92,7 @@ function Run:start(count, sale)
 end
 
 
---- Starts, and waits until all servers are ready; the sale begins.
+--- Like start, and waits until all servers are ready.
 function Run:serve(count, sale)
     self:start(count, sale)
     for _, server in ipairs(self.servers) do server:await_ready() end

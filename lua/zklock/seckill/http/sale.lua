@@ -15,11 +15,9 @@ local CROWD_PAUSE = 0.001
 local CROWD_STOCK = 400
 local COMBINED_STOCK = 8000 -- for holds of many purchases
 
--- Conditions for the kill, which are at least that many sold, and that many shoppers waiting for
--- the server.
 local SHOPPERS = 20
-local SOLD_BEFORE_THE_KILL = 30
-local WAITING_AT_THE_KILL = 5
+local SOLD_BEFORE_THE_KILL = 30 -- pieces, at least
+local WAITING_AT_THE_KILL = 5   -- shoppers that wait for the victim, at least
 local MOST_REQUESTS = 1000 -- of one shopper, which stops when the product is sold out
 
 
@@ -47,7 +45,7 @@ end
 -- the verdict ----------------------------------------------------------------------------------
 
 -- A message if the sale is wrong, or nil. A buyer told "sold" must have an order; a buyer without
--- an answer may have one.
+-- an answer may have an order.
 local function problem_of(store, stock, left, ordered, told, combined)
     if left + ordered ~= stock or left < 0 then
         return ("%d sold and %d left of %d"):format(ordered, left, stock)
@@ -86,8 +84,8 @@ local function sale_of(scenario, run)
 end
 
 
--- The outcome with the run's sale. Its verdict is that of sale.judge, which also checks tokens and
--- lost answers, and then that of every sale.
+-- Judges the run by sale.judge, which checks tokens and lost answers, and by the verdict that every
+-- sale gets. It is right if both are.
 local function judged(scenario, run, told, remark)
     local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], told,
         scenario.strategy == "combined")
@@ -146,8 +144,8 @@ local function shop_around(run, first, told, watch)
 end
 
 
--- Kills the server during the sale. Shoppers that wait there lose their answers; later ones are
--- refused.
+-- Returns a function that counts the shoppers waiting for the victim, and kills it when the
+-- conditions hold. These shoppers lose their answers; later shoppers are refused.
 local function kill_when_due(run, victim, told)
     local waiting = 0
     return function(i, change)
@@ -170,7 +168,7 @@ local function kill_one(scenario, run)
     client.run(shoppers)
     run:wait_until_quiet()
     local outcome = judged(scenario, run, told, (", %d answers lost"):format(told.lost))
-    outcome.again = outcome.right and told.lost == 0 -- nothing was under way there
+    outcome.again = outcome.right and told.lost == 0 -- no shopper was waiting for the victim
     return outcome
 end
 
@@ -184,7 +182,6 @@ end
 ---@field stock integer?    the seed's by default
 ---@field pause number?     that of the options by default
 ---@field wrk boolean?      needs wrk
----@field explanation string  its lesson
 function sale.scenario(scenario)
     scenario.zookeeper = scenario.strategy:find "^zookeeper" ~= nil
         or scenario.strategy == "combined"

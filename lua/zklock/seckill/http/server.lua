@@ -1,5 +1,4 @@
---- An nginx of the sale, seen from the demo, which starts it, asks for its state, and kills all its
---- processes.
+--- Starts an nginx of the sale, asks for its state, and kills all its processes.
 
 local client = require "zklock.seckill.http.client"
 local conf = require "zklock.seckill.http.conf"
@@ -11,17 +10,17 @@ local zklock = require "zklock"
 
 
 local WORKERS = 2 -- processes; a lock may exclude workers of a server, but not other servers
-local LIMIT = 60 -- seconds until a server is ended in any case,
-local SALES = 150 -- plus time for that many pauses in sequence
-local READY = 30 -- seconds for a server to be ready, or quiet after a sale
-local POLL = 0.02
+local LIMIT = 60 -- a server is ended in any case after LIMIT seconds and SALES pauses
+local SALES = 150
+local READY = 30 -- seconds until a server must be ready, or quiet after a sale
+local POLL = 0.02 -- seconds between requests for its state
 
 
 ---@class zklock.seckill.http.Server
 ---@field port integer
 ---@field folder string   with its workers' records
 ---@field process zklock.system.Process?  nil after a kill
----@field killed number?  time of the kill, by zklock's clock
+---@field killed number?  time of its kill, by zklock's clock
 ---@field pids integer[]  of its workers
 local Server = {}
 Server.__index = Server
@@ -39,7 +38,7 @@ local function first_complaint(folder)
 end
 
 
----@param folder string  to be created for it
+---@param folder string  to create for the server
 ---@param port integer
 ---@param options table<string, any>  for the app: name, store, strategy, pause, root, …
 ---@param reaper zklock.system.Reaper
@@ -62,7 +61,7 @@ function server.start(folder, port, options, reaper)
 end
 
 
--- The server's own state; nil without an answer, or from a foreign server.
+-- The server's answer to /mall/state; nil without an answer, or if another run's server answers.
 function Server:state()
     local status, body = client.once(self.port, "GET", "/mall/state")
     local state = status == 200 and dependency.load("dkjson").decode(body)

@@ -4,8 +4,8 @@
 local ngx = ngx
 
 
-local STEP = 0.001 -- seconds between first looks
-local LONGEST = 0.02
+local STEP = 0.001 -- seconds between looks, at first
+local LONGEST = 0.02 -- and at most
 local LIFE = 300 -- seconds until a dead holder's lock is free
 
 

@@ -36,7 +36,7 @@ function init()
 end
 
 
--- Measures the sale's duration, because wrk always runs for the full time.
+-- `last` is the sale's end, because wrk always runs for the full time.
 function response(status)
     last = now()
     if status == 200 then
@@ -63,7 +63,6 @@ end
 local function sum(a, b) return a + b end
 
 
--- Prints the result, with times in microseconds.
 function done(summary, latency)
     local errors = summary.errors
     print(("result sold=%d sold_out=%d other=%d lost=%d"):format(

@@ -6,8 +6,8 @@ local SCRIPT = package.searchpath("zklock.seckill.http.wrk", package.path) -- lu
 
 
 local CONNECTIONS = 200
-local SECONDS = 2 -- longest run
-local PATIENCE = 15
+local SECONDS = 2 -- duration of wrk's run
+local PATIENCE = 15 -- seconds more until wrk is ended
 
 
 local wrk_load = { CONNECTIONS = CONNECTIONS }
@@ -33,6 +33,7 @@ function wrk_load.run(ports, path, reaper)
     }, SECONDS + PATIENCE, reaper)
     local result = numbers(running:expect "result")
     running:finish()
+    -- At the end each connection may have lost an answer, too.
     return { sold = result.sold, other = result.other, lost = result.lost + CONNECTIONS }, {
         answers = result.sold + result.sold_out + result.other,
         seconds = result.duration / 1e6, median = result.median / 1e6, p99 = result.p99 / 1e6,

@@ -1,6 +1,6 @@
---- The store of a simulated sale, in memory, with the behavior of the SQL store. A single
---- transaction writes at a time, readers see the last commit, a statement waits up to ten seconds
---- for another transaction, and a dead process's transaction is rolled back.
+--- The store of a simulated sale, in memory, with the behavior of the SQL store. Transactions write
+--- one at a time, and a statement waits up to ten seconds for another transaction. Readers see the
+--- last commit. The transaction of a dead process is rolled back.
 
 local runtime = require "zklock.waiting.runtime"
 local tokens = require "zklock.seckill.token"
@@ -8,18 +8,18 @@ local zklock = require "zklock"
 
 
 local BUSY_LIMIT = 10 -- seconds
-local FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.1 -- seconds between looks
+local FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.1 -- seconds between looks at the writer
 
 
 ---@class zklock.seckill.MemoryTables
 ---@field stock table<string, integer>
----@field token table<string, string>  the greatest token that each product was shown
+---@field token table<string, string>  by product, the greatest token of a reader or writer
 ---@field orders { buyer: integer, product: string, quantity: integer }[]
----@field writer zklock.seckill.MemoryStore?  the one with an open transaction
+---@field writer zklock.seckill.MemoryStore?  the store object with an open transaction
 
 ---@class zklock.seckill.MemoryStore
 ---@field tables zklock.seckill.MemoryTables
----@field process zklock.Process?
+---@field process zklock.Process?  the server in its world
 ---@field uncommitted zklock.seckill.Order[]  of its transaction
 local Memory = {}
 Memory.__index = Memory
@@ -43,7 +43,7 @@ function memory.create(place)
 end
 
 
--- The store with an open transaction, if any. Rolls back a dead process's.
+-- The store object with an open transaction, if any. Rolls back a dead process's transaction.
 local function writer_of(tables)
     local writer = tables.writer
     if writer and writer.process and writer.process.over then writer:rollback() end
@@ -88,7 +88,7 @@ end
 
 
 ---@param order zklock.seckill.Order
----@return boolean written  false if a later holder came first
+---@return boolean written  false if a later holder has read or written
 function Memory:write(order)
     if is_late(self, order) then return false end
     self.uncommitted[#self.uncommitted + 1] = order
@@ -118,7 +118,7 @@ function Memory:rollback() finish(self) end
 
 --- Writes the stock and several orders of one holder, all or none.
 ---@param orders zklock.seckill.Order[]
----@return boolean written  false if a later holder came first
+---@return boolean written  false if a later holder has read or written
 function Memory:sell_all(orders)
     self:begin()
     local written = true

@@ -16,7 +16,7 @@ local Sql = database.class()
 local sql = {}
 
 
--- S0's table with two more columns. `token` is the highest fencing token shown to the row;
+-- S0's table with two more columns. `token` is the highest fencing token of a reader or writer;
 -- `version` is S4's, for writes without a lock (ALG-02).
 local COMMODITY_TABLE = [[CREATE TABLE tb_commodity_info (
     id varchar(64) PRIMARY KEY,
@@ -42,7 +42,7 @@ function sql.open(place)
 end
 
 
---- Creates the tables and the stock; on a server in a new database.
+--- Creates the tables and the stock, in MariaDB in a new database.
 function sql.create(place)
     if database.is_url(place.url) then database.create(place.url) end
     local self = sql.open(place)
@@ -55,8 +55,8 @@ function sql.create(place)
 end
 
 
--- Stores the token before its holder reads, so that later writes of earlier holders are refused. It
--- is a statement of its own, so that no row lock remains.
+-- Stores the token before its holder reads, so that later writes of earlier holders are refused.
+-- The update is a transaction of its own, so that no row lock remains.
 local function keep_token(self, product, token)
     local digits = literal_token(token)
     self:execute(("UPDATE tb_commodity_info SET token = %s WHERE id = %s AND token < %s")
@@ -66,7 +66,7 @@ end
 
 --- The remaining stock, or nil without such a product.
 ---@param product string
----@param token string?  digits, of a holder that will write
+---@param token string?  of a holder that will write
 ---@return integer?
 function Sql:stock(product, token)
     if token then keep_token(self, product, token) end
@@ -100,8 +100,8 @@ function Sql:orders()
 end
 
 
--- S0's update. With a token it is refused if the row was shown a greater one by a later holder
--- (Q-01, Q-03); with a version, if anybody has written since it was read (ALG-02).
+-- S0's update. With a token it changes no row if a later holder has stored a greater token (Q-01,
+-- Q-03); with a version, if anybody has written since the version was read (ALG-02).
 local function update_of(self, order)
     local set, where = "", ""
     if order.token then
@@ -126,7 +126,7 @@ end
 ---@class zklock.seckill.Order
 ---@field product string
 ---@field quantity integer
----@field left integer    the stock afterwards
+---@field left integer    the stock after the order
 ---@field buyer integer?
 ---@field paid integer?   amount paid, if the sale has prices
 ---@field server string?
@@ -140,7 +140,6 @@ local function row_of(self, order)
 end
 
 
--- The new stock of each product is that of its last order.
 local function write_all(self, orders)
     local last = {}
     for _, order in ipairs(orders) do last[order.product] = order end
@@ -155,22 +154,21 @@ local function write_all(self, orders)
 end
 
 
---- Writes an order inside the caller's transaction.
 ---@param order zklock.seckill.Order
----@return boolean written  false if a later holder came first
+---@return boolean written  false if a later holder has read or written
 function Sql:write(order) return write_all(self, { order }) end
 
 
 ---@param order zklock.seckill.Order
----@return boolean written  false if a later holder came first
+---@return boolean written  false if a later holder has read or written
 function Sql:sell(order)
     return self:transaction(function() return self:write(order) end)
 end
 
 
 --- Writes the stock and several orders of one holder, all or none.
----@param orders zklock.seckill.Order[]  in order for each product
----@return boolean written  false if a later holder came first
+---@param orders zklock.seckill.Order[]  those of a product in the order of sale
+---@return boolean written  false if a later holder has read or written
 function Sql:sell_all(orders)
     return self:transaction(function() return write_all(self, orders) end)
 end

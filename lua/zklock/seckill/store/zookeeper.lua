@@ -2,12 +2,12 @@
 --- order. A transaction writes both, and only while the writer's lease exists, so late writes are
 --- impossible. (No token is needed, because the next holder reads only after that lease is gone.)
 ---
---- A buyer without a lease of zklock (under another strategy) writes under an uncontended lease.
+--- Without a lease of zklock (under other strategies) a buyer writes under the store's own lease,
+--- which nobody else requests.
 
 local zklock = require "zklock"
 
 
--- A session that dies halfway leaves nodes, which the next session finds.
 local SESSION_TIMEOUT = 10 -- seconds
 
 
@@ -29,7 +29,6 @@ local function order_path(place, buyer)
 end
 
 
--- An uncontended lease.
 local function own_lease(self, name)
     return assert(self.session:mutex(("%s/writer-%s"):format(self.place.root, name)):acquire())
 end
@@ -37,7 +36,7 @@ end
 
 ---@param place zklock.seckill.Place
 ---@param server zklock.seckill.Server?  nil in the process that runs or removes the sale
----@param name string?  the writer's; the server's by default
+---@param name string?  part of the lease's path; the server's number by default
 function zookeeper.open(place, server, name)
     local self = setmetatable({
         place = place,
@@ -64,7 +63,7 @@ function Store:stock(product)
 end
 
 
--- The buyer's own lease, if it has one of zklock, else the store's.
+-- The buyer's lease if it is one of zklock, else the store's.
 local function writer_of(self, hold)
     if type(hold) == "table" and hold.guard then return hold end
     return self.lease
@@ -82,7 +81,7 @@ function Store:sell_all(orders)
     end
     writes[#writes + 1] = { "create", path, table.concat(lines, "\n") }
     local written, message, code = writer_of(self, orders[1].hold):guard(writes)
-    if code == "unknown" and self.session:get(path) then return true end -- only it has that path
+    if code == "unknown" and self.session:get(path) then return true end -- the path is its own
     if not written and code ~= "lost" then error(message, 0) end
     return written == true
 end

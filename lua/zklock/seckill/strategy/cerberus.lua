@@ -1,9 +1,9 @@
---- The parts of the strategies "cerberus" and "cerberus-safe" that other engines lack. Their
---- several engines have servers of their own, and a switch in ZooKeeper below the sale's path. A
+--- Options of the strategies "cerberus" and "cerberus-safe". They use several engines, each with
+--- its own servers, and a switch in ZooKeeper below the sale's path, which chooses the engine. A
 --- fault can set the switch during a sale (DEMO-21).
 ---
 --- `parameters.engine` has `order`, `engines`, `failover` and `session`, as in docs/engines.md.
---- Addresses of the engines' servers are filled in.
+--- Missing addresses of the engines' servers are filled in.
 
 local engine_options = require "zklock.seckill.engine.options"
 local engines = require "zklock.seckill.engine"
@@ -18,7 +18,7 @@ local FIELDS = { "order", "engines", "failover", "session" }
 local cerberus = {}
 
 
--- The user's options, checked as far as possible without servers.
+-- The user's options, checked as far as possible without addresses.
 local function user_options(parameters)
     local given, fields, allowed = parameters.engine, engines.fields "cerberus", {}
     for _, name in ipairs(FIELDS) do allowed[name] = fields[name] end
@@ -27,6 +27,7 @@ local function user_options(parameters)
 end
 
 
+-- Returns a copy of the user's options for one of the engines, and the engine's kind.
 local function engine_options_of(given, name)
     local part = {}
     for option, value in pairs(given.engines[name] or {}) do part[option] = value end
@@ -34,7 +35,7 @@ local function engine_options_of(given, name)
 end
 
 
---- The servers that its engines need and the user has not named.
+--- The servers that the engines need and for which the user gave no address.
 ---@param needs_of table<string, table>  by engine
 ---@param parameters table               the sale's
 ---@return table
@@ -61,7 +62,6 @@ local function take_addresses(addresses, count)
 end
 
 
--- Fills in the addresses of an engine's servers, unless the user gave them.
 local function fill_in(part, needs, server_plan, redis, root)
     if needs.redis then
         part.redis = part.redis or take_addresses(redis, needs.redis)
@@ -97,7 +97,7 @@ function cerberus.options(needs_of, server_plan, safe)
 end
 
 
--- Addresses in the form that a sale will have, to check the options early.
+-- A draft of a server's plan with made-up addresses, to check the options before the sale.
 local function draft_plan(plan)
     local redis = {}
     for i = 1, plan.needs.redis or 0 do redis[i] = "127.0.0.1:1" end
@@ -109,7 +109,6 @@ local function draft_plan(plan)
 end
 
 
---- Raises an error if the sale's plan does not fit the strategy.
 ---@param needs_of table<string, table>
 ---@param plan zklock.seckill.Plan
 ---@param safe boolean
@@ -123,6 +122,7 @@ function cerberus.check(needs_of, plan, safe)
 end
 
 
+--- Sets the switch to an engine's name.
 ---@param needs_of table<string, table>
 ---@param play zklock.seckill.Play
 ---@param value string

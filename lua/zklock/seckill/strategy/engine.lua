@@ -1,5 +1,5 @@
 --- Strategies that are locks of an engine (docs/engines.md). Each server opens one engine, with one
---- lock for each name; each buyer is a coroutine, and thus an owner.
+--- lock for each name. Buyers are coroutines, and each coroutine is an owner of locks.
 ---
 --- `parameters.engine` has the engine's options. A wait for a lock lets other buyers of the server
 --- go on, but a command or a statement blocks the server.
@@ -69,7 +69,8 @@ function Strategy.leave(_, lease)
 end
 
 
--- The server's answer, or the clock's if the server does not know or does not answer in time.
+-- The state in the engine's server or, if this server does not know or answer, by the lease's
+-- clock.
 function Strategy.state(_, lease)
     local held, _, code = lease:check()
     if held then return "held" end
@@ -81,7 +82,6 @@ function Strategy.shared(_, lease) return lease.lock.kind == "read" end
 function Strategy:close() self.engine:close() end
 
 
--- Raises an error if the sale's plan does not fit the strategy.
 local function check(definition, engine, plan)
     local given = plan.parameters and plan.parameters.engine
     engine_options.complete(given, engines.fields(engine), {}, "parameters.engine of " .. engine)
@@ -116,7 +116,7 @@ local function wait_for_master(engine)
 end
 
 
--- An engine with servers of its own.
+-- Opens an engine other than cerberus.
 local function open_single(definition, engine, server)
     local options = addresses(definition.needs, server.plan.redis, server.plan.place.database)
     for name, value in pairs(server.parameters.engine or {}) do options[name] = value end

@@ -4,11 +4,10 @@
 local zklock = require "zklock"
 
 
--- Seconds between a waiter's looks.
-local POLL = 0.001
+local POLL = 0.001 -- seconds between a waiter's looks at the queue
 
 
-local Local = { simulated = true }
+local Local = { simulated = true } -- a simulated sale can use it
 Local.__index = Local
 
 
@@ -47,7 +46,7 @@ local function leave(ticket)
 end
 
 
---- Several locks, taken in the order of their names to avoid deadlocks.
+--- Takes several locks, which the caller has sorted by name to avoid deadlocks.
 function Local:enter_all(locks)
     local tickets = {}
     for i, lock in ipairs(locks) do

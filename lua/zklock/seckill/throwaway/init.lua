@@ -1,6 +1,6 @@
---- Throwaway ZooKeeper, MariaDB and Redis servers for sales, with their folder and processes, if
---- the user names none. Each starts on first use and serves later callers. Servers for faults are
---- new at each call.
+--- Throwaway ZooKeeper, MariaDB and Redis servers for sales for which the user names none, with
+--- their folder and processes. A server starts on first use and serves later callers, too. Servers
+--- for faults are new at each call.
 
 local mariadb = require "zklock.seckill.throwaway.mariadb"
 local reapers = require "zklock.system.reaper"
@@ -40,7 +40,7 @@ function throwaway.with(fn, ...)
 end
 
 
--- Ends with this object, if not before.
+-- Starts a ZooKeeper, which `close` ends.
 local function start_zookeeper(self, options)
     local started = zookeeper.start(self.reaper, options)
     self.ensembles[#self.ensembles + 1] = started

@@ -1,5 +1,5 @@
---- A throwaway MariaDB in a folder of the run, reached by a socket there and run as the user. It
---- ends with the reaper.
+--- A throwaway MariaDB in a folder of the run, with a socket in that folder. It ends with the
+--- reaper.
 
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
@@ -8,12 +8,13 @@ local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 
 
-local LIMIT = 600 -- seconds until it is ended in any case
-local READY = 30
-local POLL = 0.05
+-- Seconds
+local LIMIT = 600 -- until the server is ended in any case
+local READY = 30 -- until it must answer
+local POLL = 0.05 -- between attempts to connect
 
--- An empty folder is enough, because without privilege tables no account is needed. Only the user
--- reaches the socket in the folder.
+-- An empty folder is enough, because without privilege tables no account is needed. No other user
+-- can reach the socket in the folder.
 local SERVER = [[mkdir -p "$0/data" && exec mariadbd --no-defaults --user="$(id -un)" \
     --datadir="$0/data" --socket="$0/socket" --pid-file="$0/pid" --skip-networking \
     --skip-grant-tables --skip-name-resolve --max-connections=50 \
@@ -28,7 +29,6 @@ local QUICK, DURABLE = { "2", "0" }, { "1", "1" }
 local mariadb = {}
 
 
--- Encodes the path of its socket into a URL.
 local function url_of(folder)
     return ("mysql://root:@localhost/?socket=%s/socket"):format(database.encoded(folder))
 end
@@ -50,10 +50,10 @@ local function wait_until_ready(folder, running)
 end
 
 
---- Starts a server, with its earlier data if it ran before; returns its URL.
+--- Starts a server, with its earlier data if it ran before.
 ---@param reaper zklock.system.Reaper
----@param options { name: string?, durable: boolean? }?  name: of its folder; durable: it waits for
----its disk
+---@param options { name: string?, durable: boolean? }?  name: of its folder; durable: commits wait
+---for the disk
 ---@return string url
 ---@return zklock.system.Process process
 function mariadb.start(reaper, options)

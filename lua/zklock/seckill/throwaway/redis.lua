@@ -11,10 +11,12 @@ local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 
 
-local LIMIT = 600 -- seconds until it is ended in any case
-local READY = 30
-local POLL = 0.02
+-- Seconds
+local LIMIT = 600 -- until the server is ended in any case
+local READY = 30 -- until it must answer
+local POLL = 0.02 -- between attempts to connect
 local ANSWER_LIMIT = 10
+
 local TRIES = 5   -- another process may take the free port first
 local FIRST_PORT = 10000
 local LEAST_PORTS = 1000 -- least number of ports to choose from
@@ -33,8 +35,8 @@ local redis = {}
 ---@field process zklock.system.Process
 
 
--- A random port below the range of ephemeral ports, so that no connection takes it while the server
--- is down. 0 lets the system choose, if there are too few.
+-- A random port below the range of ephemeral ports, so that no connection takes the port while the
+-- server is down. If too few ports are below, 0 lets the system choose.
 local function random_port()
     local file = io.open "/proc/sys/net/ipv4/ip_local_port_range"
     local ports = (file and file:read "*n" or 0) - FIRST_PORT
@@ -56,7 +58,6 @@ local function free_port()
 end
 
 
--- True once it answers, false if it ends or takes too long.
 local function wait_until_ready(address, running)
     local connection = connections.new(address, ANSWER_LIMIT)
     local due = core.now() + READY

@@ -24,11 +24,11 @@ function Master:heal() self.relay:lead_to(self.server.address) end
 function Master:jump(seconds) self.clock:jump(seconds) end
 
 
---- Its wall clock in seconds. It works during a cut.
+--- The server's wall clock in seconds, also during a cut.
 function Master:time() return tonumber(redis.ask(self.server.address, "time")[1]) end
 
 
---- Its keys. It works during a cut.
+--- The server's keys, also during a cut.
 function Master:keys() return redis.keys(self.server.address) end
 
 

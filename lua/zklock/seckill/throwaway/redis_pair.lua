@@ -1,5 +1,5 @@
---- A Redis master and its replica. Clients have one address, which leads to the replica once it is
---- promoted. A second relay can cut the replica off from the master.
+--- A Redis master and its replica. Clients use the address of a relay, which leads to the replica
+--- after its promotion. A second relay can cut the replica off from the master.
 ---
 ---     local pair = redis_pair.start(reaper)
 ---     pair:cut()              -- later writes do not reach the replica
@@ -43,7 +43,7 @@ local function start_servers(reaper)
 end
 
 
---- Starts a pair, and waits until the replica follows the master.
+--- Waits until the replica follows the master.
 function redis_pair.start(reaper)
     local master, link, replica = start_servers(reaper)
     local self = setmetatable({
@@ -64,6 +64,7 @@ function Pair:is_online()
 end
 
 
+--- Waits until the replica has all writes; false after the limit.
 ---@param limit number  seconds
 ---@return boolean
 function Pair:replicated(limit)
@@ -80,7 +81,6 @@ function Pair:cut() self.link:cut() end
 function Pair:kill_master() self.master.process:kill() end
 
 
---- Promotes the replica, and leads clients to it.
 function Pair:promote()
     redis.ask(self.replica.address, "slaveof", "no", "one")
     self.door:lead_to(self.replica.address)
