@@ -35,10 +35,10 @@ unsigned choose(unsigned limit);
 /* Chooses an index of the weights, which are not all 0. Only a seed heeds them. */
 unsigned choose_weighted(const unsigned *weights, unsigned count);
 
-bool choices_end(void);
+bool choices_at_end(void);
 
 /* True if this run has left the choices of the run before. */
-bool choices_new(void);
+bool choices_are_new(void);
 
 /* Makes all later choices 0, without a record. */
 void choose_no_more(void);

@@ -33,7 +33,7 @@ void client_begin(struct client *client) {
     client->expiring = client->closing = false;
     client->drain = NULL;
     client->last = 0;
-    client->held = 0;
+    client->open_grants = 0;
     client->stopped = false;
     client->awake = 0;
     client_keep(client);
@@ -80,7 +80,7 @@ static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *
     return true;
 }
 
-static bool is_short(const struct call *call) {
+static bool runs_short(const struct call *call) {
     if (!world.setting.shortage || call->kind != &zkl_guard_call || choose(4) != 3) return false;
     world.shortages++;
     return true;
@@ -92,7 +92,7 @@ static bool send(struct client *client, const struct zkl_rpc *rpc) {
     const struct stake *stake = asking_stake(call);
     const struct zkl_claim *claim = stake ? &stake->claim : NULL;
     const struct shadow *shadow = claim ? shadow_of(client, claim) : NULL;
-    if (client->expiring || is_unknown_watch(client, rpc) || is_short(call)) return false;
+    if (client->expiring || is_unknown_watch(client, rpc) || runs_short(call)) return false;
     struct item item = {.what = REQUEST,
                         .id = rpc->id,
                         .rpc = *rpc,
@@ -162,7 +162,7 @@ static const char *content_at(const struct node *node, zxid view) {
     return contents[version ? node->changes[version - 1].content : IDENTITY];
 }
 
-static void put_in(struct client *client, const struct item *item, struct zkl_answer answer) {
+static void give_answer(struct client *client, const struct item *item, struct zkl_answer answer) {
     answer.error = item->error;
     zkl_session_answer(client->zk, item->id, &answer);
 }
@@ -179,8 +179,8 @@ static void answer_get(struct client *client, const struct item *item) {
         stat = stat_of(&world.nodes[item->node], item->view);
         data = content_at(&world.nodes[item->node], item->view);
     }
-    put_in(client, item,
-           (struct zkl_answer){.data = data, .size = (int)strlen(data), .stat = &stat});
+    give_answer(client, item,
+                (struct zkl_answer){.data = data, .size = (int)strlen(data), .stat = &stat});
 }
 
 static int list_names(int line, zxid view, const char *names[NODES]) {
@@ -201,19 +201,19 @@ static void answer_list(struct client *client, const struct item *item,
     int count = list_names(item->line, item->view, names);
     const struct zkl_answer list = {.names = names, .count = count};
     if (item->line == FOLDER || kind == &zkl_query_calls[QUERY_LIST]) {
-        put_in(client, item, list);
+        give_answer(client, item, list);
         return;
     }
     zxid shown = client->shown[item->line];
-    bool stirred = client->stirred[item->line];
+    bool changed = client->children_changed[item->line];
     unsigned shortages = world.shortages;
     client->shown[item->line] = item->view;
     client->shown_at[item->line] = clock_of(client);
-    client->stirred[item->line] = false;
-    put_in(client, item, list);
+    client->children_changed[item->line] = false;
+    give_answer(client, item, list);
     if (world.shortages == shortages) return;
     client->shown[item->line] = shown; /* the list was not read */
-    client->stirred[item->line] = stirred;
+    client->children_changed[item->line] = changed;
 }
 
 /* The error of operation `i`. Operations before the refused one have none. */
@@ -238,14 +238,14 @@ static void answer_write(struct client *client, const struct item *item) {
         if (item->rpc.ops[i].kind != ZKL_OP_DELETE) results[i].stat = stat_of(node, item->view);
         if (item->rpc.ops[i].kind == ZKL_OP_CREATE) results[i].created = path_to(node, created[i]);
     }
-    put_in(client, item, (struct zkl_answer){.results = results});
+    give_answer(client, item, (struct zkl_answer){.results = results});
 }
 
 /* Answers a lost request. libzookeeper tells nothing of its operations. */
 static void answer_lost(struct client *client, const struct item *item) {
     struct zkl_result results[OPS];
     for (int i = 0; i < OPS; i++) results[i] = (struct zkl_result){.error = ZKL_UNANSWERED};
-    put_in(client, item, (struct zkl_answer){.results = results, .size = -1, .count = -1});
+    give_answer(client, item, (struct zkl_answer){.results = results, .size = -1, .count = -1});
 }
 
 /* A completed write or sync proves that its session lived when it was sent. */
@@ -257,7 +257,7 @@ static bool is_proof(const struct item *item) {
     return write && name_in(rpc->path); /* a parent's create is no proof */
 }
 
-static void answer(struct client *client, const struct item *item) {
+static void hear_answer(struct client *client, const struct item *item) {
     const struct call *call = call_of(client, item->id);
     bool done = item->error == ZKL_ERROR_NONE;
     if (!call || item->error == ZKL_ERROR_CONNECTION_LOSS) {
@@ -278,23 +278,23 @@ static void answer(struct client *client, const struct item *item) {
     case ZKL_RPC_MULTI: answer_write(client, item); return;
     case ZKL_RPC_SYNC:
     case ZKL_RPC_UNWATCH:
-    case ZKL_RPC_UNWATCH_CHILDREN: put_in(client, item, (struct zkl_answer){0}); return;
+    case ZKL_RPC_UNWATCH_CHILDREN: give_answer(client, item, (struct zkl_answer){0}); return;
     }
-    if (!done) put_in(client, item, (struct zkl_answer){.size = -1, .count = -1});
+    if (!done) give_answer(client, item, (struct zkl_answer){.size = -1, .count = -1});
 }
 
 /* --- events and the connection ------------------------------------------------------ */
 
-static void stir(struct client *client, int line) {
-    client->stirred[line] = true;
+static void note_children(struct client *client, int line) {
+    client->children_changed[line] = true;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
         struct node *node = zkl_claim_holds_or_is_kept(claim) ? node_find(claim->node.name) : NULL;
-        if (node && node->line == line) node->stirred = true;
+        if (node && node->line == line) node->rivals_known = true;
     }
 }
 
-static void watched(struct client *client, const struct item *item) {
+static void hear_watch_event(struct client *client, const struct item *item) {
     char path[ZKL_NAME_SIZE + 4];
     static const enum zkl_node_event events[] = {[DELETED] = ZKL_NODE_DELETED,
                                                  [CHANGED] = ZKL_NODE_CHANGED,
@@ -304,7 +304,7 @@ static void watched(struct client *client, const struct item *item) {
     const char *node = item->node == NOBODY  ? line_path(item->line)
                        : item->node >= NODES ? datum_path(item->node - NODES)
                                              : path_to(&world.nodes[item->node], path);
-    if (item->node == NOBODY && item->line != FOLDER) stir(client, item->line);
+    if (item->node == NOBODY && item->line != FOLDER) note_children(client, item->line);
     zkl_session_event(client->zk, events[item->what], node);
 }
 
@@ -313,7 +313,7 @@ static void reopen(struct client *client) {
     if (expired && !client->closing) zkl_session_reopening(client->zk);
 }
 
-static void connected(struct client *client, const struct item *back) {
+static void hear_connection(struct client *client, const struct item *back) {
     const struct session *session = &world.sessions[back->session];
     reopen(client);
     rules_note_ends(client);
@@ -322,14 +322,14 @@ static void connected(struct client *client, const struct item *back) {
     zkl_session_connected(client->zk, session->id, session->timeout);
 }
 
-static void expired(struct client *client) {
+static void hear_expiry(struct client *client) {
     client->expiring = false;
     client->last = client->heard = 0;
     zkl_session_expired(client->zk);
 }
 
 /* Notes ended holds before a step of the session. */
-void client_now(struct client *client) {
+void client_update_time(struct client *client) {
     zkl_session_at(client->zk, clock_of(client));
     rules_note_holds(client);
 }
@@ -340,23 +340,23 @@ bool client_deliver(struct client *client) {
     tell("%s hears of %s: %s", story_client(client), story_what(&item), story_error(item.error));
     trace_heard(client, &item);
     network_arrive(client, &item);
-    client_now(client);
+    client_update_time(client);
     client->hears = &item;
     bool tells = item.what < CUT && item.error != ZKL_ERROR_CONNECTION_LOSS;
     if (item.what == BACK || (tells && item.view > client->heard)) client->heard = item.view;
     switch (item.what) {
-    case REQUEST: answer(client, &item); break;
+    case REQUEST: hear_answer(client, &item); break;
     case DELETED:
     case CHANGED:
     case CREATED:
     case CHILDREN:
-    case ENDED: watched(client, &item); break;
+    case ENDED: hear_watch_event(client, &item); break;
     case CUT:
         for (int i = 0; i < LINES; i++) client->shown_at[i] = -ZKL_NEVER;
         zkl_session_suspended(client->zk);
         break;
-    case BACK: connected(client, &item); break;
-    case EXPIRED: expired(client); break;
+    case BACK: hear_connection(client, &item); break;
+    case EXPIRED: hear_expiry(client); break;
     }
     client->hears = NULL;
     trace_delivered(client);
@@ -404,9 +404,9 @@ void client_keep(struct client *client) {
 /* Starts no new request. Without `waiters`, also ends all waits. */
 static void begin_to_drain(struct client *client, bool waiters) {
     tell("%s drains its session%s", story_client(client), waiters ? "" : ", and sends all away");
-    client_now(client);
+    client_update_time(client);
     EACH_WISH(client, wish) {
-        bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
+        bool waits = wish->doing == WAITS && !zkl_request_done(wish->doing_request);
         bool away = waits || wish->away || (wish->request && !zkl_request_done(wish->request));
         if (!waiters && away) wish->cancelled = ZKL_CLOSED;
     }
@@ -420,7 +420,7 @@ static void begin_to_drain(struct client *client, bool waiters) {
 /* Ends all locks and waits. Removals may take longer. */
 static void begin_to_close(struct client *client) {
     tell("%s closes its session", story_client(client));
-    client_now(client);
+    client_update_time(client);
     EACH_WISH(client, wish) wish->cancelled = ZKL_CLOSED;
     EACH_DEED(client, deed) deed->cancelled = ZKL_CLOSED;
     zkl_session_close(client->zk);
@@ -432,16 +432,16 @@ static void begin_to_close(struct client *client) {
         enum zkl_lease_state state = wish->lease ? zkl_lease_state(wish->lease) : ZKL_LEASE_HELD;
         require(state == ZKL_LEASE_RELEASED || state == ZKL_LEASE_LOST,
                 "a session that is closed answers every wish, and has no lease");
-        require(!wish->deed || zkl_request_done(wish->deed),
-                "a session that is closed answers whatever was asked");
+        require(!wish->doing_request || zkl_request_done(wish->doing_request),
+                "a session that is closed answers each request");
         user_leave(wish);
     }
 }
 
 /* Ends the closing, perhaps before all answers, which are then unknown. */
-static void come_to_the_end(struct client *client) {
+static void end_closing(struct client *client) {
     tell("%s's session is closed", story_client(client));
-    client_now(client);
+    client_update_time(client);
     if (client->session != NOBODY && client->server != NOBODY) session_end(client->session);
     network_sever(client);
     network_forget(client);
@@ -462,5 +462,5 @@ void client_close(struct client *client) {
         return;
     }
     if (begins) begin_to_close(client);
-    if (!begins || !world.setting.lingers) come_to_the_end(client);
+    if (!begins || !world.setting.lingers) end_closing(client);
 }

@@ -18,17 +18,17 @@ static const struct row {
     [EVENT_ADOPT] = {"adopt", "N", "an orphan's claim is new"},
     [EVENT_CANCEL] = {"cancel", "NTELSKIRWPGFACQ",
                       "not wanted any more; a holder's wish is not cancelled, it releases"},
-    [EVENT_RELEASE] = {"release", "HDC", "only what is held, or its waiter, is released"},
-    [EVENT_DOWNGRADE] = {"downgrade", "H", "only what is held is downgraded"},
+    [EVENT_RELEASE] = {"release", "HDC", "only a held lock, or its waiter, is released"},
+    [EVENT_DOWNGRADE] = {"downgrade", "H", "only a held lock is downgraded"},
     [EVENT_YIELD] = {"yield", "NELSKIRWPGFHDAQV",
                      "seen in a get of the own node: it may have been asked for by another"},
 
-    [EVENT_TAKE] = {"take", "HQ", "only what is kept is there to be taken; H: at a heartbeat"},
+    [EVENT_TAKE] = {"take", "HQ", "only a kept node can be taken; H: at a heartbeat"},
 
     [EVENT_AWAIT] = {"await", "H", "only a holder waits"},
     [EVENT_PARTNER_CHANGED] =
         {"partner changed", "NELSKIRWPGAV",
-         "what ends a waiter matters to the claim that is away; else: its node was deleted"},
+         "a waiter's end matters to its lock's claim; else: its node was deleted"},
 
     [EVENT_PARENTS] = {"parents: ok", "EL",
                        "asked for in CREATE, answered before the create; L: another part had no "
@@ -117,7 +117,7 @@ static const struct row {
     [EVENT_TICK] = {"tick", "NTELSKIRWPGFHDACBQV", ""},
     [EVENT_DEADLINE] = {"deadline", "NTELSKIRWPGFA", "the deadline is for the grant"},
     [EVENT_RUN_OUT] = {"clock ran out", "HDQ", "there is no lease"},
-    [EVENT_KEPT_LONG] = {"kept for long", "Q", "only what is kept has a time for it"},
+    [EVENT_KEPT_LONG] = {"kept for long", "Q", "only a kept node has a time for it"},
     [EVENT_BEAT] = {"beat", "NTELSKIRWPGFHDACBQV", ""},
 };
 
@@ -131,13 +131,13 @@ static uint32_t states_of(unsigned event) {
     return states;
 }
 
-bool coverage_may_be(enum event event, enum zkl_claim_state state) {
+bool coverage_is_possible(enum event event, enum zkl_claim_state state) {
     static uint32_t states[EVENTS];
     if (!states[event]) states[event] = states_of(event);
     return states[event] >> state & 1;
 }
 
-const char *coverage_event(enum event event) {
+const char *coverage_event_name(enum event event) {
     return rows[event].name;
 }
 
@@ -152,7 +152,7 @@ static void print_count(uint64_t count) {
 static void print_row(unsigned event) {
     printf("%-20s", rows[event].name);
     for (unsigned state = 0; state < ZKL_GONE; state++) {
-        if (coverage_may_be(event, state)) print_count(coverage[event][state]);
+        if (coverage_is_possible(event, state)) print_count(coverage[event][state]);
         else printf("%7s", "-");
     }
     printf("  %s\n", rows[event].otherwise);
@@ -168,7 +168,7 @@ void coverage_print(void) {
     for (unsigned event = 0; event < EVENTS; event++) {
         print_row(event);
         for (unsigned state = 0; state < ZKL_GONE; state++) {
-            cells += coverage_may_be(event, state);
+            cells += coverage_is_possible(event, state);
             reached += coverage[event][state] != 0;
         }
     }

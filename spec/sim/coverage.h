@@ -64,9 +64,9 @@ enum { STATES = ZKL_GONE + 1 };
 
 extern uint64_t coverage[EVENTS][STATES];
 
-const char *coverage_event(enum event event);
+const char *coverage_event_name(enum event event);
 
-bool coverage_may_be(enum event event, enum zkl_claim_state state);
+bool coverage_is_possible(enum event event, enum zkl_claim_state state);
 
 void coverage_print(void);
 

@@ -108,8 +108,8 @@ static void revoke(struct client *client) {
 /* --- watchers ----------------------------------------------------------------------------- */
 
 /* True if no watcher or roster began for a good reason. */
-static bool check_refused(const struct client *client, enum zkl_code why) {
-    if (why == ZKL_TOO_MANY) rules_on_unheard(client);
+static bool check_refusal(const struct client *client, enum zkl_code why) {
+    if (why == ZKL_TOO_MANY) rules_on_no_room_to_watch(client);
     return (why == ZKL_TOO_MANY && world.setting.room) || (why == ZKL_CLOSED && client->closing);
 }
 
@@ -119,7 +119,7 @@ static void watch(struct client *client) {
     deed->datum = (int)choose(DATA);
     tell("%s wants to hear of %s", story_client(client), datum_path(deed->datum));
     deed->watcher = zkl_watch(client->zk, datum_path(deed->datum), &why);
-    deed->refused = !deed->watcher && check_refused(client, why);
+    deed->refused = !deed->watcher && check_refusal(client, why);
 }
 
 void deed_hear_watcher(const struct client *client, uint64_t id) {
@@ -164,16 +164,16 @@ static unsigned find_members(const struct client *client, struct deed *found[DEE
 static void set(struct client *client) {
     char text[WORD];
     struct deed *found[DEEDS];
-    struct deed *of = found[choose(find_members(client, found))];
+    struct deed *joined = found[choose(find_members(client, found))];
     struct deed *deed = new_deed(client, DEED_SET);
-    deed->of = of;
-    deed->datum = of->datum;
+    deed->join = joined;
+    deed->datum = joined->datum;
     deed->word = member_word(client, text);
-    tell("%s has other data as %s: %s", story_client(client), datum_path(of->datum), text);
-    deed->request = zkl_member_set(of->member, text, some_timeout(client, deed));
+    tell("%s has other data as %s: %s", story_client(client), datum_path(joined->datum), text);
+    deed->request = zkl_member_set(joined->member, text, some_timeout(client, deed));
     const struct zkl_request *request = deed->request;
     bool taken = request && (!zkl_request_done(request) || request->code == ZKL_OK);
-    if (taken && of->word) of->word = deed->word;
+    if (taken && joined->word) joined->word = deed->word;
 }
 
 static void follow(struct client *client) {
@@ -181,7 +181,7 @@ static void follow(struct client *client) {
     struct deed *deed = new_deed(client, DEED_FOLLOW);
     tell("%s wants to hear who is in the folder", story_client(client));
     deed->roster = zkl_members(client->zk, line_path(FOLDER), &why);
-    deed->refused = !deed->roster && check_refused(client, why);
+    deed->refused = !deed->roster && check_refusal(client, why);
 }
 
 void deed_hear_member(const struct client *client, uint64_t id) {
@@ -216,7 +216,7 @@ void deed_drop(struct deed *deed) {
 }
 
 /* Ends a random deed, and with a member its sets. */
-static void end(struct client *client) {
+static void end_some(struct client *client) {
     struct deed *found[DEEDS] = {0};
     unsigned count = 0;
     EACH_DEED(client, deed) found[count++] = deed;
@@ -224,7 +224,7 @@ static void end(struct client *client) {
     deed->cancelled = ZKL_INTERRUPTED;
     tell("%s does not want to hear any more", story_client(client));
     EACH_DEED(client, each) {
-        if (deed->member && each->of == deed) each->cancelled = ZKL_CLOSED;
+        if (deed->member && each->join == deed) each->cancelled = ZKL_CLOSED;
     }
     if (!deed->request) deed_drop(deed);
     else zkl_request_cancel(deed->request, ZKL_INTERRUPTED);
@@ -238,12 +238,12 @@ static unsigned count_deeds(const struct client *client) {
 
 void deeds_end(struct client *client) {
     if (!count_deeds(client)) return;
-    client_now(client);
+    client_update_time(client);
     EACH_DEED(client, deed) deed_drop(deed);
     client_settle(client);
 }
 
-enum { IS_HELD = 1U << DEED_GUARD | 1U << DEED_CHECK };
+enum { NEEDS_LEASE = 1U << DEED_GUARD | 1U << DEED_CHECK };
 
 static bool facts_have_room(int most) {
     EACH_DATUM(datum) {
@@ -253,11 +253,11 @@ static bool facts_have_room(int most) {
 }
 
 /* The deeds that can begin now, a bit each. */
-static unsigned possible(const struct client *client) {
+static unsigned possible_kinds(const struct client *client) {
     unsigned kinds = world.setting.deeds;
     struct deed *members[DEEDS];
     if (count_deeds(client) == DEEDS) return 0;
-    if (!user_has(client, has_lease)) kinds &= ~IS_HELD;
+    if (!user_has(client, has_lease)) kinds &= ~NEEDS_LEASE;
     if (!facts_have_room(FACTS / 4)) kinds &= ~(1U << DEED_JOIN | 1U << DEED_SET);
     if (!find_members(client, members)) kinds &= ~(1U << DEED_SET);
     if (world.guard_count == GUARDS) kinds &= ~(1U << DEED_GUARD);
@@ -266,12 +266,12 @@ static unsigned possible(const struct client *client) {
 }
 
 /* In a small case a deed begins once. */
-bool deed_may_begin(const struct client *client) {
+bool deed_may_move(const struct client *client) {
     if (client->life != RUNS || (world.setting.plain && client->deeds_done)) return false;
-    return possible(client) || (!world.setting.plain && count_deeds(client));
+    return possible_kinds(client) || (!world.setting.plain && count_deeds(client));
 }
 
-static void (*const begins[DEED_KINDS])(struct client *) = {
+static void (*const begin[DEED_KINDS])(struct client *) = {
     [DEED_GUARD] = guard, [DEED_CHECK] = check,   [DEED_GET] = get,
     [DEED_QUEUE] = queue, [DEED_REVOKE] = revoke, [DEED_WATCH] = watch,
     [DEED_JOIN] = join,   [DEED_FOLLOW] = follow, [DEED_SET] = set};
@@ -284,15 +284,15 @@ static void forget_unbegun(const struct client *client) {
     }
 }
 
-void deed_begin(struct client *client) {
-    unsigned kinds = possible(client), count = 0;
+void deed_move(struct client *client) {
+    unsigned kinds = possible_kinds(client), count = 0;
     enum deed_kind found[DEED_KINDS];
     for (unsigned kind = 0; kind < DEED_KINDS; kind++)
         if (kinds & 1U << kind) found[count++] = (enum deed_kind)kind;
     bool ends = !count || (count_deeds(client) && choose(6) == 5);
-    client_now(client);
-    if (ends) end(client);
-    else begins[found[count > 1 ? choose(count) : 0]](client);
+    client_update_time(client);
+    if (ends) end_some(client);
+    else begin[found[count > 1 ? choose(count) : 0]](client);
     forget_unbegun(client);
     client_settle(client);
 }

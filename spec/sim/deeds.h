@@ -7,9 +7,9 @@
 
 #include "world.h"
 
-bool deed_may_begin(const struct client *client);
+bool deed_may_move(const struct client *client);
 /* Begins a deed of the setting, or ends one. */
-void deed_begin(struct client *client);
+void deed_move(struct client *client);
 
 /* A stranger changes a user's node. */
 bool deed_may_touch(void);

@@ -24,7 +24,7 @@ static void take_counts(struct explored *result) {
     result->grants = rules_grants;
 }
 
-static void add(struct explored *sum, const struct explored *part) {
+static void add_counts(struct explored *sum, const struct explored *part) {
     sum->schedules += part->schedules;
     sum->grants += part->grants;
     for (unsigned i = 0; i < MOVES; i++) sum->moves[i] += part->moves[i];
@@ -72,7 +72,7 @@ static void end_job(int job, struct explored *result) {
     memset(&part, 0, sizeof part);
     if (!in || fread(&part, sizeof part, 1, in) != 1) part.broken = "the simulator does not crash";
     if (in) fclose(in);
-    add(result, &part);
+    add_counts(result, &part);
     wait(NULL);
 }
 
@@ -111,7 +111,7 @@ static bool breaks(const struct tape *tape, const char *rule) {
     return broken && strcmp(broken, rule) == 0;
 }
 
-static bool without(struct tape *tape, size_t at, size_t count, const char *rule) {
+static bool cut_choices(struct tape *tape, size_t at, size_t count, const char *rule) {
     static struct tape shorter;
     if (at + count > tape->length) return false;
     shorter = *tape;
@@ -122,7 +122,7 @@ static bool without(struct tape *tape, size_t at, size_t count, const char *rule
     return true;
 }
 
-static bool with(struct tape *tape, size_t at, uint8_t choice, const char *rule) {
+static bool lower_choice(struct tape *tape, size_t at, uint8_t choice, const char *rule) {
     uint8_t before = tape->choices[at];
     if (choice >= before) return false;
     tape->choices[at] = choice;
@@ -134,10 +134,13 @@ static bool with(struct tape *tape, size_t at, uint8_t choice, const char *rule)
 static bool shrink_once(struct tape *tape, const char *rule) {
     bool shrunk = false;
     for (size_t count = 32; count > 0; count /= 2)
-        for (size_t at = tape->length; at-- > 0;) shrunk = without(tape, at, count, rule) || shrunk;
+        for (size_t at = tape->length; at-- > 0;)
+            shrunk = cut_choices(tape, at, count, rule) || shrunk;
     for (size_t at = tape->length; at-- > 0;) {
-        shrunk = with(tape, at, 0, rule) || with(tape, at, tape->choices[at] / 2, rule) || shrunk;
-        if (tape->choices[at]) shrunk = with(tape, at, tape->choices[at] - 1, rule) || shrunk;
+        shrunk = lower_choice(tape, at, 0, rule) ||
+                 lower_choice(tape, at, tape->choices[at] / 2, rule) || shrunk;
+        if (tape->choices[at])
+            shrunk = lower_choice(tape, at, tape->choices[at] - 1, rule) || shrunk;
     }
     return shrunk;
 }

@@ -23,19 +23,20 @@ static struct client *client_of(const struct zkl_claim *claim) {
     return NULL;
 }
 
-static bool is_heeded(void) {
+static bool is_counted(void) {
     return !world.frees && depth == 0;
 }
 
-static void meet(const struct zkl_claim *claim, enum event event) {
-    if (!is_heeded()) return;
+static void count_event(const struct zkl_claim *claim, enum event event) {
+    if (!is_counted()) return;
     coverage[event][claim->state]++;
-    require(coverage_may_be(event, claim->state), "no event comes where none can");
+    require(coverage_is_possible(event, claim->state),
+            "no event comes in a state in which it is impossible");
 }
 
 /* Notes the event before it happens. end() has GONE. */
 static void begin(const struct zkl_claim *claim, enum event event) {
-    if (event < EVENTS && claim->state != ZKL_GONE) meet(claim, event);
+    if (event < EVENTS && claim->state != ZKL_GONE) count_event(claim, event);
     depth++;
 }
 
@@ -50,7 +51,7 @@ static bool gave_up(const struct zkl_claim *claim, struct before before, enum ev
 static zkl_actions end(const struct zkl_claim *claim, struct before before, enum event event,
                        zkl_actions did) {
     depth--;
-    if (!is_heeded()) return did;
+    if (!is_counted()) return did;
     transitions_note(claim, before, event, did);
     trace_fed(client_of(claim), claim, before, event, did);
     if (did)
@@ -147,7 +148,7 @@ FEED(beat, EVENT_BEAT, (CLAIM, zkl_time now), (claim, now))
 
 void __real_zkl_claim_parents(struct zkl_claim *, enum zkl_reply, enum zkl_code);
 void __wrap_zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
-    meet(claim, REPLIED(EVENT_PARENTS));
+    count_event(claim, REPLIED(EVENT_PARENTS));
     __real_zkl_claim_parents(claim, reply, why);
 }
 
@@ -155,7 +156,7 @@ void __wrap_zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enu
 static void note_end(const struct zkl_claim *claim, const struct zkl_contender *ahead,
                      enum zkl_reply reply) {
     const struct item *item = client_of(claim)->hears;
-    if (!is_heeded() || !item || reply != ZKL_ABSENT) return;
+    if (!is_counted() || !item || reply != ZKL_ABSENT) return;
     zxid at = item->what == DELETED ? world.nodes[item->node].died : item->view;
     rules_on_end_ahead(client_of(claim), claim, ahead, at);
 }
@@ -223,7 +224,7 @@ zkl_actions __real_zkl_claim_await(struct zkl_claim *, struct zkl_claim *, zkl_t
 zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lock,
                                    zkl_time deadline) {
     struct before before = before_of(claim);
-    meet(lock, EVENT_AWAIT);
+    count_event(lock, EVENT_AWAIT);
     begin(claim, EVENTS);
     return end(claim, before, EVENT_AWAIT, __real_zkl_claim_await(claim, lock, deadline));
 }
@@ -234,6 +235,6 @@ zkl_actions __wrap_zkl_claim_partner_changed(struct zkl_claim *claim) {
     begin(claim, EVENT_PARTNER_CHANGED);
     zkl_actions did =
         end(claim, before, EVENT_PARTNER_CHANGED, __real_zkl_claim_partner_changed(claim));
-    if (did & ZKL_DO_CREATE && is_heeded()) rules_on_return(claim->partner);
+    if (did & ZKL_DO_CREATE && is_counted()) rules_on_return(claim->partner);
     return did;
 }

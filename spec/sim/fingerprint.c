@@ -14,11 +14,11 @@ static struct {
     uint64_t size, count;
 } set;
 
-static bool insert(uint64_t print) {
-    uint64_t at = print & (set.size - 1);
-    while (set.slots[at] && set.slots[at] != print) at = (at + 1) & (set.size - 1);
+static bool insert(uint64_t hash) {
+    uint64_t at = hash & (set.size - 1);
+    while (set.slots[at] && set.slots[at] != hash) at = (at + 1) & (set.size - 1);
     if (set.slots[at]) return false;
-    set.slots[at] = print;
+    set.slots[at] = hash;
     set.count++;
     return true;
 }
@@ -49,11 +49,11 @@ uint64_t fingerprints_count(void) {
 
 /* --- the parts of a state ----------------------------------------------------------- */
 
-static uint64_t print;
+static uint64_t hash;
 
 static void mix(uint64_t value) {
-    print = (print ^ value) * UINT64_C(0xff51afd7ed558ccd);
-    print ^= print >> 32;
+    hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+    hash ^= hash >> 32;
 }
 
 static void mix_text(const char *text) {
@@ -273,7 +273,7 @@ static void mix_wish(const struct zkl_session *session, const struct wish *wish,
     mix_time(wish->deadline, now);
     mix_stakes(session, parts_of_wish(wish));
     if (wish->request) mix_request_of(session, wish->request, now);
-    if (wish->deed) mix_request_of(session, wish->deed, now);
+    if (wish->doing_request) mix_request_of(session, wish->doing_request, now);
 }
 
 /* A small case has only guards. */
@@ -305,7 +305,8 @@ static void mix_client(struct client *client) {
     mix(client->late.count);
     for (unsigned i = 0; i < client->late.count; i++) mix_op(&client->late.ops[i]);
     if (client->late.count) mix_time(client->late.lands, world.now);
-    for (int i = 0; i < LINES; i++) mix((uint64_t)client->shown[i] << 1 | client->stirred[i]);
+    for (int i = 0; i < LINES; i++)
+        mix((uint64_t)client->shown[i] << 1 | client->children_changed[i]);
     mix_queue(&client->up, now, true);
     mix_queue(&client->down, now, false);
     if (!client->zk) return;
@@ -316,7 +317,7 @@ static void mix_client(struct client *client) {
 }
 
 bool fingerprint_seen(void) {
-    print = UINT64_C(0x9e3779b97f4a7c15);
+    hash = UINT64_C(0x9e3779b97f4a7c15);
     mix(world.faults);
     mix((uint64_t)world.zxid);
     mix_bytes(world.token, sizeof world.token);
@@ -344,5 +345,5 @@ bool fingerprint_seen(void) {
     }
     EACH_CLIENT(c) mix_client(c);
     if (set.count >= set.size / 2) grow();
-    return !insert(print | 1);
+    return !insert(hash | 1);
 }

@@ -79,11 +79,11 @@ static bool is_free(const struct wish *wish) {
 
 /* A waiting user's handle may go if its grant has others. */
 static bool may_release(const struct wish *wish) {
-    bool waits = wish->doing == WAITS && !wish->parted;
+    bool waits = wish->doing == WAITS && !wish->given_up;
     return has_lease(wish) || wish->away || (waits && stake_of(wish)->handles > 1);
 }
 
-static bool may_share(const struct wish *wish) {
+static bool may_downgrade(const struct wish *wish) {
     if (!is_free(wish) || wish->kind != ZKL_WRITE || is_joint(wish)) return false;
     const struct zkl_claim *claim = &stake_of(wish)->claim;
     return claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim);
@@ -104,7 +104,7 @@ static bool may_use_condition(const struct wish *wish) {
     return stake_of(wish)->claim.state == ZKL_HELD && alone;
 }
 
-static bool is_any(const struct wish *wish) {
+static bool is_wish(const struct wish *wish) {
     (void)wish;
     return true;
 }
@@ -118,10 +118,10 @@ static bool may_connect(const struct client *client) {
 
 static void allow_users_of(struct client *c) {
     int who = index_of(c);
-    if (!user_has(c, is_any)) return;
+    if (!user_has(c, is_wish)) return;
     allow(MOVE_CANCEL, who, user_has(c, is_awaited));
     allow(MOVE_RELEASE, who, user_has(c, may_release));
-    allow(MOVE_DOWNGRADE, who, user_has(c, may_share) && !nodes_full());
+    allow(MOVE_DOWNGRADE, who, user_has(c, may_downgrade) && !nodes_full());
     allow(MOVE_YIELD, who, user_has(c, may_yield));
     allow(MOVE_WAIT, who, user_has(c, may_use_condition) && user_may_wait(c));
     allow(MOVE_SIGNAL, who, !(world.setting.plain && c->signals) && user_has(c, may_use_condition));
@@ -130,20 +130,20 @@ static void allow_users_of(struct client *c) {
     allow(MOVE_HOLD, who, user_has(c, has_lease));
 }
 
-static void allow_of(struct client *c) {
+static void allow_moves_of(struct client *c) {
     int who = index_of(c);
-    bool runs = c->life == RUNS, wired = c->server != NOBODY;
+    bool runs = c->life == RUNS, connected = c->server != NOBODY;
     allow(MOVE_CARRY, who,
-          wired && c->up.count && !request_waits(c->server, &c->up.items[c->up.first]));
+          connected && c->up.count && !request_waits(c->server, &c->up.items[c->up.first]));
     allow(MOVE_DELIVER, who, runs && c->down.count);
     allow(MOVE_KEEP, who, client_is_due(c));
     allow(MOVE_CONNECT, who, may_connect(c));
     allow(MOVE_WISH, who, user_may_wish(c));
     if (runs) allow_users_of(c);
-    allow(MOVE_DEED, who, world.setting.deeds && deed_may_begin(c));
+    allow(MOVE_DEED, who, world.setting.deeds && deed_may_move(c));
     bool may_close = c->closing || c->session != NOBODY;
     allow(MOVE_CLOSE, who, runs && may_close && world.session_count < SESSIONS / 2);
-    allow(MOVE_SEVER, who, wired);
+    allow(MOVE_SEVER, who, connected);
     allow(MOVE_STOP, who, runs);
     allow(MOVE_CONTINUE, who, c->life == STOPPED);
     allow(MOVE_KILL, who, c->life != DEAD);
@@ -160,14 +160,14 @@ static bool is_ours_to_write(const struct node *node) {
     return is_ours(node) && node_may_be_written(node);
 }
 
-static bool is_others(const struct node *node) {
+static bool is_strangers(const struct node *node) {
     return alive(node) && node->session == NOBODY;
 }
 
 static void find_possible(void) {
     bool path = path_at(world.zxid);
     possible.count = 0;
-    EACH_CLIENT(c) allow_of(c);
+    EACH_CLIENT(c) allow_moves_of(c);
     for (unsigned i = 1; i < world.setting.servers; i++) {
         const struct server *s = &world.servers[i];
         allow(MOVE_SEE, (int)i, !s->apart && s->seen < world.zxid);
@@ -178,7 +178,7 @@ static void find_possible(void) {
     allow(MOVE_REAP, NOBODY, path && world.path_count < PATHS && !nodes_have(alive));
     allow(MOVE_CLEAR, NOBODY, path && world.path_count < PATHS && !nodes_full());
     allow(MOVE_ENTER, NOBODY, path && !nodes_full());
-    allow(MOVE_LEAVE, NOBODY, nodes_have(is_others));
+    allow(MOVE_LEAVE, NOBODY, nodes_have(is_strangers));
     allow(MOVE_ROB, NOBODY, !nodes_full() && nodes_have(is_ours));
     allow(MOVE_CHANGE, NOBODY, nodes_have(is_ours_to_write));
     allow(MOVE_TOUCH, NOBODY, deed_may_touch());
@@ -238,7 +238,7 @@ static int32_t some_batch(void) {
  * At most a third of the clients has a node for each grant, with the same tokens. At times one
  * wants other tokens, and is refused.
  */
-static void desire_turns(const struct client *c, struct desire *desire) {
+static void ask_for_turns(const struct client *c, struct desire *desire) {
     desire->batch = world.setting.plain ? world.setting.batch : some_batch();
     if (world.setting.plain || !c->mutexes || index_of(c) % 3 != 1) return;
     desire->batch = 0;
@@ -251,7 +251,7 @@ static zkl_time some_keep(void) {
 }
 
 /* A client takes turns always or never. At times it may not take the kept node. */
-static void desire_kept(const struct client *c, struct desire *desire) {
+static void ask_to_keep(const struct client *c, struct desire *desire) {
     desire->keep = some_keep();
     if (world.setting.plain) return;
     if (c->mutexes && index_of(c) % 2) desire->batch = some_batch();
@@ -262,8 +262,8 @@ static void desire_kept(const struct client *c, struct desire *desire) {
 static struct desire some_desire(const struct client *c) {
     struct desire desire = {.kind = some_kind(c)};
     int32_t limit = world.setting.limit;
-    if (world.setting.mix == MIX_TURNS) desire_turns(c, &desire);
-    if (world.setting.mix == MIX_KEPT) desire_kept(c, &desire);
+    if (world.setting.mix == MIX_TURNS) ask_for_turns(c, &desire);
+    if (world.setting.mix == MIX_KEPT) ask_to_keep(c, &desire);
     if (desire.kind != ZKL_PERMIT) return desire;
     if (world.setting.mix == MIX_QUARREL && choose(8) == 7) limit++;
     desire.limit = limit;
@@ -303,7 +303,7 @@ static void wish(struct client *c) {
 }
 
 /* The time until the next turn of a client, server or session. */
-static zkl_time until_next_turn(bool of_session) {
+static zkl_time until_next_due(bool of_session) {
     zkl_time due = world.now + TIMEOUT / 6;
     for (int i = 0; of_session && i < world.session_count; i++) {
         const struct session *session = &world.sessions[i];
@@ -320,7 +320,7 @@ static zkl_time until_next_turn(bool of_session) {
 static void pass(void) {
     static const zkl_time parts[] = {50, 24, 12, 6, 4, 3, 2, 1};
     unsigned which = world.setting.plain ? 0 : choose(12);
-    zkl_time time = which < 4 ? until_next_turn(which == 3) : TIMEOUT / parts[which - 4];
+    zkl_time time = which < 4 ? until_next_due(which == 3) : TIMEOUT / parts[which - 4];
     tell("%.3f s pass", (double)time / ZKL_SECOND);
     if (world.setting.brisk) flow_pass(time);
     else world_pass(time);
@@ -342,7 +342,7 @@ static void downgrade(const struct node *node) {
 }
 
 static void leave(void) {
-    struct node *node = node_some(is_others);
+    struct node *node = node_some(is_strangers);
     tell("%s goes", story_node((int)(node - world.nodes)));
     if (!nodes_full()) downgrade(node);
     node_remove(node);
@@ -408,7 +408,7 @@ static void revoke(const struct client *c) {
     node_write(node_find(stake_of(wish)->claim.node.name), REVOKE);
 }
 
-static void make(enum move move, int who) {
+static void make_move(enum move move, int who) {
     struct client *c = &world.clients[who < 0 ? 0 : who];
     struct server *s = &world.servers[who < 0 || who >= SERVERS ? 0 : who];
     switch (move) {
@@ -421,13 +421,13 @@ static void make(enum move move, int who) {
     case MOVE_WISH: wish(c); break;
     case MOVE_CANCEL: user_cancel(c, user_some(c, is_awaited)); break;
     case MOVE_RELEASE: user_release(c, user_some(c, may_release)); break;
-    case MOVE_DOWNGRADE: user_downgrade(c, user_some(c, may_share)); break;
+    case MOVE_DOWNGRADE: user_downgrade(c, user_some(c, may_downgrade)); break;
     case MOVE_YIELD: revoke(c); break;
     case MOVE_WAIT: wait_in_condition(c); break;
     case MOVE_SIGNAL: user_signal(c, user_some(c, may_use_condition)); break;
-    case MOVE_INTERRUPT: user_interrupt(c, user_some(c, is_any)->owner); break;
+    case MOVE_INTERRUPT: user_interrupt(c, user_some(c, is_wish)->owner); break;
     case MOVE_RELEASE_ALL: user_release_all(c, user_some(c, has_lease)->owner); break;
-    case MOVE_DEED: deed_begin(c); break;
+    case MOVE_DEED: deed_move(c); break;
     case MOVE_HOLD: user_hold(c, user_some(c, has_lease)); break;
     case MOVE_CLOSE: client_close(c); break;
     case MOVE_SEVER: network_sever(c); break;
@@ -475,7 +475,7 @@ bool move(void) {
     if (is_fault(chosen) && world.faults != UNLIMITED) world.faults--;
     moves_made[chosen]++;
     if (world.setting.shortage && choose(4) == 3) world.spare = 1 + choose(10);
-    make(chosen, possible.who[which]);
+    make_move(chosen, possible.who[which]);
     world.spare = 0;
     rules_at_any_time();
     if (world.setting.brisk) flow(false);

@@ -46,7 +46,7 @@ void network_push(struct client *client, enum what what, int node, int line) {
 }
 
 /* Without read access a client gets no event, and its watch is gone (ZOOKEEPER-4799). */
-static bool is_kept_back(int node) {
+static bool keeps_back(int node) {
     return node >= NODES && world.setting.refusals && choose(6) == 5;
 }
 
@@ -55,7 +55,7 @@ void network_tell(int server, uint8_t *watched, enum what what, int node, int li
         uint8_t bit = bit_of(c);
         if (c->server != server || !(*watched & bit)) continue;
         *watched &= (uint8_t)~bit;
-        if (!is_kept_back(node)) network_push(c, what, node, line);
+        if (!keeps_back(node)) network_push(c, what, node, line);
     }
 }
 
@@ -142,7 +142,7 @@ void network_arrive(struct client *client, struct item *item) {
  * The longest slow way, shorter than the session timeout, after which the client looks for the
  * write. A wild clock may look too early.
  */
-static zkl_time slow_way(const struct client *client) {
+static zkl_time longest_delay(const struct client *client) {
     zkl_time longest = world.sessions[client->session].timeout / 10 * 9;
     return world.setting.wild ? longest / client->rate * 1000 : longest;
 }
@@ -157,7 +157,7 @@ static bool may_be_late(const struct item *item) {
  * A lost request may still reach the leader. A late delete is harmless, except for a fixed name,
  * where it could remove another client's node; only waiting helps (docs/design/not-prevented.md).
  */
-static void delay(struct client *client, const struct item *item) {
+static void send_late(struct client *client, const struct item *item) {
     struct late *late = &client->late;
     if (!may_be_late(item)) return;
     if (late->count || choose(2) == 0) return;
@@ -174,7 +174,7 @@ static void delay(struct client *client, const struct item *item) {
     }
     late->session = client->session;
     late->guard = item->guard;
-    late->lands = world.now + slow_way(client);
+    late->lands = world.now + longest_delay(client);
 }
 
 /* Carries out some requests, without replies. */
@@ -189,7 +189,7 @@ static void lose_requests(struct client *client, int server) {
                  story_what(&item), story_error(item.error));
             trace_carried(client, &item);
         } else tell("%s's %s is lost", story_client(client), story_what(&item));
-        if (i == applied && living && !world.servers[server].apart) delay(client, &item);
+        if (i == applied && living && !world.servers[server].apart) send_late(client, &item);
         item_lose(&item);
         queue_push(&client->down, &item);
     }
@@ -288,7 +288,7 @@ void network_forget(struct client *client) {
  * The client may give up a living session, as if a server lost its data; not with a wish, because
  * its user would be told that its node is gone.
  */
-static bool is_given_up(const struct client *client) {
+static bool gives_up_session(const struct client *client) {
     bool may = world.setting.deeds & 1U << DEED_JOIN && client->session != NOBODY;
     EACH_WISH(client, wish) may = false;
     return may && client->zk && !client->zk->stakes && choose(4) == 3;
@@ -297,7 +297,7 @@ static bool is_given_up(const struct client *client) {
 void network_connect(struct client *client, int server, zkl_time timeout) {
     bool expired = client->session != NOBODY && !world.sessions[client->session].alive;
     client->sent = world.now;
-    if (expired || is_given_up(client)) {
+    if (expired || gives_up_session(client)) {
         client->session = NOBODY;
         client->expiring = true;
         network_push(client, EXPIRED, NOBODY, 0);
@@ -339,7 +339,7 @@ void network_land(struct client *client) {
     trace_landed(client, &item);
     for (unsigned i = 0; i < late->count && item.error == ZKL_ERROR_NONE && !late->guard; i++)
         if (item.nodes[i] < NODES) world.nodes[item.nodes[i]].late = true;
-    tell("what was on a slow way lands: %s",
+    tell("a late write lands: %s",
          item.error != ZKL_ERROR_NONE ? "in vain" : story_node(item.nodes[0]));
     late->count = 0;
 }

@@ -79,12 +79,12 @@ static bool knows_of_rivals(const struct client *client, const struct node *own,
         bool listed = is_rival(node, own) && alive_at(node, client->shown[own->line]);
         if (listed && (gone_too || alive(node))) return true;
     }
-    return client->stirred[own->line];
+    return client->children_changed[own->line];
 }
 
 static bool may_hold(const struct node *node) {
     if (node->kind != ZKL_PERMIT) return !node_before(node, node->kind);
-    return node_taken(node) + node->permits <= node->limit;
+    return node_permits_ahead(node) + node->permits <= node->limit;
 }
 
 /* The holder's node, or NULL if a stranger removed it. */
@@ -110,9 +110,10 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
                 "a list that lacks the own node grants nothing");
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
     check_holder(client, claim);
-    require(!node->late || claim->node.doubted, "what landed late is granted to nobody else");
+    require(!node->late || claim->node.doubted,
+            "a node that landed late is granted only if its claim doubted it");
     if (claim->reuse != ZKL_ONE_GRANT) check_turn(claim, node);
-    if (knows_of_rivals(client, node, true)) node->stirred = true;
+    if (knows_of_rivals(client, node, true)) node->rivals_known = true;
     node->grants++;
     note_token(node, claim->node.grants);
     note_counted(claim, node);
@@ -149,7 +150,7 @@ void rules_on_entry(const struct client *client, const struct wish *wish) {
     const struct stake *stake = wish->lease ? stake_of(wish) : NULL;
     const struct wish *fellow = stake ? verdict_fellow(client, wish, stake) : NULL;
     tell("%s HAS it once more", story_client(client));
-    require(fellow, "an owner that enters again has a lease of the grant that it has");
+    require(fellow, "an owner that enters again gets a lease of the grant that it holds");
     if (!fellow) return;
     require(zkl_lease_id(wish->lease) == zkl_lease_id(fellow->lease) &&
                 zkl_lease_token(wish->lease) == zkl_claim_token(&stake->claim),
@@ -191,7 +192,8 @@ static bool lost_its_place(const struct wish *wish) {
 }
 
 /* After a wait, LOST means the lock's node or its waiter's. */
-static bool is_true(const struct client *client, const struct wish *wish, enum zkl_code code) {
+static bool is_right_code(const struct client *client, const struct wish *wish,
+                          enum zkl_code code) {
     if (wish->verdict != ZKL_OK) return code == wish->verdict;
     switch (code) {
     case ZKL_TIMEOUT: return wish->trying || clock_of(client) >= wish->deadline;
@@ -203,14 +205,14 @@ static bool is_true(const struct client *client, const struct wish *wish, enum z
     case ZKL_TOO_MANY: return world.setting.room > 0;
     case ZKL_BUSY:
         return wish->max_waiters > 0 || wish->trying; /* see rules_on_busy(), rules_on_try() */
-    case ZKL_RELEASED: return wish->parted;
+    case ZKL_RELEASED: return wish->given_up;
     default: return code == wish->cancelled && wish->cancelled != ZKL_OK;
     }
 }
 
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code) {
     tell("%s is told: %s", story_client(client), zkl_code_name(code));
-    require(is_true(client, wish, code), "a wish fails for the reason that is given");
+    require(is_right_code(client, wish, code), "a wish fails for the reason that is given");
 }
 
 void rules_on_loss(const struct client *client, const struct wish *wish) {
@@ -218,16 +220,16 @@ void rules_on_loss(const struct client *client, const struct wish *wish) {
     rules_note_ends(client); /* while the grant has all its users */
     over = over || wish->ended;
     tell("%s LOST it", story_client(client));
-    require(over || lost_its_place(wish), "what is lost is gone, or may be");
+    require(over || lost_its_place(wish), "a lock that is lost is gone, or may be");
     EACH_PART(parts_of_wish(wish), part) {
         require(!zkl_claim_holds(&part->claim) || verdict_fellow(client, wish, part),
-                "with a part all is lost");
+                "a multi-lock is lost with any of its parts");
     }
 }
 
 bool rules_has_run_out(const struct client *client, const struct wish *wish) {
     EACH_PART(parts_of_wish(wish), part) {
-        if (!verdict_lasts(client, &part->claim)) return true;
+        if (!verdict_still_holds(client, &part->claim)) return true;
     }
     return false;
 }
@@ -236,9 +238,9 @@ bool rules_has_run_out(const struct client *client, const struct wish *wish) {
 void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
     enum zkl_code right = lost ? ZKL_LOST : has_lease(wish) ? ZKL_OK : ZKL_RELEASED;
-    require(code == right, "a user that gives up what was lost, or is away, is told so");
+    require(code == right, "the release of a lost lock, or by a user that is away, says so");
     require(state == (lost ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED),
-            "a handle that was given up is, and stays lost if it was");
+            "a handle that was given up is released, or stays lost");
     require(zkl_lease_release(wish->lease) == ZKL_RELEASED, "a handle is given up once");
 }
 
@@ -254,10 +256,10 @@ void rules_on_left(const struct client *client, const struct wish *wish) {
 
 void rules_on_step(struct client *client, const struct zkl_step *step) {
     bool ends = step->kind == ZKL_STEP_LOST || step->kind == ZKL_STEP_RELEASED;
-    if (step->kind == ZKL_STEP_GRANTED) client->held++;
-    require(!ends || client->held > 0 || client->zk->stats.untold,
+    if (step->kind == ZKL_STEP_GRANTED) client->open_grants++;
+    require(!ends || client->open_grants > 0 || client->zk->stats.untold,
             "a step tells the end of a grant that was told");
-    if (ends && client->held > 0) client->held--;
+    if (ends && client->open_grants > 0) client->open_grants--;
     require(step->kind >= ZKL_STEP_EXPIRED || (step->path && step->owner),
             "a step of a lock says whose it is");
 }
@@ -273,7 +275,7 @@ void rules_on_return(const struct zkl_claim *waiter) {
  * first.
  */
 void rules_on_signalled(const struct wish *wish) {
-    if (!wish->all && zkl_request_signalled(wish->deed)) return;
+    if (!wish->all && zkl_request_signalled(wish->doing_request)) return;
     EACH_NODE(node) {
         bool waited = node->line == CONDITION && node->contender && node->born <= wish->saw;
         require(!waited || !alive(node) || node->change_count, "a signal is given to a waiter");
@@ -282,7 +284,7 @@ void rules_on_signalled(const struct wish *wish) {
 
 void rules_on_signal_given(const struct item *item) {
     struct signalling *signal = &world.signals[item->signal];
-    require(!signal->denied, "nobody has a signal that was told not to be given");
+    require(!signal->denied, "no waiter gets a signal that was reported as not given");
     signal->carried = true;
 }
 
@@ -290,7 +292,7 @@ void rules_on_signal_end(const struct wish *wish, enum zkl_code code) {
     struct signalling *signal = &world.signals[wish->signal];
     if (!wish->signal || code == ZKL_OK) return;
     if (code == ZKL_IN_DOUBT) require(signal->open, "a signal that may have been given was sent");
-    else require(!signal->carried, "nobody has a signal that was told not to be given");
+    else require(!signal->carried, "no waiter gets a signal that was reported as not given");
     signal->denied = code != ZKL_IN_DOUBT;
 }
 
@@ -300,7 +302,7 @@ void rules_on_stay(const struct wish *wish, enum zkl_code code) {
     bool refused = code == ZKL_AUTH && world.setting.refusals;
     bool short_of = code == ZKL_NO_MEMORY && world.shortages;
     require(refused || short_of || (code == ZKL_TOO_MANY && world.setting.room),
-            "nobody refused to let it wait");
+            "a wait that did not begin was refused");
 }
 
 /*
@@ -333,11 +335,11 @@ void rules_on_downgraded(const struct client *client, const struct wish *wish, e
     const struct node *node = node_of(claim);
     require(zkl_claim_holds(claim), "only a holder becomes a reader");
     if (has_writer(client, stake)) {
-        require(code == ZKL_OK, "a handle beside another one that writes only reads at once");
+        require(code == ZKL_OK, "beside another writing handle a downgrade is done at once");
         return;
     }
     require(code == ZKL_OK || (code == ZKL_AUTH && world.setting.refusals),
-            "nobody refused to share");
+            "a downgrade fails only if an ACL refuses it");
     require((claim->kind == ZKL_READ) == (code == ZKL_OK),
             "a writer that was not refused is a reader");
     require(node && node->kind == claim->kind, "a holder's node is of the kind that it was told");
@@ -385,7 +387,7 @@ static bool has_follower(const struct zkl_claim *claim) {
  * A turn may end without other sessions, too, as a node that has waited assumes waiters until a
  * list.
  */
-static bool ends_anyway(const struct zkl_claim *claim) {
+static bool may_end_alone(const struct zkl_claim *claim) {
     const struct stake *stake = (const struct stake *)claim;
     bool assumed =
         claim->last_of_turn && claim->batch > 0 && claim->node.contended && claim->node.grants > 0;
@@ -422,8 +424,8 @@ void rules_on_turn(const struct client *client, const struct zkl_claim *claim, b
         require(!served || !knows_of_rivals(client, own, false),
                 "a session that knows that others wait hands on no more than its batch");
     else if (has_follower(claim))
-        require((served && (own->stirred || knows_of_rivals(client, own, true))) ||
-                    ends_anyway(claim),
+        require((served && (own->rivals_known || knows_of_rivals(client, own, true))) ||
+                    may_end_alone(claim),
                 "a turn ends for others that wait");
 }
 
@@ -435,39 +437,39 @@ static bool is_connected(const struct client *client) {
 static void check_kept_gone(const struct client *client) {
     EACH_STAKE(client, stake)
     require(stake->claim.state != ZKL_KEPT || stake->claim.keep == 0,
-            "a kept node gives way to what there is no room for");
+            "a kept node gives way if there is no room");
 }
 
-void rules_on_unheard(const struct client *client) {
+void rules_on_no_room_to_watch(const struct client *client) {
     struct path *path = NULL;
     if (!is_connected(client)) return;
     check_kept_gone(client);
     EACH_STAKE(client, stake)
-    require(!stake->claim.lookahead, "what looks ahead gives way to what has to be watched");
+    require(!stake->claim.lookahead, "the watch of a lookahead gives way to a needed watch");
     while ((path = zkl_path_next(client->zk, path)))
         require(path->line.children != ZKL_WATCHED,
-                "the watch of a turn gives way to what has to be watched");
+                "the watch of a turn gives way to a needed watch");
 }
 
 /* A closing session removes no more watches. */
 void rules_on_no_room(const struct client *client) {
     if (!is_connected(client) || client->zk->service == SERVICE_CLOSES) return;
-    rules_on_unheard(client);
+    rules_on_no_room_to_watch(client);
     const struct follower *roster = client->zk->followers[FOLLOWER_ROSTER];
     for (; roster; roster = roster->next)
         require(!((const struct zkl_roster *)roster)->children,
-                "no lock is refused for a folder that somebody wants to hear of");
+                "no lock is refused because of a roster's watches");
     const struct follower *watcher = client->zk->followers[FOLLOWER_WATCHER];
     for (; watcher; watcher = watcher->next)
         require(!((const struct zkl_watcher *)watcher)->watch,
-                "no lock is refused for a node that somebody wants to hear of");
+                "no lock is refused because of a watcher's watch");
     const struct watches *watches = &client->zk->watches;
     require((watches->leaving == 0 && watches->unwanted == 0) || world.shortages,
-            "no lock is refused for a watch that nobody wants");
+            "no lock is refused because of a watch that nobody wants");
 }
 
 /* A member is refused for lack of room, for its node or its watch. */
-void rules_on_unjoined(const struct client *client) {
+void rules_on_no_room_to_join(const struct client *client) {
     size_t node = zkl_stake_bytes(client->zk) + client->zk->watches.overhead;
     if (node > ZKL_PATHS_MAX - 2 * ZKL_NAME_SIZE) check_kept_gone(client);
     else if (client->zk->watches.leaving == 0) rules_on_no_room(client);
@@ -513,7 +515,7 @@ void rules_on_set_watches(const struct client *client) {
 
 void rules_note_holds(const struct client *client) {
     EACH_WISH(client, wish) {
-        if (has_lease(wish) && rules_held_for_long(client, wish))
+        if (has_lease(wish) && rules_hold_is_over(client, wish))
             wish->ended = wish->outlasted = true;
     }
 }
@@ -550,7 +552,7 @@ void rules_on_tick(const struct client *client, zkl_time now) {
                 "no node is kept for longer than was asked for");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");
         const struct wish *holder = held ? holder_of(client, stake) : NULL;
-        require(!holder || !rules_held_for_long(client, holder), "no hold outlives its end");
+        require(!holder || !rules_hold_is_over(client, holder), "no hold outlives its end");
     }
     EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
     if (client->drain)
@@ -562,14 +564,14 @@ void rules_on_tick(const struct client *client, zkl_time now) {
 
 /* The nodes held for certain at a moment. */
 struct tally {
-    unsigned alone, readers, sharers; /* sharers hold permits */
+    unsigned exclusive, readers, sharers; /* sharers hold permits */
     int64_t permits;
     int32_t limit;
 };
 
 static void count_holder(struct tally *tally, const struct node *node) {
     if (node->kind == ZKL_READ) tally->readers++;
-    else if (node->kind != ZKL_PERMIT) tally->alone++;
+    else if (node->kind != ZKL_PERMIT) tally->exclusive++;
     if (node->kind != ZKL_PERMIT) return;
     tally->sharers++;
     require(tally->limit == 0 || tally->limit == node->limit,
@@ -579,7 +581,7 @@ static void count_holder(struct tally *tally, const struct node *node) {
 }
 
 static void check_tally(const struct tally *tally) {
-    unsigned kinds = tally->alone + (tally->readers > 0) + (tally->sharers > 0);
+    unsigned kinds = tally->exclusive + (tally->readers > 0) + (tally->sharers > 0);
     require(kinds <= 1, "no two hold for certain that exclude one another");
     require(tally->permits <= tally->limit, "no more permits are held than there are");
 }
@@ -595,8 +597,8 @@ static void check_lease(const struct client *client, const struct wish *wish,
         const struct zkl_claim *claim = &part->claim;
         require(zkl_claim_holds(claim), "a grant is not taken back");
         if (zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_HELD) continue;
-        if (wish->outlasted || rules_held_for_long(client, wish)) continue;
-        require(!wish->ended, "what the clock ended never comes back");
+        if (wish->outlasted || rules_hold_is_over(client, wish)) continue;
+        require(!wish->ended, "a grant that the clock ended never comes back");
         require(!writes(wish) || (claim->kind == ZKL_WRITE && claim->state == ZKL_HELD),
                 "a claim that may write has a writer's node");
         const struct node *node = check_holder(client, claim);
@@ -606,7 +608,7 @@ static void check_lease(const struct client *client, const struct wish *wish,
     }
 }
 
-static bool is_awaited(const struct parts *parts) {
+static bool has_live_claim(const struct parts *parts) {
     EACH_PART(parts, part) {
         if (part->claim.state != ZKL_GONE) return true;
     }
@@ -617,7 +619,7 @@ static bool is_awaited(const struct parts *parts) {
 static void check_hold(const struct client *client, const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (!zkl_claim_holds(claim)) return;
-    require(holder_of(client, stake), "what is held has a user that was told");
+    require(holder_of(client, stake), "a held claim has a user that knows of its grant");
     if (claim->state != ZKL_HELD || !zkl_claim_may_downgrade(claim) || world.setting.refusals)
         return;
     require(has_writer(client, stake), "a claim that only reads is a reader");
@@ -627,13 +629,13 @@ static void check_hold(const struct client *client, const struct stake *stake) {
 static void check_order(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_holds(claim))
-        require(stake->granted_link, "what is held is among what was granted");
+        require(stake->granted_link, "a held claim is in its path's list of grants");
     require(stake->node != NODE_UNCOUNTED || waits_for_its_turn(claim),
-            "what has or makes a node counts");
+            "a stake that has or makes a node counts");
     if (!waits_for_its_turn(claim)) return;
     for (const struct zkl_claim *each = claim->next; each; each = each->next)
         require(!each->batch || each->trying || each->state == ZKL_NEW,
-                "those that wait for their turn come last");
+                "claims that wait for their turn come last");
 }
 
 static void check_awake(struct client *client) {
@@ -655,7 +657,7 @@ static void check_users(const struct client *client, struct tally tallies[LINES]
     rules_note_ends(client);
     EACH_WISH(client, wish) {
         if (has_lease(wish)) check_lease(client, wish, tallies);
-        else require(is_awaited(parts_of_wish(wish)), "every wish is answered");
+        else require(has_live_claim(parts_of_wish(wish)), "every wish is answered");
     }
     EACH_STAKE(client, stake) {
         check_hold(client, stake);
@@ -681,7 +683,7 @@ void rules_at_any_time(void) {
  */
 static void check_permits(const struct client *client, const struct zkl_claim *claim,
                           const struct node *own) {
-    int64_t taken = node_taken(own);
+    int64_t taken = node_permits_ahead(own);
     const struct node *nearest = node_before(own, ZKL_PERMIT);
     if (!world.setting.refusals)
         require(taken + own->permits > own->limit, "a claim that has its permits does not wait");
@@ -709,10 +711,10 @@ static void check_lookahead(const struct client *client, const struct zkl_claim 
     if (world.setting.refusals || world.setting.room || world.shortages) return;
     if (claim->line->incomplete || (before && before->kind == ZKL_READ)) return;
     require(seen == before, "a waiting claim looks ahead to the nearest before its predecessor");
-    require(!before || before->watched & bit_of(client), "what a claim looks ahead to is watched");
+    require(!before || before->watched & bit_of(client), "a claim watches its lookahead");
 }
 
-bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim *claim) {
+bool rules_may_lack_watch(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
     if (!own || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE)) return false;
     EACH_STAKE(client, stake) {
@@ -764,7 +766,7 @@ static const struct node *waited_for(const struct zkl_claim *claim) {
 }
 
 /* From one claim to the next a holder is found, so no ring of claims waits. */
-static bool comes_to_a_holder(const struct zkl_claim *claim) {
+static bool leads_to_holder(const struct zkl_claim *claim) {
     for (int i = 0; i < NODES; i++) {
         const struct node *ahead = waited_for(claim);
         claim = ahead ? claim_of(ahead) : NULL;
@@ -774,7 +776,7 @@ static bool comes_to_a_holder(const struct zkl_claim *claim) {
 }
 
 /* The claim inherits the other claim's node, or goes its own way. */
-static bool has_way(const struct zkl_claim *claim) {
+static bool will_inherit(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         bool holds = each->state == ZKL_HELD && !each->last_of_turn;
         if (each->batch && (each->state == ZKL_WAIT || holds)) return true;
@@ -799,7 +801,7 @@ static void check_end_of_turn(const struct client *client, const struct zkl_clai
 /* A kept node blocks nobody, and its session will hear of a contender. */
 static void check_kept(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
-    require(own && alive(own), "a node that is kept is there");
+    require(own && alive(own), "a kept node exists");
     if (!own) return;
     for (int i = 0; i < own->change_count; i++) {
         enum content content = own->changes[i].content;
@@ -835,23 +837,24 @@ static void check_place(const struct client *client, const struct zkl_claim *cla
                 "a waiter in the condition does not have its lock");
     } else if (claim->state == ZKL_WAIT) check_waiter(client, claim, own);
     else {
-        require(!node_before(own, own->kind), "a claim that is first in line is");
+        require(!node_before(own, own->kind),
+                "a claim in FIRST is behind no node that excludes it");
         require(claim->next_part->state == ZKL_WAIT,
                 "a multi-lock whose parts are first is granted");
     }
 }
 
-static void check_calm(const struct client *client, const struct zkl_claim *claim) {
+static void check_claim_in_calm(const struct client *client, const struct zkl_claim *claim) {
     if (claim->state == ZKL_KEPT) check_kept(client, claim);
     if (claim->state == ZKL_WAIT || claim->state == ZKL_FIRST) check_place(client, claim);
     bool told = claim->announced || claim->trying || !claim->wanted || claim->state != ZKL_NEW;
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
         require(told || !waits_for_its_turn(each) || !each->announced,
-                "in a calm a claim behind one that was told to wait was told so");
+                "in a calm a claim behind one that was told to wait was told to wait, too");
     if (waits_for_its_turn(claim))
-        require(has_way(claim),
+        require(will_inherit(claim),
                 "a claim that waits for its turn is behind another wish of its client");
-    require(comes_to_a_holder(claim), "nobody waits for itself, by way of others");
+    require(leads_to_holder(claim), "nobody waits for itself, by way of others");
     if (claim->state != ZKL_HELD) return;
     const struct node *own = node_of(claim);
     require(own && (own->watched & bit_of(client) || world.setting.refusals),
@@ -885,7 +888,7 @@ void rules_in_calm(void) {
     if (world.setting.wild) return;
     EACH_RUNNING(c) {
         EACH_WISH(c, wish) check_told(wish);
-        EACH_STAKE(c, stake) check_calm(c, &stake->claim);
+        EACH_STAKE(c, stake) check_claim_in_calm(c, &stake->claim);
     }
     EACH_NODE(node) {
         if (!alive(node) || node->session == NOBODY) continue;
@@ -906,7 +909,8 @@ void rules_in_calm(void) {
 static void check_accounts(const struct client *client) {
     struct zkl_stats stats;
     zkl_session_stats(client->zk, &stats);
-    require(stats.claims == 0 && stats.in_flight == 0, "what there is no more is not counted");
+    require(stats.claims == 0 && stats.in_flight == 0,
+            "claims and requests that ended are not counted");
     require(stats.paths == 0, "no bytes of paths are left");
     unsigned watches = count_watches(client, false);
     require(watches == 0 || world.setting.refusals,
@@ -917,10 +921,10 @@ static void check_accounts(const struct client *client) {
     require(meter->wait.count == stats.grants || world.setting.mix == MIX_CONDITION,
             "each grant's wait is counted, once");
     require(meter->hold.count == stats.grants, "each grant's hold is counted, once");
-    require(client->held == 0 || stats.untold, "the end of each grant is told as a step");
+    require(client->open_grants == 0 || stats.untold, "the end of each grant is told as a step");
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (const struct watch *watch = client->zk->watches.buckets[i]; watch; watch = watch->next)
-            require(watches-- > 0, "no watch is kept in mind that is not set");
+            require(watches-- > 0, "each watch that the session remembers is set");
     }
 }
 

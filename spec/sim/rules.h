@@ -56,14 +56,14 @@ void rules_on_try(const struct client *client, const struct zkl_claim *claim, bo
 void rules_on_busy(const struct client *client, const struct zkl_claim *claim);
 void rules_on_queued(const struct client *client, const struct zkl_claim *claim);
 void rules_on_hold(const struct client *client, const struct wish *wish); /* the hold was granted */
-bool rules_held_for_long(const struct client *client, const struct wish *wish);
+bool rules_hold_is_over(const struct client *client, const struct wish *wish);
 /* Notes the ends of leases. Call also before the session timeout may change. */
 void rules_note_ends(const struct client *client);
 void rules_note_holds(const struct client *client); /* notes the ends of holds */
 void rules_on_no_room(const struct client *client);
 /* No room for a new watcher or roster, or for a joining member. */
-void rules_on_unheard(const struct client *client);
-void rules_on_unjoined(const struct client *client);
+void rules_on_no_room_to_watch(const struct client *client);
+void rules_on_no_room_to_join(const struct client *client);
 /* A condition's lock enters again. */
 void rules_on_return(const struct zkl_claim *waiter);
 
@@ -90,7 +90,7 @@ void rules_after_a_beat(void);
 void rules_in_calm(void);
 
 /* A waiting claim needs no watch if its client has another claim ahead. */
-bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim *claim);
+bool rules_may_lack_watch(const struct client *client, const struct zkl_claim *claim);
 
 /* The run finds no calm, perhaps for want of an event. */
 void rules_on_unrest(void);

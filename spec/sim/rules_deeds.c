@@ -32,7 +32,7 @@ static const struct node *node_in_place(int line, zxid place) {
 }
 
 /* True if a later grant excluded it, by tokens; see note_token(). */
-static bool had_since(const struct node *own) {
+static bool was_granted_since(const struct node *own) {
     bool alone = world.token[own->line] / ZKL_BATCH_MAX > own->place;
     bool beside = own->kind == ZKL_READ || own->kind == ZKL_PERMIT;
     return alone || (!beside && world.read_token[own->line] / ZKL_BATCH_MAX > own->place);
@@ -44,10 +44,11 @@ void rules_on_guarded(const struct item *item) {
     for (unsigned i = 0; i < guard->parts; i++) {
         const struct node *own = node_in_place(guard->lines[i], guard->places[i]);
         require(own, "a guarded write is carried out only while the grant's node is there");
-        require(!own || !had_since(own), "nobody whom it excludes had the lock before the write");
+        require(!own || !was_granted_since(own),
+                "no holder that the grant excludes got the lock before the write");
     }
     require(!guard->carried, "a guard is carried out once");
-    require(!guard->denied, "what was told not to be written is not");
+    require(!guard->denied, "a guard that was reported as not written is not");
     guard->carried++;
 }
 
@@ -72,10 +73,10 @@ static void check_refusal(const struct guarded *guard, const struct zkl_request 
 static void check_guard(const struct deed *deed) {
     struct guarded *guard = &world.guards[deed->guard];
     enum zkl_code code = zkl_request_code(deed->request);
-    if (code == ZKL_OK) require(guard->carried, "what is told to be written is");
+    if (code == ZKL_OK) require(guard->carried, "a guard that is reported as written is");
     else if (code == ZKL_IN_DOUBT)
-        require(guard->open, "what is told to be unknown was sent, and had no answer");
-    else require(!guard->carried, "what is told not to be written is not");
+        require(guard->open, "a guard in doubt was sent, and had no answer");
+    else require(!guard->carried, "a guard that is reported as not written is not");
     if (code == ZKL_NO_NODE || code == ZKL_AUTH || code == ZKL_CONFLICT)
         check_refusal(guard, deed->request);
     guard->denied = code != ZKL_OK && code != ZKL_IN_DOUBT;
@@ -104,7 +105,7 @@ static void check_check(const struct deed *deed) {
         else
 
 /* True if some server that has seen as much as the client showed this. */
-static bool was_so(const struct deed *deed, unsigned word, int32_t version) {
+static bool was_shown(const struct deed *deed, unsigned word, int32_t version) {
     EACH_FACT(deed->datum, deed->seen, fact) {
         if (fact->word == word && (!word || fact->version == version)) return true;
     }
@@ -123,8 +124,8 @@ static void check_get(const struct deed *deed) {
     size_t size;
     const char *data = zkl_request_data(deed->request, &size, &version);
     if (code != ZKL_OK && code != ZKL_NO_NODE) return;
-    require(was_so(deed, code == ZKL_OK ? read_word(data, size) : 0, version),
-            "what is read was so since it was asked for");
+    require(was_shown(deed, code == ZKL_OK ? read_word(data, size) : 0, version),
+            "the data that are read were in the node since the question");
 }
 
 /* --- the line -------------------------------------------------------------------------------- */
@@ -149,14 +150,14 @@ static void check_entry(const struct client *client, const struct deed *deed,
             "a contender that is told to be ours is");
 }
 
-static bool is_told(const struct zkl_queued *queue, size_t count, const struct node *node) {
+static bool is_listed(const struct zkl_queued *queue, size_t count, const struct node *node) {
     for (size_t i = 0; i < count; i++)
         if (strcmp(queue[i].name, node->name) == 0) return true;
     return false;
 }
 
 /* True if every server showed the contender during the question. */
-static bool stayed(const struct deed *deed, const struct node *node) {
+static bool was_always_shown(const struct deed *deed, const struct node *node) {
     bool fixed = deed->request->asked == ZKL_UNFAIR;
     bool counts = node->contender && fixed == is_fixed(node->name);
     return counts && alive(node) && node->line == deed->line && node->born <= deed->seen;
@@ -186,8 +187,8 @@ static void check_queue(const struct client *client, const struct deed *deed) {
     for (size_t i = 0; i < count; i++) check_entry(client, deed, &queue[i]);
     check_order(deed, queue, count);
     EACH_NODE(node) {
-        if (stayed(deed, node))
-            require(is_told(queue, count, node),
+        if (was_always_shown(deed, node))
+            require(is_listed(queue, count, node),
                     "a contender that is in the line all the time is told");
     }
 }
@@ -221,7 +222,7 @@ static bool is_taken(const struct client *client, const struct deed *deed) {
 /* The data may be another's, written since. */
 static void check_join(const struct client *client, const struct deed *deed) {
     bool was = false;
-    if (zkl_request_code(deed->request) == ZKL_TOO_MANY) rules_on_unjoined(client);
+    if (zkl_request_code(deed->request) == ZKL_TOO_MANY) rules_on_no_room_to_join(client);
     if (zkl_request_code(deed->request) != ZKL_OK) return;
     EACH_FACT(deed->datum, deed->seen, fact) was = was || is_of(client, fact->session);
     require(was, "a member that has joined had its node since it asked");
@@ -277,8 +278,8 @@ static bool member_is_up_to_date(const struct client *client, const struct deed 
 static void check_set(const struct client *client, const struct deed *deed) {
     enum zkl_code code = zkl_request_code(deed->request);
     bool was = false;
-    if (deed->of->used && code != ZKL_OK && code != ZKL_TIMEOUT && code != ZKL_INTERRUPTED)
-        deed->of->word = 0; /* refused */
+    if (deed->join->used && code != ZKL_OK && code != ZKL_TIMEOUT && code != ZKL_INTERRUPTED)
+        deed->join->word = 0; /* refused */
     if (code != ZKL_OK) return;
     EACH_FACT(deed->datum, deed->seen, fact)
     was = was || (fact->word >= deed->word && is_of(client, fact->session));
@@ -333,7 +334,7 @@ void rules_on_roll(const struct client *client, struct deed *deed, const struct 
     for (int which = 0; which < DATA && roll->code == ZKL_OK; which++) {
         int from = same_session ? deed->facts[which] : 0;
         int fact = fact_listed(which, listed(roll, which), from);
-        require(fact != NOBODY, "what is told of a member was so, after what was told before");
+        require(fact != NOBODY, "a report of a member is true, and not older than the last");
         deed->facts[which] = fact;
     }
     const struct zkl_roster *roster = deed->roster;
@@ -389,7 +390,8 @@ static bool is_of_lease(const struct deed *deed) {
     return deed->kind == DEED_GUARD || deed->kind == DEED_CHECK;
 }
 
-static bool is_true(const struct client *client, const struct deed *deed, enum zkl_code code) {
+static bool is_right_code(const struct client *client, const struct deed *deed,
+                          enum zkl_code code) {
     const struct parts *parts = &deed->request->parts;
     bool guards = deed->kind == DEED_GUARD;
     bool fixed = is_of_lease(deed) && zkl_kind_is_fixed(zkl_parts_at(parts, 0)->claim.kind);
@@ -406,7 +408,7 @@ static bool is_true(const struct client *client, const struct deed *deed, enum z
     case ZKL_NO_NODE: return guards || deed->kind == DEED_GET;
     case ZKL_TOO_MANY: return deed->kind == DEED_JOIN && world.setting.room;
     case ZKL_CONFLICT:
-        if (deed->kind == DEED_SET) return is_taken(client, deed->of);
+        if (deed->kind == DEED_SET) return is_taken(client, deed->join);
         return guards || (deed->kind == DEED_JOIN && is_taken(client, deed));
     case ZKL_UNSUPPORTED: return guards && fixed;
     default: return code == deed->cancelled && code != ZKL_OK;
@@ -426,7 +428,7 @@ static void check_revocation(const struct deed *deed) {
 void rules_on_deed(const struct client *client, const struct deed *deed) {
     enum zkl_code code = zkl_request_code(deed->request);
     tell("%s is answered: %s", story_client(client), zkl_code_name(code));
-    require(is_true(client, deed, code), "a deed fails for the reason that is given");
+    require(is_right_code(client, deed, code), "a deed fails for the reason that is given");
     switch (deed->kind) {
     case DEED_GUARD: check_guard(deed); break;
     case DEED_CHECK: check_check(deed); break;
@@ -491,7 +493,7 @@ void rules_on_sight(const struct client *client, struct deed *deed, const struct
                 "a user whose watch gave way is told so, once");
     } else {
         int fact = fact_told(deed, sight, from + (same_session && again));
-        require(fact != NOBODY, "what is told of a node was so, after what was told before");
+        require(fact != NOBODY, "a report of a node is true, and not older than the last");
         deed->fact = fact;
     }
     deed->told = true;

@@ -64,7 +64,7 @@ void rules_on_try(const struct client *client, const struct zkl_claim *claim, bo
                                                : is_taken(client, claim, line),
                 "a try is told that the lock is taken if an answer showed it");
     if (claim->code == ZKL_TIMEOUT)
-        require(unanswered || is_robbed(claim), "a try that is answered learns what the answer is");
+        require(unanswered || is_robbed(claim), "a try that is answered does not time out");
 }
 
 /* --- max_waiters ------------------------------------------------------------------------------ */
@@ -95,14 +95,14 @@ static unsigned waited(const struct client *client, const struct zkl_claim *clai
 void rules_on_busy(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
     int line = line_of((const struct stake *)claim);
-    require(claim->max_waiters > 0, "who does not mind many is never told that the lock is busy");
-    require(!claim->announced, "who was told to wait is not sent away");
+    require(claim->max_waiters > 0, "only a wish with max_waiters is told that the lock is busy");
+    require(!claim->announced, "a claim that was told to wait is not sent away");
     /* only a living session knows its last list */
     if (client->session == NOBODY || !world.sessions[client->session].alive || world.shortages)
         return;
     unsigned count =
         own ? waited_ahead(own, client->shown[own->line]) : waited(client, claim, line);
-    require(count >= (unsigned)claim->max_waiters, "the lock is never busy with fewer waiting");
+    require(count >= (unsigned)claim->max_waiters, "the lock is busy only if max_waiters wait");
 }
 
 /* Counts living nodes only. The counter's last numbers hide the holders. */
@@ -114,13 +114,13 @@ void rules_on_queued(const struct client *client, const struct zkl_claim *claim)
         bool minds = wish->max_waiters && wish->request && wish->request == stake->request;
         if (minds && placed)
             require(waited_ahead(own, world.zxid) < wish->max_waiters,
-                    "who minds so many is not told to wait behind them");
+                    "a wish is not told to wait behind max_waiters others");
     }
 }
 
 /* --- max_hold --------------------------------------------------------------------------------- */
 
-bool rules_held_for_long(const struct client *client, const struct wish *wish) {
+bool rules_hold_is_over(const struct client *client, const struct wish *wish) {
     EACH_WISH(client, each) {
         const struct hold *hold = each->lease ? &each->lease->hold : NULL;
         if (!hold || !hold->link || clock_of(client) < hold->until) continue;

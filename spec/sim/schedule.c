@@ -72,7 +72,7 @@ static bool is_behind_another(const struct zkl_claim *claim) {
 static bool is_settled(const struct client *client, const struct zkl_claim *claim) {
     if (is_behind_another(claim)) return true;
     if (claim->state == ZKL_WAIT && claim->stalled)
-        return claim->node.watched && rules_may_be_unwatching(client, claim);
+        return claim->node.watched && rules_may_lack_watch(client, claim);
     if (claim->stalled || claim->state == ZKL_GONE) return claim->state == ZKL_GONE;
     if (claim->state == ZKL_IN_CONDITION)
         return claim->partner && claim->partner->state == ZKL_WAIT;
@@ -142,7 +142,7 @@ static void answer_all(void) {
 
 /* --- a process in bursts, by a CPU quota ------------------------------------------------ */
 
-static bool is_tried(const struct client *client) {
+static bool has_open_request(const struct client *client) {
     EACH_WISH(client, wish) {
         if (wish->request && !zkl_request_done(wish->request)) return true;
     }
@@ -169,7 +169,7 @@ static void try_in_bursts(struct client *c) {
     burst(c);
     move_try(c);
     flow(true);
-    while (is_tried(c) && bursts++ < 20 && !world.broken) burst(c);
+    while (has_open_request(c) && bursts++ < 20 && !world.broken) burst(c);
     require(bursts < 20,
             "a try is answered, however often its process is stopped for a short time");
 }
@@ -213,8 +213,8 @@ const char *schedule_run(bool (*seen)(void)) {
     bool pruned = false;
     setting_choose();
     for (unsigned steps = 0; steps < world.setting.steps && !pruned; steps++) {
-        if (world.broken || choices_end() || !move()) break;
-        pruned = seen && choices_new() && seen();
+        if (world.broken || choices_at_end() || !move()) break;
+        pruned = seen && choices_are_new() && seen();
     }
     if (!pruned && !world.broken) come_to_rest();
     world_end();

@@ -47,8 +47,8 @@ static struct traced *traced_of(const struct client *client) {
     return &traced[index_of(client)];
 }
 
-__attribute__((format(printf, 3, 4))) static void line(const char *event, int client,
-                                                       const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void write_line(const char *event, int client,
+                                                             const char *format, ...) {
     va_list arguments;
     printf("%s client=%d", event, client + 1);
     va_start(arguments, format);
@@ -135,14 +135,14 @@ static const char *before_text(const struct view *view) {
     return text;
 }
 
-static void is_now(const struct client *client) {
+static void write_is(const struct client *client) {
     struct traced *of = traced_of(client);
     struct view view = view_of(of);
     if (is_same(&view, &of->view) && !of->hears) return;
     of->view = view;
     of->hears = false;
-    line("is", index_of(client), " state=%s session=%u attempt=%u own=%d before=%s", view.state,
-         view.session, view.attempt, view.own, before_text(&view));
+    write_line("is", index_of(client), " state=%s session=%u attempt=%u own=%d before=%s",
+               view.state, view.session, view.attempt, view.own, before_text(&view));
 }
 
 /* --- certainty ---------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static void note_certainty(const struct client *but) {
         bool certain = is_certain(c, of->claim);
         if (certain == of->certain) continue;
         of->certain = certain;
-        line(certain ? "prove" : "doubt", index_of(c), "%s", "");
+        write_line(certain ? "prove" : "doubt", index_of(c), "%s", "");
     }
 }
 
@@ -185,9 +185,9 @@ static int number_in(const char *name) {
 }
 
 static void trace_create(const struct client *client, const struct node *node) {
-    line("create", index_of(client), " session=%u attempt=%u number=%d",
-         sessions[node->session].session, attempt_of(traced_of(client), parsed(node->name).nonce),
-         number_in(node->name));
+    write_line("create", index_of(client), " session=%u attempt=%u number=%d",
+               sessions[node->session].session,
+               attempt_of(traced_of(client), parsed(node->name).nonce), number_in(node->name));
 }
 
 static bool is_look(const struct client *client, const struct item *item) {
@@ -204,13 +204,14 @@ void trace_carried(const struct client *client, const struct item *item) {
     bool done = item->error == ZKL_ERROR_NONE;
     if (is_look(client, item)) {
         traced_of(client)->looked[item->node] = true;
-        line("look", index_of(client), " number=%d", number_in(world.nodes[item->node].name));
+        write_line("look", index_of(client), " number=%d", number_in(world.nodes[item->node].name));
     }
-    if (rpc->kind == ZKL_RPC_LIST && done) line("list", index_of(client), " id=%" PRIu64, item->id);
+    if (rpc->kind == ZKL_RPC_LIST && done)
+        write_line("list", index_of(client), " id=%" PRIu64, item->id);
     if (rpc->kind != ZKL_RPC_WRITE || !name_in(rpc->path)) return;
     if (rpc->ops->kind == ZKL_OP_CREATE && done) trace_create(client, &world.nodes[item->nodes[0]]);
     if (rpc->ops->kind == ZKL_OP_DELETE)
-        line("delete", index_of(client), " number=%d", number_in(name_in(rpc->path)));
+        write_line("delete", index_of(client), " number=%d", number_in(name_in(rpc->path)));
 }
 
 void trace_landed(const struct client *client, const struct item *item) {
@@ -227,7 +228,7 @@ void trace_opened(const struct client *client) {
 void trace_ended(int session) {
     if (!trace_written) return;
     note_certainty(NULL);
-    line("expire", sessions[session].client, " session=%u", sessions[session].session);
+    write_line("expire", sessions[session].client, " session=%u", sessions[session].session);
 }
 
 /* --- clients ------------------------------------------------------------------------ */
@@ -242,7 +243,7 @@ void trace_heard(const struct client *client, const struct item *item) {
     if (!trace_written) return;
     if (item->what == EXPIRED) {
         note_certainty(NULL);
-        line("expired", index_of(client), "%s", "");
+        write_line("expired", index_of(client), "%s", "");
         of->session++;
         of->granted = of->certain = false;
         memset(of->looked, 0, sizeof of->looked);
@@ -252,12 +253,12 @@ void trace_heard(const struct client *client, const struct item *item) {
     of->hears = true;
     note_certainty(NULL);
     int number = number_in(world.nodes[item->node].name);
-    line("hears", index_of(client), " number=%d awaits=%s", number,
-         awaits(of->claim, number) ? "yes" : "no");
+    write_line("hears", index_of(client), " number=%d awaits=%s", number,
+               awaits(of->claim, number) ? "yes" : "no");
 }
 
 void trace_delivered(const struct client *client) {
-    if (trace_written && traced_of(client)->hears) is_now(client);
+    if (trace_written && traced_of(client)->hears) write_is(client);
 }
 
 static bool is_lost(struct before before, enum event event, const struct view *was) {
@@ -281,17 +282,17 @@ static void trace_answer(const struct client *client, struct before before, enum
     int who = index_of(client);
     uint64_t id = client->hears ? client->hears->id : 0;
     bool removes = before.state == ZKL_LEAVE || before.state == ZKL_RETREAT;
-    if (is_lost(before, event, was)) line("lost", who, "%s", "");
-    if (event == EVENT_CREATED && before.state == ZKL_CREATE) line("created", who, "%s", "");
+    if (is_lost(before, event, was)) write_line("lost", who, "%s", "");
+    if (event == EVENT_CREATED && before.state == ZKL_CREATE) write_line("created", who, "%s", "");
     if (event == EVENT_LISTED && before.state == ZKL_RECOVER_LIST)
-        line("searched", who, " id=%" PRIu64, id);
+        write_line("searched", who, " id=%" PRIu64, id);
     if (event == EVENT_LISTED && strcmp(was->state, "list") == 0)
-        line("listed", who, " id=%" PRIu64, id);
+        write_line("listed", who, " id=%" PRIu64, id);
     bool watched = event == EVENT_GOT_AHEAD || event == EVENT_GOT_LOOKAHEAD;
     if (client->hears && watched)
-        line("watched", who, " number=%d", number_in(world.nodes[client->hears->node].name));
+        write_line("watched", who, " number=%d", number_in(world.nodes[client->hears->node].name));
     bool removed = event == EVENT_REMOVED || event == EVENT_REMOVED + (unsigned)ZKL_ABSENT;
-    if (removes && removed) line("removed", who, "%s", "");
+    if (removes && removed) write_line("removed", who, "%s", "");
 }
 
 /* Writes a line for a new attempt. All but the first follow a search. */
@@ -301,7 +302,7 @@ static void trace_attempt(const struct client *client, const struct zkl_claim *c
     bool is_new = of->attempt == 0 || of->nonces[of->attempt % ATTEMPTS] != claim->node.nonce;
     if (claim->state != ZKL_CREATE || !is_new) return;
     of->nonces[++of->attempt % ATTEMPTS] = claim->node.nonce;
-    if (before.state != ZKL_RECOVER_LIST) line("want", index_of(client), "%s", "");
+    if (before.state != ZKL_RECOVER_LIST) write_line("want", index_of(client), "%s", "");
 }
 
 void trace_fed(const struct client *client, const struct zkl_claim *claim, struct before before,
@@ -310,24 +311,24 @@ void trace_fed(const struct client *client, const struct zkl_claim *claim, struc
     if (!trace_written) return;
     if (event == EVENT_START) of->claim = claim;
     if (of->claim != claim) return;
-    if (event == EVENT_EXPIRE) is_now(client); /* after the line `expired` */
+    if (event == EVENT_EXPIRE) write_is(client); /* after the line `expired` */
     note_certainty(client);
     trace_answer(client, before, event, &of->view);
     struct view view = view_of(of);
     bool had_place = has_place(of->view.state) && has_place(view.state);
     if (had_place && !is_before_same(&view, &of->view))
-        line("learns", index_of(client), " before=%s", before_text(&view));
+        write_line("learns", index_of(client), " before=%s", before_text(&view));
     if (did & ZKL_DO_GRANT) {
-        line("grant", index_of(client), " token=%" PRId64, zkl_claim_token(claim));
+        write_line("grant", index_of(client), " token=%" PRId64, zkl_claim_token(claim));
         of->granted = of->certain = true;
     }
     bool gone = event == EVENT_OWN_DELETED || event == EVENT_GOT_OWN + (unsigned)ZKL_ABSENT;
     bool again = claim->state == ZKL_CREATE && gone;
     if (is_active(of->view.state) && (!is_active(view.state) || again))
-        line(gone ? "gone" : "leave", index_of(client), "%s", "");
+        write_line(gone ? "gone" : "leave", index_of(client), "%s", "");
     if (claim->state != ZKL_HELD) of->granted = of->certain = false;
     trace_attempt(client, claim, before);
-    is_now(client);
+    write_is(client);
 }
 
 void trace_forgotten(const struct zkl_claim *claim) {

@@ -12,7 +12,7 @@ static const zkl_actions left_out = ZKL_DO_FOLLOW | ZKL_DO_FORGET;
 
 enum form { LINE, UNFAIR, WAITER };
 
-static struct kind {
+static struct outcome {
     uint64_t key; /* 0: none */
     uint64_t count;
     enum form form;
@@ -21,29 +21,29 @@ static struct kind {
     enum zkl_claim_state state;
     bool stalled;
     zkl_actions did;
-} kinds[MOST];
+} outcomes[MOST];
 
 static enum form form_of(const struct zkl_claim *claim) {
     if (zkl_kind_is_fixed(claim->kind)) return UNFAIR;
     return claim->waiting ? WAITER : LINE;
 }
 
-static uint64_t key_of(const struct kind *kind) {
+static uint64_t key_of(const struct outcome *outcome) {
     uint64_t key = 1;
-    key = key << 2 | kind->form;
-    key = key << 5 | kind->before.state;
-    key = key << 1 | kind->before.wanted;
-    key = key << 7 | kind->event;
-    key = key << 5 | kind->state;
-    key = key << 1 | kind->stalled;
-    return key << 26 | kind->did;
+    key = key << 2 | outcome->form;
+    key = key << 5 | outcome->before.state;
+    key = key << 1 | outcome->before.wanted;
+    key = key << 7 | outcome->event;
+    key = key << 5 | outcome->state;
+    key = key << 1 | outcome->stalled;
+    return key << 26 | outcome->did;
 }
 
-static void count(const struct kind *kind) {
-    uint64_t i = kind->key * UINT64_C(0x9e3779b97f4a7c15) >> 51;
-    while (kinds[i].key && kinds[i].key != kind->key) i = (i + 1) % MOST;
-    if (!kinds[i].key) kinds[i] = *kind;
-    kinds[i].count++;
+static void count(const struct outcome *outcome) {
+    uint64_t i = outcome->key * UINT64_C(0x9e3779b97f4a7c15) >> 51;
+    while (outcomes[i].key && outcomes[i].key != outcome->key) i = (i + 1) % MOST;
+    if (!outcomes[i].key) outcomes[i] = *outcome;
+    outcomes[i].count++;
 }
 
 void transitions_note(const struct zkl_claim *claim, struct before before, enum event event,
@@ -52,25 +52,25 @@ void transitions_note(const struct zkl_claim *claim, struct before before, enum 
     did &= ~left_out;
     if (event >= EVENTS || before.state == ZKL_GONE) return;
     if (claim->state == before.state && stalled == before.stalled && !did) return;
-    struct kind kind = {.form = form_of(claim),
-                        .before = before,
-                        .event = event,
-                        .state = claim->state,
-                        .stalled = stalled,
-                        .did = did};
-    kind.before.stalled = false;
-    kind.key = key_of(&kind);
-    count(&kind);
+    struct outcome outcome = {.form = form_of(claim),
+                              .before = before,
+                              .event = event,
+                              .state = claim->state,
+                              .stalled = stalled,
+                              .did = did};
+    outcome.before.stalled = false;
+    outcome.key = key_of(&outcome);
+    count(&outcome);
 }
 
 void transitions_print(void) {
-    static const char *const forms[] = {"line", "unfair", "waiter"};
-    for (const struct kind *kind = kinds; kind < kinds + MOST; kind++) {
-        if (!kind->key) continue;
-        printf("%s\t%s\t%s\t%s\t%s%s%s%s\t%" PRIu64 "\n", forms[kind->form],
-               story_state(kind->before.state), coverage_event(kind->event),
-               kind->before.wanted ? "wanted" : "not wanted", story_state(kind->state),
-               kind->stalled ? "*" : "", kind->did ? " + " : "", story_actions(kind->did),
-               kind->count);
+    static const char *const form_names[] = {"line", "unfair", "waiter"};
+    for (const struct outcome *outcome = outcomes; outcome < outcomes + MOST; outcome++) {
+        if (!outcome->key) continue;
+        printf("%s\t%s\t%s\t%s\t%s%s%s%s\t%" PRIu64 "\n", form_names[outcome->form],
+               story_state(outcome->before.state), coverage_event_name(outcome->event),
+               outcome->before.wanted ? "wanted" : "not wanted", story_state(outcome->state),
+               outcome->stalled ? "*" : "", outcome->did ? " + " : "", story_actions(outcome->did),
+               outcome->count);
     }
 }

@@ -12,7 +12,7 @@
 /* --- choosing a wish ------------------------------------------------------------------- */
 
 struct wish *user_some(const struct client *client, bool (*fits)(const struct wish *wish)) {
-    struct wish *found[ROOM];
+    struct wish *found[WISHES];
     unsigned count = 0;
     EACH_WISH(client, wish) {
         if (fits(wish)) found[count++] = wish;
@@ -30,20 +30,20 @@ bool user_has(const struct client *client, bool (*fits)(const struct wish *wish)
 /* --- without memory -------------------------------------------------------------------- */
 
 static void check_memory(const void *made) {
-    require(made || world.shortages, "what is asked for is begun, unless there is no memory");
+    require(made || world.shortages, "a request begins, unless there is no memory");
 }
 
 /* Notes a request about a lease. Without memory the lease is as before. */
-static void begin_deed(struct wish *wish, enum doing doing, struct zkl_request *request) {
+static void begin_doing(struct wish *wish, enum doing doing, struct zkl_request *request) {
     check_memory(request);
     wish->doing = request ? doing : NOTHING;
-    wish->deed = request;
+    wish->doing_request = request;
 }
 
 /* --- wishes ------------------------------------------------------------------------- */
 
 static struct wish *free_wish(const struct client *client) {
-    for (const struct wish *wish = client->wishes; wish < client->wishes + ROOM; wish++)
+    for (const struct wish *wish = client->wishes; wish < client->wishes + WISHES; wish++)
         if (!wish->used) return (struct wish *)(uintptr_t)wish;
     return NULL;
 }
@@ -71,8 +71,8 @@ static bool is_reentrant(void) {
     return world.setting.plain || choose(4) != 3;
 }
 
-static struct zkl_acquire_options put(const struct client *client, const struct wish *wish,
-                                      int line, struct desire desire, zkl_time timeout) {
+static struct zkl_acquire_options options_for(const struct client *client, const struct wish *wish,
+                                              int line, struct desire desire, zkl_time timeout) {
     static const char *callers[2];
     callers[0] = wish->caller == NOBODY ? NULL : owner_name(wish->caller);
     return (struct zkl_acquire_options){
@@ -114,7 +114,7 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
     if (world.setting.limits) wish->max_waiters = choose(3);
     if (world.setting.limits && choose(3) == 2) wish->max_hold = TIMEOUT / 4 * (1 + choose(4));
     client->wished++;
-    client_now(client);
+    client_update_time(client);
     return wish;
 }
 
@@ -124,7 +124,7 @@ void user_wish(struct client *client, int line, const struct desire *desires, un
     struct wish *wish = new_wish(client, desires[0], timeout, trying);
     struct zkl_acquire_options asked[LINES];
     for (unsigned i = 0; i < count; i++)
-        asked[i] = put(client, wish, line + (int)i, desires[i], timeout);
+        asked[i] = options_for(client, wish, line + (int)i, desires[i], timeout);
     struct verdict verdict = verdict_of(client, wish, asked, count);
     tell("%s%s wants %s%s%s%s%s%s", story_owner(client, wish->owner),
          wish->caller == NOBODY ? "" : ", called by the other,", count > 1 ? "both: " : "",
@@ -147,17 +147,17 @@ static void drop(struct zkl_request **request) {
 }
 
 /* Ends what the wish does. A pending signal counts as interrupted. */
-static void rest(struct wish *wish) {
+static void end_doing(struct wish *wish) {
     if (wish->doing == SIGNALS) {
-        zkl_request_cancel(wish->deed, ZKL_INTERRUPTED);
-        rules_on_signal_end(wish, zkl_request_code(wish->deed));
+        zkl_request_cancel(wish->doing_request, ZKL_INTERRUPTED);
+        rules_on_signal_end(wish, zkl_request_code(wish->doing_request));
     }
-    drop(&wish->deed);
+    drop(&wish->doing_request);
     wish->doing = NOTHING;
 }
 
 void user_leave(struct wish *wish) {
-    rest(wish);
+    end_doing(wish);
     drop(&wish->request);
     if (wish->lease) zkl_lease_drop(wish->lease);
     *wish = (struct wish){0};
@@ -167,10 +167,10 @@ void user_leave(struct wish *wish) {
 void user_cancel(struct client *client, struct wish *wish) {
     tell("%s gives up its wish", story_client(client));
     wish->cancelled = ZKL_INTERRUPTED;
-    client_now(client);
+    client_update_time(client);
     if (wish->request && world.setting.owners && !world.setting.plain && choose(2))
         user_leave(wish);
-    else zkl_request_cancel(wish->request ? wish->request : wish->deed, ZKL_INTERRUPTED);
+    else zkl_request_cancel(wish->request ? wish->request : wish->doing_request, ZKL_INTERRUPTED);
     client_settle(client);
 }
 
@@ -180,17 +180,17 @@ static void release(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_lease_release(wish->lease);
     if (code == ZKL_LOST) rules_on_loss(client, wish);
     rules_on_release(wish, code, lost && has_lease(wish));
-    if (wish->doing == WAITS) wish->parted = true;
+    if (wish->doing == WAITS) wish->given_up = true;
     else user_leave(wish);
 }
 
 /* Some users wait until the node is gone. */
 void user_release(struct client *client, struct wish *wish) {
     tell("%s releases", story_owner(client, wish->owner));
-    client_now(client);
+    client_update_time(client);
     if (wish->doing != WAITS && !world.setting.plain && choose(2)) {
-        rest(wish);
-        begin_deed(wish, LEAVES, zkl_release_wait(wish->lease, ZKL_NEVER));
+        end_doing(wish);
+        begin_doing(wish, RELEASES, zkl_release_wait(wish->lease, ZKL_NEVER));
     } else release(client, wish);
     client_settle(client);
 }
@@ -199,16 +199,16 @@ void user_release(struct client *client, struct wish *wish) {
 
 void user_downgrade(struct client *client, struct wish *wish) {
     tell("%s wants to write no more, only to read", story_client(client));
-    client_now(client);
-    begin_deed(wish, SHARES, zkl_downgrade(wish->lease, ZKL_NEVER));
-    if (wish->deed) wish->kind = ZKL_READ; /* whatever the result */
+    client_update_time(client);
+    begin_doing(wish, DOWNGRADES, zkl_downgrade(wish->lease, ZKL_NEVER));
+    if (wish->doing_request) wish->kind = ZKL_READ; /* whatever the result */
     client_settle(client);
 }
 
 void user_hold(struct client *client, struct wish *wish) {
     zkl_time length = TIMEOUT / 4 * (1 + choose(4));
     tell("%s moves the end of its hold", story_client(client));
-    client_now(client);
+    client_update_time(client);
     if (zkl_lease_expire(wish->lease, length) == ZKL_OK) {
         wish->max_hold = length;
         rules_on_hold(client, wish);
@@ -226,10 +226,10 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     client->waited++;
     wish->deadline = deadline_of(client, timeout);
     wish->trying = false;
-    client_now(client);
-    begin_deed(wish, WAITS, zkl_wait(wish->lease, line_path(CONDITION), timeout));
+    client_update_time(client);
+    begin_doing(wish, WAITS, zkl_wait(wish->lease, line_path(CONDITION), timeout));
     EACH_WISH(client, each) {
-        if (wish->deed && is_fellow(each, wish)) each->away = true;
+        if (wish->doing_request && is_fellow(each, wish)) each->away = true;
     }
     client_settle(client);
 }
@@ -237,19 +237,19 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
 void user_signal(struct client *client, struct wish *wish) {
     tell("%s signals", story_client(client));
     client->signals++;
-    client_now(client);
+    client_update_time(client);
     wish->all = !world.setting.plain && choose(2);
     wish->saw = client->last;
-    wish->signal = world.signal_count < CALLS ? ++world.signal_count : 0;
+    wish->signal = world.signal_count < SIGNAL_REQUESTS ? ++world.signal_count : 0;
     zkl_time timeout = world.setting.plain || choose(2) ? ZKL_NEVER : choose(20) * (TIMEOUT / 10);
-    begin_deed(wish, SIGNALS, zkl_signal(wish->lease, line_path(CONDITION), wish->all, timeout));
+    begin_doing(wish, SIGNALS, zkl_signal(wish->lease, line_path(CONDITION), wish->all, timeout));
     client_settle(client);
 }
 
 unsigned user_signal_sent(const struct client *client, const struct call *call) {
     if (call->kind != &zkl_guard_call) return 0;
     EACH_WISH(client, wish) {
-        if (wish->doing != SIGNALS || wish->deed != zkl_call_request(call)) continue;
+        if (wish->doing != SIGNALS || wish->doing_request != zkl_call_request(call)) continue;
         world.signals[wish->signal].open++;
         return wish->signal;
     }
@@ -264,7 +264,7 @@ static void hear_revocation(const struct client *client, struct wish *wish) {
     rules_on_revoked(client, wish);
 }
 
-static void granted(struct client *client, struct wish *wish) {
+static void hear_grant(struct client *client, struct wish *wish) {
     bool listens = world.setting.deeds & 1U << DEED_REVOKE && client->wished % 2;
     rules_on_grant(client, wish);
     wish->revoked = false;
@@ -272,7 +272,7 @@ static void granted(struct client *client, struct wish *wish) {
     hear_revocation(client, wish);
 }
 
-static void answered(struct client *client, struct wish *wish) {
+static void hear_acquire(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->request);
     if (code != ZKL_OK) {
         rules_on_fail(client, wish, code);
@@ -294,86 +294,86 @@ static void answered(struct client *client, struct wish *wish) {
     if (wish->again) {
         rules_on_entry(client, wish);
         hear_revocation(client, wish);
-    } else granted(client, wish);
+    } else hear_grant(client, wish);
 }
 
-static bool has_still(const struct wish *wish) {
+static bool still_holds(const struct wish *wish) {
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
     return state == ZKL_LEASE_HELD || state == ZKL_LEASE_SUSPECT;
 }
 
 /* All handles hold the lock after a wait, or none. Returns a holding wish, or NULL. */
-static struct wish *call_fellows(const struct client *client, struct wish *wish) {
-    struct wish *has = has_still(wish) ? wish : NULL;
-    unsigned handles = !wish->parted, held = has != NULL;
+static struct wish *return_fellows(const struct client *client, struct wish *wish) {
+    struct wish *holder = still_holds(wish) ? wish : NULL;
+    unsigned handles = !wish->given_up, held = holder != NULL;
     EACH_WISH(client, each) {
         if (!each->away || !is_fellow(each, wish)) continue;
         handles++;
         each->away = false;
-        if (has_still(each)) {
-            has = each;
+        if (still_holds(each)) {
+            holder = each;
             held++;
         } else {
             user_leave(each);
         }
     }
-    require(held == 0 || held == handles, "what a wait comes to, it comes to for each handle");
-    return has;
+    require(held == 0 || held == handles, "a wait ends alike for all handles of a grant");
+    return holder;
 }
 
-static void lost(struct client *client, struct wish *wish) {
+static void hear_loss(struct client *client, struct wish *wish) {
     rules_on_loss(client, wish);
-    if (wish->doing == WAITS) call_fellows(client, wish);
+    if (wish->doing == WAITS) return_fellows(client, wish);
     user_leave(wish);
 }
 
 /* Ends with the lock regained, kept (the wait did not begin), or lost. */
-static void waited(struct client *client, struct wish *wish) {
-    enum zkl_code code = zkl_request_code(wish->deed);
-    struct wish *has = call_fellows(client, wish);
-    if (code == ZKL_OK) granted(client, has ? has : wish);
-    else if (has) rules_on_stay(wish, code);
+static void hear_wait(struct client *client, struct wish *wish) {
+    enum zkl_code code = zkl_request_code(wish->doing_request);
+    struct wish *holder = return_fellows(client, wish);
+    if (code == ZKL_OK) hear_grant(client, holder ? holder : wish);
+    else if (holder) rules_on_stay(wish, code);
     else rules_on_fail(client, wish, code);
-    if (has_still(wish)) rest(wish);
+    if (still_holds(wish)) end_doing(wish);
     else user_leave(wish);
 }
 
-static void shared(const struct client *client, struct wish *wish) {
-    enum zkl_code code = zkl_request_code(wish->deed);
+static void hear_downgrade(const struct client *client, struct wish *wish) {
+    enum zkl_code code = zkl_request_code(wish->doing_request);
     bool ended = code == ZKL_LOST || code == ZKL_RELEASED || code == ZKL_CLOSED;
     if (!ended && code != ZKL_INTERRUPTED) rules_on_downgraded(client, wish, code);
-    rest(wish);
+    end_doing(wish);
 }
 
-static void left(struct client *client, struct wish *wish) {
-    enum zkl_code code = zkl_request_code(wish->deed);
+static void hear_release(struct client *client, struct wish *wish) {
+    enum zkl_code code = zkl_request_code(wish->doing_request);
     if (code == ZKL_LOST) rules_on_loss(client, wish);
     if (code == ZKL_OK) rules_on_left(client, wish);
     user_leave(wish);
 }
 
-static void done(struct client *client, struct wish *wish) {
+static void hear_doing(struct client *client, struct wish *wish) {
     switch (wish->doing) {
     case NOTHING: break;
-    case SHARES: shared(client, wish); break;
-    case WAITS: waited(client, wish); break;
+    case DOWNGRADES: hear_downgrade(client, wish); break;
+    case WAITS: hear_wait(client, wish); break;
     case SIGNALS:
-        if (zkl_request_code(wish->deed) == ZKL_OK) rules_on_signalled(wish);
-        rest(wish);
+        if (zkl_request_code(wish->doing_request) == ZKL_OK) rules_on_signalled(wish);
+        end_doing(wish);
         break;
-    case LEAVES: left(client, wish); break;
+    case RELEASES: hear_release(client, wish); break;
     }
 }
 
-static bool is_of(const struct zkl_request *request, uint64_t id) {
+static bool is_request(const struct zkl_request *request, uint64_t id) {
     return request && zkl_request_id(request) == id;
 }
 
 static void hear_request(struct client *client, uint64_t id) {
     if (deed_hear_request(client, id)) return;
     EACH_WISH(client, wish) {
-        if (is_of(wish->request, id)) answered(client, wish);
-        else if (is_of(wish->deed, id)) done(client, wish);
+        if (is_request(wish->request, id)) hear_acquire(client, wish);
+        else if (is_request(wish->doing_request, id)) hear_doing(client, wish);
         else continue;
         return;
     }
@@ -382,13 +382,13 @@ static void hear_request(struct client *client, uint64_t id) {
 /* Users in a wait, or in a release, hear from their requests, and so do their fellows. */
 static void hear_lease(struct client *client, uint64_t id) {
     EACH_WISH(client, wish) {
-        bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
-        bool hears = wish->lease && !waits && wish->doing != LEAVES && !wish->away;
+        bool waits = wish->doing == WAITS && !zkl_request_done(wish->doing_request);
+        bool hears = wish->lease && !waits && wish->doing != RELEASES && !wish->away;
         if (!hears || zkl_lease_id(wish->lease) != id) continue;
         enum zkl_lease_state state = zkl_lease_state(wish->lease);
         require(state != ZKL_LEASE_RELEASED || wish->cancelled == ZKL_CLOSED,
                 "only its user gives a lease up");
-        if (state == ZKL_LEASE_LOST) lost(client, wish);
+        if (state == ZKL_LEASE_LOST) hear_loss(client, wish);
         else hear_revocation(client, wish);
     }
 }

@@ -18,7 +18,7 @@ static const struct stake *stake_on(const struct wish *wish, const char *path) {
     return NULL;
 }
 
-bool verdict_lasts(const struct client *client, const struct zkl_claim *claim) {
+bool verdict_still_holds(const struct client *client, const struct zkl_claim *claim) {
     const struct zkl_clock *clock = &client->zk->common.clock;
     return zkl_claim_holds(claim) &&
            zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_LOST &&
@@ -37,7 +37,7 @@ static bool is_other_use(const struct zkl_claim *claim, const struct zkl_acquire
            (claim->reuse != ZKL_ONE_GRANT) != counting;
 }
 
-static bool is_mixed(const struct client *client, const struct zkl_acquire_options *asked) {
+static bool is_in_conflict(const struct client *client, const struct zkl_acquire_options *asked) {
     EACH_WISH(client, wish) {
         const struct stake *stake = is_wanted(wish) ? stake_on(wish, asked->path) : NULL;
         if (stake && is_other_use(&stake->claim, asked)) return true;
@@ -45,8 +45,8 @@ static bool is_mixed(const struct client *client, const struct zkl_acquire_optio
     return false;
 }
 
-static bool is_had_by(const struct client *client, int owner, const struct stake *stake) {
-    if (!verdict_lasts(client, &stake->claim)) return false;
+static bool is_held_by(const struct client *client, int owner, const struct stake *stake) {
+    if (!verdict_still_holds(client, &stake->claim)) return false;
     EACH_WISH(client, wish) {
         bool has = wish->owner == owner && has_lease(wish);
         if (has && zkl_parts_have(&wish->lease->parts, stake)) return true;
@@ -55,38 +55,39 @@ static bool is_had_by(const struct client *client, int owner, const struct stake
 }
 
 /* The owner's latest grant, as several waits may bring several. */
-static const struct stake *held(const struct client *client, int owner, const char *path) {
+static const struct stake *owner_grant(const struct client *client, int owner, const char *path) {
     const struct path *used = zkl_path_find(client->zk, path, strlen(path));
     const struct stake *stake = used ? used->granted : NULL;
-    while (stake && !is_had_by(client, owner, stake)) stake = stake->next_granted;
+    while (stake && !is_held_by(client, owner, stake)) stake = stake->next_granted;
     return stake;
 }
 
 /* True if its caller holds the grant for longer than the wish lasts. */
-static bool is_callers(const struct client *client, const struct wish *wish,
-                       const struct stake *stake) {
+static bool is_held_by_caller(const struct client *client, const struct wish *wish,
+                              const struct stake *stake) {
     bool outlasts = stake->claim.deadline >= wish->deadline;
-    return wish->caller != NOBODY && outlasts && is_had_by(client, wish->caller, stake);
+    return wish->caller != NOBODY && outlasts && is_held_by(client, wish->caller, stake);
 }
 
-static int64_t permits(const struct client *client, const struct wish *wish, const char *path) {
+static int64_t owner_permits(const struct client *client, const struct wish *wish,
+                             const char *path) {
     int64_t sum = 0;
     EACH_STAKE(client, stake) {
         bool here = strcmp(stake->path->text, path) == 0;
-        bool had = here && is_had_by(client, wish->owner, stake);
-        if (had || (here && is_callers(client, wish, stake))) sum += stake->claim.permits;
+        bool had = here && is_held_by(client, wish->owner, stake);
+        if (had || (here && is_held_by_caller(client, wish, stake))) sum += stake->claim.permits;
     }
     return sum;
 }
 
-static bool is_stuck(const struct client *client, const struct wish *wish,
-                     const struct zkl_acquire_options *asked) {
+static bool would_deadlock(const struct client *client, const struct wish *wish,
+                           const struct zkl_acquire_options *asked) {
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
         bool writes = claim->kind == ZKL_WRITE && claim->state == ZKL_HELD;
         bool beside = is_read_write(claim->kind) && !writes && asked->kind == ZKL_READ;
         bool here = strcmp(stake->path->text, asked->path) == 0;
-        if (here && !beside && is_callers(client, wish, stake)) return true;
+        if (here && !beside && is_held_by_caller(client, wish, stake)) return true;
     }
     return false;
 }
@@ -103,7 +104,7 @@ const struct wish *verdict_fellow(const struct client *client, const struct wish
 /* --- the verdict ------------------------------------------------------------------------ */
 
 /* True if so many more nodes fit. Without `stay` kept ones go first. */
-static bool fit(const struct client *client, unsigned more, bool stay) {
+static bool nodes_fit(const struct client *client, unsigned more, bool stay) {
     unsigned count = more;
     if (!world.setting.room) return true;
     const struct follower *member = client->zk->followers[FOLLOWER_MEMBER];
@@ -125,7 +126,7 @@ static bool trusts_its_list(const struct client *client, const struct zkl_claim 
 
 /* True if a node is kept for such a wish, and no contender waits. */
 static bool inherits(const struct client *client, const struct zkl_acquire_options *asked) {
-    if (asked->kind != ZKL_MUTEX || !fit(client, 1, true)) return false;
+    if (asked->kind != ZKL_MUTEX || !nodes_fit(client, 1, true)) return false;
     if (!asked->counting && !asked->batch && !asked->keep) return false;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
@@ -157,12 +158,12 @@ static bool is_crowded(const struct client *client, const struct zkl_acquire_opt
     return asked->max_waiters && count >= asked->max_waiters;
 }
 
-static enum zkl_code refusal(const struct client *client, const struct zkl_acquire_options *asked,
-                             unsigned more) {
+static enum zkl_code session_refusal(const struct client *client,
+                                     const struct zkl_acquire_options *asked, unsigned more) {
     bool suspended = zkl_session_connection(client->zk) == ZKL_SESSION_SUSPENDED;
     if (client->closing) return ZKL_CLOSED;
     if (asked->trying && suspended) return ZKL_TIMEOUT;
-    return fit(client, more, false) ? ZKL_OK : ZKL_TOO_MANY;
+    return nodes_fit(client, more, false) ? ZKL_OK : ZKL_TOO_MANY;
 }
 
 /* True if the owner may enter again. Readers do not become writers. */
@@ -172,36 +173,37 @@ static bool may_enter(const struct zkl_claim *claim, const struct zkl_acquire_op
 }
 
 /* ZKL_OK: neither the owner nor its caller holds the lock. */
-static enum zkl_code of_owner(const struct client *client, const struct wish *wish,
-                              const struct zkl_acquire_options *asked, bool *again) {
+static enum zkl_code code_by_owner(const struct client *client, const struct wish *wish,
+                                   const struct zkl_acquire_options *asked, bool *again) {
     if (asked->kind == ZKL_PERMIT) {
-        int64_t all = permits(client, wish, asked->path) + asked->permits;
+        int64_t all = owner_permits(client, wish, asked->path) + asked->permits;
         return all > asked->limit ? ZKL_WOULD_DEADLOCK : ZKL_OK;
     }
-    const struct stake *stake = held(client, wish->owner, asked->path);
+    const struct stake *stake = owner_grant(client, wish->owner, asked->path);
     *again = stake && may_enter(&stake->claim, asked);
     if (*again) return ZKL_OK;
-    return stake || is_stuck(client, wish, asked) ? ZKL_WOULD_DEADLOCK : ZKL_OK;
+    return stake || would_deadlock(client, wish, asked) ? ZKL_WOULD_DEADLOCK : ZKL_OK;
 }
 
-static enum zkl_code of_one(const struct client *client, const struct wish *wish,
-                            const struct zkl_acquire_options *asked, struct verdict *verdict) {
-    enum zkl_code code = refusal(client, asked, 1);
+static enum zkl_code code_of_one(const struct client *client, const struct wish *wish,
+                                 const struct zkl_acquire_options *asked, struct verdict *verdict) {
+    enum zkl_code code = session_refusal(client, asked, 1);
     if (code == ZKL_CLOSED) return code;
-    if (is_mixed(client, asked)) return ZKL_CONFLICT;
-    enum zkl_code had = of_owner(client, wish, asked, &verdict->again);
+    if (is_in_conflict(client, asked)) return ZKL_CONFLICT;
+    enum zkl_code had = code_by_owner(client, wish, asked, &verdict->again);
     if (had != ZKL_OK || verdict->again) return had;
     return code == ZKL_OK && client->drain ? ZKL_CLOSED : code;
 }
 
-static enum zkl_code of_many(const struct client *client, const struct wish *wish,
-                             const struct zkl_acquire_options asked[], unsigned count) {
-    enum zkl_code code = refusal(client, asked, count);
+static enum zkl_code code_of_many(const struct client *client, const struct wish *wish,
+                                  const struct zkl_acquire_options asked[], unsigned count) {
+    enum zkl_code code = session_refusal(client, asked, count);
     if (code == ZKL_OK && client->drain) code = ZKL_CLOSED;
     for (unsigned i = 0; i < count && code == ZKL_OK; i++)
-        if (is_mixed(client, &asked[i])) code = ZKL_CONFLICT;
+        if (is_in_conflict(client, &asked[i])) code = ZKL_CONFLICT;
     for (unsigned i = 0; i < count && code == ZKL_OK; i++) {
-        if (held(client, wish->owner, asked[i].path) || is_stuck(client, wish, &asked[i]))
+        if (owner_grant(client, wish->owner, asked[i].path) ||
+            would_deadlock(client, wish, &asked[i]))
             code = ZKL_WOULD_DEADLOCK;
     }
     return code;
@@ -210,8 +212,8 @@ static enum zkl_code of_many(const struct client *client, const struct wish *wis
 struct verdict verdict_of(const struct client *client, const struct wish *wish,
                           const struct zkl_acquire_options asked[], unsigned count) {
     struct verdict verdict = {.claims = count_stakes(client)};
-    verdict.code =
-        count == 1 ? of_one(client, wish, asked, &verdict) : of_many(client, wish, asked, count);
+    verdict.code = count == 1 ? code_of_one(client, wish, asked, &verdict)
+                              : code_of_many(client, wish, asked, count);
     for (unsigned i = 0; i < count && verdict.code == ZKL_OK && !verdict.again; i++)
         if (is_crowded(client, &asked[i])) verdict.code = ZKL_BUSY;
     if (verdict.code == ZKL_OK && count == 1 && !verdict.again)
@@ -234,16 +236,15 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
     enum zkl_code code = done ? zkl_request_code(wish->request) : ZKL_OK;
     if (contends && done && wish->batch && code == ZKL_BUSY) return; /* see rules_on_busy() */
     if (done && code == ZKL_NO_MEMORY) {
-        require(world.shortages, "there was memory");
+        require(world.shortages, "a wish fails for want of memory only without memory");
         wish->verdict = ZKL_NO_MEMORY;
         wish->again = false;
         return;
     }
-    if (ready)
-        require(done && !client->zk->to_send, "a node that is kept is had without a request");
+    if (ready) require(done && !client->zk->to_send, "a kept node is granted without a request");
     require(done != (contends && !ready),
             "a wish is answered at once if its session knows the answer");
-    require(!done || code == verdict->code, "what a wish is told at once is so");
+    require(!done || code == verdict->code, "an immediate answer is the right one");
     /* even for a refused wish */
     bool makes_way = verdict->code == ZKL_BUSY || verdict->code == ZKL_TIMEOUT;
     require(count_stakes(client) == claims || (makes_way && count_stakes(client) < claims),

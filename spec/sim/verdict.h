@@ -24,7 +24,7 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
                    unsigned count);
 
 /* True until the lease clock ends it, told or not. */
-bool verdict_lasts(const struct client *client, const struct zkl_claim *claim);
+bool verdict_still_holds(const struct client *client, const struct zkl_claim *claim);
 
 /* Another holder of the grant, perhaps after a wait; NULL: none. */
 const struct wish *verdict_fellow(const struct client *client, const struct wish *wish,

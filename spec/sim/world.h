@@ -28,7 +28,7 @@ enum {
     SESSIONS = 40,
     PATHS = 6,
     LINES = 2,
-    ROOM = 6,
+    WISHES = 6,
     SHADOWS = 32,
     OPS = 4, /* in a transaction */
     CHANGES = 24,
@@ -36,8 +36,8 @@ enum {
     FACTS = 160,    /* for each datum */
     FOLDER = LINES, /* the line number of the users' nodes */
     GUARDS = 16,
-    CALLS = 64, /* requests that signal */
-    DEEDS = 4,  /* per client */
+    SIGNAL_REQUESTS = 64, /* requests that signal */
+    DEEDS = 4,            /* per client */
     QUEUE = 256
 };
 
@@ -65,13 +65,13 @@ struct node {
     enum zkl_kind kind;
     int32_t permits, limit;
     int line;
-    bool contender; /* named like one */
-    bool robbed;    /* a stranger removed it */
-    bool late;      /* its create took a slow way */
-    bool asked;     /* a reader whose writer was asked to give way ... */
-    bool urged;     /* ... in the writer's last content */
-    bool yields;    /* its holder knows of the request */
-    bool stirred;   /* its holder knew of other contenders */
+    bool contender;    /* named like one */
+    bool robbed;       /* a stranger removed it */
+    bool late;         /* its create took a slow way */
+    bool asked;        /* a reader whose writer was asked to give way ... */
+    bool urged;        /* ... in the writer's last content */
+    bool yields;       /* its holder knows of the request */
+    bool rivals_known; /* its holder knew of other contenders */
     int32_t grants;
     uint8_t watched; /* bits of clients that the server would tell */
     uint8_t kept;    /* bits of clients whose library keeps the watch */
@@ -183,7 +183,7 @@ struct queue {
 
 /* --- clients ------------------------------------------------------------------------ */
 
-enum doing { NOTHING, SHARES, WAITS, SIGNALS, LEAVES };
+enum doing { NOTHING, DOWNGRADES, WAITS, SIGNALS, RELEASES };
 
 /* A user with a lock, or waiting for one. */
 struct wish {
@@ -195,13 +195,13 @@ struct wish {
     enum zkl_code verdict; /* immediate answer, or ZKL_OK */
     bool again;            /* a re-entry */
     bool away;             /* its user waits by another handle */
-    bool parted;           /* WAITS: this handle was given up meanwhile */
+    bool given_up;         /* WAITS: this handle was given up meanwhile */
     enum doing doing;
-    struct zkl_request *deed; /* request of `doing` */
-    zxid saw;                 /* SIGNALS: zxid known when it asked */
-    bool all;                 /* SIGNALS: a broadcast */
-    unsigned signal;          /* SIGNALS: its number; 0: too many */
-    zkl_time deadline;        /* the pending wait's, by the client's clock */
+    struct zkl_request *doing_request;
+    zxid saw;          /* SIGNALS: zxid known when it asked */
+    bool all;          /* SIGNALS: a broadcast */
+    unsigned signal;   /* SIGNALS: its number; 0: too many */
+    zkl_time deadline; /* the pending wait's, by the client's clock */
     enum zkl_kind kind;
     int32_t limit, batch;
     bool counting;        /* its tokens count a node's grants */
@@ -239,14 +239,14 @@ struct deed {
     bool refused;                /* for a good reason */
     zkl_time deadline;           /* by the client's clock */
     enum zkl_code cancelled;
-    zxid asked, seen; /* last commit when it asked, and the client's */
-    uint64_t asker;   /* id of the asking session; 0: none */
-    int datum;        /* GET, WATCH, JOIN, SET */
-    unsigned word;    /* JOIN: newest data, 0: refused; SET */
-    struct deed *of;  /* SET: deed of the member */
-    int line;         /* QUEUE */
-    int node;         /* REVOKE */
-    unsigned guard;   /* GUARD: its number */
+    zxid asked, seen;  /* last commit when it asked, and the client's */
+    uint64_t asker;    /* id of the asking session; 0: none */
+    int datum;         /* GET, WATCH, JOIN, SET */
+    unsigned word;     /* JOIN: newest data, 0: refused; SET */
+    struct deed *join; /* SET: the member's JOIN */
+    int line;          /* QUEUE */
+    int node;          /* REVOKE */
+    unsigned guard;    /* GUARD: its number */
     /* WATCH, FOLLOW: the last report: */
     bool told;
     enum zkl_code code;
@@ -281,33 +281,33 @@ enum life { RUNS, STOPPED, DEAD };
 struct client {
     struct queue up, down;
     struct zkl_session *zk; /* NULL: dead. A run begins with zeros from here on */
-    struct wish wishes[ROOM];
+    struct wish wishes[WISHES];
     struct deed deeds[DEEDS];
     struct shadow shadows[SHADOWS];
     enum life life;
     unsigned wished;
-    unsigned held; /* grants whose end no step has reported */
+    unsigned open_grants; /* grants whose end no step has reported */
     unsigned waited, signals;
     struct zkl_request *drain; /* the request for it, before a close; NULL: none */
     bool closing;              /* its session takes its time to close */
     unsigned deeds_done;
-    bool mutexes;             /* with MIX_ALL it wants mutexes, not reads or writes */
-    int session;              /* index; NOBODY: none */
-    int server;               /* NOBODY: not connected */
-    bool expiring;            /* the library knows of the session's end, zk does not */
-    zxid shown[LINES];        /* view of the last list */
-    zkl_time shown_at[LINES]; /* that list's, by its clock, in this connection */
-    bool stirred[LINES];      /* the children have changed since */
-    zkl_time proved;          /* issue time of the newest proof, by the rules' own account */
-    zxid last;                /* newest zxid of its library */
-    zxid heard;               /* newest zxid of its session */
-    zkl_time sent;            /* world time of its last packet, for pings */
-    int rate;                 /* its clock's, per mille */
-    zkl_time offset;          /* its clock's */
-    bool stopped;             /* stopped, unnoticed by its session */
-    zkl_time awake;           /* since this time its session counts as awake */
-    zkl_time round;           /* world time of its keeper's next round */
-    zkl_time due;             /* client_due(), if asked */
+    bool mutexes;                 /* with MIX_ALL it wants mutexes, not reads or writes */
+    int session;                  /* index; NOBODY: none */
+    int server;                   /* NOBODY: not connected */
+    bool expiring;                /* the library knows of the session's end, zk does not */
+    zxid shown[LINES];            /* view of the last list */
+    zkl_time shown_at[LINES];     /* that list's, by its clock, in this connection */
+    bool children_changed[LINES]; /* since that list */
+    zkl_time proved;              /* issue time of the newest proof, by the rules' own account */
+    zxid last;                    /* newest zxid of its library */
+    zxid heard;                   /* newest zxid of its session */
+    zkl_time sent;                /* world time of its last packet, for pings */
+    int rate;                     /* its clock's, per mille */
+    zkl_time offset;              /* its clock's */
+    bool stopped;                 /* stopped, unnoticed by its session */
+    zkl_time awake;               /* since this time its session counts as awake */
+    zkl_time round;               /* world time of its keeper's next round */
+    zkl_time due;                 /* client_due(), if asked */
     bool asked_due;
     const struct item *hears; /* the item being delivered */
     struct late late;
@@ -383,8 +383,8 @@ struct world {
     unsigned guard_count;
     struct guarded guards[GUARDS + 1]; /* the first is unused */
     unsigned signal_count;
-    struct signalling signals[CALLS + 1]; /* the first is unused */
-    struct client clients[CLIENTS];       /* the last is shared, see world_begin() */
+    struct signalling signals[SIGNAL_REQUESTS + 1]; /* the first is unused */
+    struct client clients[CLIENTS];                 /* the last is shared, see world_begin() */
 };
 
 extern struct world world;
@@ -396,8 +396,8 @@ extern struct world world;
     if (c->life != RUNS) continue;                                                                 \
     else
 #define EACH_WISH(c, each)                                                                         \
-    for (struct wish *each = ((struct client *)(uintptr_t)(c))->wishes; each < (c)->wishes + ROOM; \
-         each++)                                                                                   \
+    for (struct wish *each = ((struct client *)(uintptr_t)(c))->wishes;                            \
+         each < (c)->wishes + WISHES; each++)                                                      \
         if (!each->used) continue;                                                                 \
         else
 #define EACH_DEED(c, each)                                                                         \
@@ -490,7 +490,7 @@ struct node *node_before(const struct node *node, enum zkl_kind kind);
 /*
  * Counts living contenders ahead. A contender with another limit, or no permit, exceeds any limit.
  */
-int64_t node_taken(const struct node *node);
+int64_t node_permits_ahead(const struct node *node);
 
 /* True if a child came or went after `since`, up to `view`. */
 bool line_changed(int line, zxid since, zxid view);
@@ -534,7 +534,7 @@ void network_arrive(struct client *client, struct item *item);
 void client_begin(struct client *client); /* a process, or its next session */
 void client_end(struct client *client);   /* frees it; no rule judges that */
 void client_settle(struct client *client);
-void client_now(struct client *client);
+void client_update_time(struct client *client);
 bool client_deliver(struct client *client); /* gives the next answer or event to the session */
 void client_keep(struct client *client);    /* does due work */
 zkl_time client_due(struct client *client); /* next due work, or ZKL_NEVER */
@@ -615,7 +615,7 @@ static inline bool is_joint(const struct wish *wish) {
 
 /* True if it holds a lease, and neither waits in the condition nor releases. */
 static inline bool has_lease(const struct wish *wish) {
-    return wish->lease && wish->doing != WAITS && wish->doing != LEAVES && !wish->away;
+    return wish->lease && wish->doing != WAITS && wish->doing != RELEASES && !wish->away;
 }
 
 /* --- owners (owners.c) ----------------------------------------------------------------- */
@@ -631,13 +631,13 @@ static inline const char *owner_name(int owner) {
 
 /* True if it has a handle, even while away. */
 static inline bool has_handle(const struct wish *wish) {
-    return wish->lease && wish->doing != LEAVES && !wish->parted;
+    return wish->lease && wish->doing != RELEASES && !wish->given_up;
 }
 
 /* True for another live handle of the same grant, or of a part of it. */
-static inline bool is_fellow(const struct wish *wish, const struct wish *of) {
-    if (wish == of || !has_handle(wish)) return false;
-    EACH_PART(&of->lease->parts, part) {
+static inline bool is_fellow(const struct wish *wish, const struct wish *other) {
+    if (wish == other || !has_handle(wish)) return false;
+    EACH_PART(&other->lease->parts, part) {
         if (zkl_parts_have(&wish->lease->parts, part)) return true;
     }
     return false;

@@ -208,7 +208,7 @@ struct node *node_before(const struct node *behind, enum zkl_kind kind) {
     return nearest;
 }
 
-int64_t node_taken(const struct node *behind) {
+int64_t node_permits_ahead(const struct node *behind) {
     int64_t taken = 0;
     EACH_NODE(node) {
         if (!node_is_before(node, behind)) continue;
