@@ -5,9 +5,9 @@
 static struct {
     enum { BY_SEED, BY_TAPE, ALL } source;
     uint64_t random;
-    struct tape given;     /* the tape; with ALL, the first choices of this run */
-    size_t pinned;         /* ALL: fixed choices */
-    uint16_t limits[TAPE]; /* ALL: of each choice made */
+    struct tape given;     /* the replayed tape; with ALL, the first choices of this run */
+    size_t pinned;         /* ALL: number of fixed choices */
+    uint16_t limits[TAPE]; /* ALL: the limit of each choice made */
     struct tape made;
     bool ended;
 } run;

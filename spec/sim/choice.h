@@ -1,7 +1,7 @@
 /*
  * choice.h - the source of a schedule's choices. Nothing else in the simulator is random. A run's
- * choices are its tape, one byte each, from a seed (random exploration), a tape (replay and
- * shrinking), or all tapes in turn (a small case). Equal tapes give equal runs.
+ * choices are its tape, one byte each. They come from a seed (random exploration), from a tape
+ * (replay and shrinking), or from all tapes in turn (a small case). Equal tapes give equal runs.
  */
 #ifndef CHOICE_H
 #define CHOICE_H
@@ -32,12 +32,13 @@ bool choose_next(void);
 /* Chooses a number below `limit`, which is at most 256. */
 unsigned choose(unsigned limit);
 
-/* Chooses an index of the weights, which are not all 0. Only a seed heeds them. */
+/* Chooses an index of the weights, which are not all 0. Only choices by a seed heed them. */
 unsigned choose_weighted(const unsigned *weights, unsigned count);
 
+/* True if the tape is full, or a replayed one is used up. */
 bool choices_at_end(void);
 
-/* True if this run has left the choices of the run before. */
+/* True if this run no longer repeats choices of the run before. */
 bool choices_are_new(void);
 
 /* Makes all later choices 0, without a record. */

@@ -10,7 +10,7 @@ uint64_t coverage[EVENTS][STATES];
 
 /* --- the possible cells ------------------------------------------------------------- */
 
-/* A letter for each possible state of the event, and the reason against the rest. */
+/* The states in which the event can come, a letter each, and the reason against all others. */
 static const struct row {
     const char *name, *states, *otherwise;
 } rows[EVENTS] = {
@@ -121,7 +121,7 @@ static const struct row {
     [EVENT_BEAT] = {"beat", "NTELSKIRWPGFHDACBQV", ""},
 };
 
-/* A column for each state but GONE, which the owner forgets. */
+/* Letters of all states but GONE, in which a claim is forgotten. */
 static const char letters[] = "NTELSKIRWPGFHDACBQV";
 
 static uint32_t states_of(unsigned event) {

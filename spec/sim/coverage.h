@@ -1,6 +1,6 @@
 /*
- * coverage.h - counts of events by state of the claim machine. Each cell is reached or has a reason
- * why not (coverage.c), so the table is an argument.
+ * coverage.h - counts of events by state of the claim machine. Each cell is reached, or coverage.c
+ * has a reason why it cannot be.
  */
 #ifndef COVERAGE_H
 #define COVERAGE_H

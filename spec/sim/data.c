@@ -113,7 +113,6 @@ static int datum_item(const struct datum *datum) {
     return NODES + (int)(datum - world.data);
 }
 
-/* The next commit after `from` to a watched one, at most `otherwise`. */
 zxid data_next(zxid from, zxid otherwise) {
     EACH_DATUM(datum) {
         bool watched = datum->watched || world.children[FOLDER].watched;

@@ -36,7 +36,7 @@ static int32_t some_version(const struct fact *now) {
     return which < 2 ? -1 : now->version - (which == 3);
 }
 
-/* Writes to one node or both, some invalid. Their words differ; strangers write 1. */
+/* Writes to one node or both, some invalid. Each writes another word; strangers write 1. */
 static size_t some_writes(struct zkl_op ops[DATA], char texts[DATA][WORD]) {
     static const enum zkl_op_kind kinds[] = {ZKL_OP_SET,    ZKL_OP_SET,    ZKL_OP_SET,
                                              ZKL_OP_CREATE, ZKL_OP_DELETE, ZKL_OP_CHECK};
@@ -107,7 +107,7 @@ static void revoke(struct client *client) {
 
 /* --- watchers ----------------------------------------------------------------------------- */
 
-/* True if no watcher or roster began for a good reason. */
+/* True if the session had a good reason to refuse a watcher or roster. */
 static bool check_refusal(const struct client *client, enum zkl_code why) {
     if (why == ZKL_TOO_MANY) rules_on_no_room_to_watch(client);
     return (why == ZKL_TOO_MANY && world.setting.room) || (why == ZKL_CLOSED && client->closing);
@@ -160,7 +160,7 @@ static unsigned find_members(const struct client *client, struct deed *found[DEE
     return count;
 }
 
-/* The data are the member's even if the request ends early. */
+/* The member has the new data even if the request ends early. */
 static void set(struct client *client) {
     char text[WORD];
     struct deed *found[DEEDS];
@@ -215,7 +215,7 @@ void deed_drop(struct deed *deed) {
     *deed = (struct deed){0};
 }
 
-/* Ends a random deed, and with a member its sets. */
+/* Ends a random deed; a member's sets end with it. */
 static void end_some(struct client *client) {
     struct deed *found[DEEDS] = {0};
     unsigned count = 0;
@@ -265,7 +265,7 @@ static unsigned possible_kinds(const struct client *client) {
     return kinds;
 }
 
-/* In a small case a deed begins once. */
+/* In a small case a client begins one deed. */
 bool deed_may_move(const struct client *client) {
     if (client->life != RUNS || (world.setting.plain && client->deeds_done)) return false;
     return possible_kinds(client) || (!world.setting.plain && count_deeds(client));
@@ -310,7 +310,7 @@ static void touch(int which, enum zkl_op_kind kind) {
     server_see(0, world.zxid);
 }
 
-/* A stranger changes a user's node. A remade node has the last content. */
+/* A remade node has the last content. */
 void deed_touch(void) {
     int which = (int)choose(DATA);
     bool there = fact_now(&world.data[which])->word != 0;

@@ -8,7 +8,7 @@
 #include "world.h"
 
 bool deed_may_move(const struct client *client);
-/* Begins a deed of the setting, or ends one. */
+/* Begins a deed that the setting allows, or ends one. */
 void deed_move(struct client *client);
 
 /* A stranger changes a user's node. */
@@ -18,7 +18,7 @@ void deed_touch(void);
 /* Notes a sent guard, and returns its number; 0: not a guard. */
 unsigned guard_sent(const struct client *client, const struct call *call);
 
-/* Takes a request's result. False: it is no deed's. */
+/* Takes a request's result. False: the request is no deed's. */
 bool deed_hear_request(const struct client *client, uint64_t id);
 void deed_hear_watcher(const struct client *client, uint64_t id);
 void deed_hear_member(const struct client *client, uint64_t id);

@@ -23,7 +23,7 @@ struct explored {
 /* Runs seeds from `first` on, in `jobs` processes, each up to its first finding. */
 void explore_seeds(uint64_t first, uint64_t count, unsigned jobs, struct explored *result);
 
-/* Runs at most `limit` schedules. A known state with as many faults left is not entered again. */
+/* Runs at most `limit` schedules. A run ends at a state known with as many faults left. */
 void explore_small(const struct tape *pinned, uint64_t limit, struct explored *result);
 
 /* Shortens a tape that breaks the rule. */

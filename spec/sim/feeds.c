@@ -1,6 +1,6 @@
 /*
- * feeds.c - a layer between src/session and src/core, by the linker (--wrap). It counts
- * (coverage.h) and tells (story.h) claims' events, and checks rules for single claims.
+ * feeds.c - a layer between src/session and src/core, by the linker (--wrap). It counts claims'
+ * events (coverage.h), tells them (story.h), and checks rules for single claims.
  */
 #include <stddef.h>
 
@@ -34,13 +34,13 @@ static void count_event(const struct zkl_claim *claim, enum event event) {
             "no event comes in a state in which it is impossible");
 }
 
-/* Notes the event before it happens. end() has GONE. */
+/* Counts the event before the core gets it. end() checks claims that are GONE. */
 static void begin(const struct zkl_claim *claim, enum event event) {
     if (event < EVENTS && claim->state != ZKL_GONE) count_event(claim, event);
     depth++;
 }
 
-/* True if the claim gave up the lock to its session or others, with no other reason for its end. */
+/* True if the claim passed the lock to its session or to others, and had no other reason to end. */
 static bool gave_up(const struct zkl_claim *claim, struct before before, enum event event) {
     bool kept = before.state == ZKL_KEPT && event != EVENT_EXPIRE && event != EVENT_KEPT_LONG &&
                 event != EVENT_RUN_OUT && event != EVENT_CANCEL && event != EVENT_YIELD;
@@ -59,7 +59,7 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
              story_actions(did));
     require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
     bool unanswered = event == EVENT_DEADLINE || event == EVENT_SUSPEND;
-    bool failed = did & ZKL_DO_FAIL && event != EVENT_CANCEL; /* not by another part */
+    bool failed = did & ZKL_DO_FAIL && event != EVENT_CANCEL; /* CANCEL: another part failed */
     bool tried = claim->trying && before.state != ZKL_NEW;
     if (failed && tried) rules_on_try(client_of(claim), claim, unanswered);
     if (failed && !tried && claim->code == ZKL_BUSY) rules_on_busy(client_of(claim), claim);
@@ -92,7 +92,7 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
 
 /* --- events -------------------------------------------------------------------------- */
 
-/* Wraps one of the core's functions. `met` EVENTS: it is no event. */
+/* Wraps a function of the core. `met`: its event; EVENTS: none. */
 #define FEED(name, met, parameters, arguments)                                                     \
     zkl_actions __real_zkl_claim_##name parameters;                                                \
     zkl_actions __wrap_zkl_claim_##name parameters {                                               \
@@ -112,7 +112,7 @@ static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why)
     return why == ZKL_TIMEOUT && !claim->waiting ? EVENT_DEADLINE : EVENT_CANCEL;
 }
 
-/* Marks a waiter whose lock was granted again. */
+/* Marks a waiter whose lock was granted again; see struct shadow. */
 static enum event release_event(const struct zkl_claim *claim) {
     struct shadow *shadow = shadow_of(client_of(claim), claim);
     bool taken = claim->waiting && claim->partner && claim->partner->state == ZKL_HELD;

@@ -2,7 +2,7 @@
 
 #include "rules.h"
 
-/* Does a client's work. False: there was none. */
+/* Does all that a client can do now. False: nothing. */
 static bool work_off(struct client *c, bool reconnect) {
     bool worked = false;
     if (reconnect && c->life == RUNS && network_can_connect(c, 0)) {

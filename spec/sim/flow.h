@@ -4,10 +4,10 @@
 
 #include "world.h"
 
-/* Carries all that can go on. `reconnect`: cut connections come back. */
+/* Carries all traffic, until there is none. `reconnect`: cut connections come back. */
 void flow(bool reconnect);
 
-/* Lets time pass. Heartbeats and deadlines are in time. */
+/* Lets time pass. Each heartbeat and deadline comes at its time. */
 void flow_pass(zkl_time time);
 
 #endif

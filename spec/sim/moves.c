@@ -50,14 +50,14 @@ static bool is_enabled(enum move move) {
     return world.setting.moves >> move & 1 && (world.faults || !is_fault(move));
 }
 
-/* True while a guard or signal is under way; its answer may get lost. */
+/* True while a guard or signal is under way. A cut may lose its answer. */
 static bool has_writes(struct queue *queue) {
     unsigned i = 0;
     while (i < queue->count && !queue_at(queue, i)->guard && !queue_at(queue, i)->signal) i++;
     return i < queue->count;
 }
 
-/* Adds a possible move. `who`: its client; -1: none. */
+/* Adds a possible move. `who`: its client or server; -1: none. */
 static void add(enum move move, int who) {
     struct client *c = &world.clients[who < 0 ? 0 : who];
     bool likely = move == MOVE_SEVER && (has_writes(&c->up) || has_writes(&c->down));
@@ -77,7 +77,7 @@ static bool is_free(const struct wish *wish) {
     return wish->lease && wish->doing == NOTHING;
 }
 
-/* A waiting user's handle may go if its grant has others. */
+/* A user that waits in the condition may release this handle if its grant has others. */
 static bool may_release(const struct wish *wish) {
     bool waits = wish->doing == WAITS && !wish->given_up;
     return has_lease(wish) || wish->away || (waits && stake_of(wish)->handles > 1);
@@ -235,8 +235,8 @@ static int32_t some_batch(void) {
 }
 
 /*
- * At most a third of the clients has a node for each grant, with the same tokens. At times one
- * wants other tokens, and is refused.
+ * Up to a third of the clients take no turns, but count grants, for tokens in one order with turns.
+ * At times such a client does not count, and is refused.
  */
 static void ask_for_turns(const struct client *c, struct desire *desire) {
     desire->batch = world.setting.plain ? world.setting.batch : some_batch();
@@ -250,7 +250,7 @@ static zkl_time some_keep(void) {
     return world.setting.plain ? 3 * TIMEOUT : keeps[choose(4)];
 }
 
-/* A client takes turns always or never. At times it may not take the kept node. */
+/* A client takes turns always or never. A wish that does not count grants gets no kept node. */
 static void ask_to_keep(const struct client *c, struct desire *desire) {
     desire->keep = some_keep();
     if (world.setting.plain) return;
@@ -302,7 +302,7 @@ static void wish(struct client *c) {
     want(c, some_timeout(), trying);
 }
 
-/* The time until the next turn of a client, server or session. */
+/* The time until a client's next due work, or until a session's expiry. */
 static zkl_time until_next_due(bool of_session) {
     zkl_time due = world.now + TIMEOUT / 6;
     for (int i = 0; of_session && i < world.session_count; i++) {

@@ -9,7 +9,7 @@ enum move {
     MOVE_CARRY,   /* a request to its server */
     MOVE_DELIVER, /* a reply or event to the session */
     MOVE_KEEP,    /* a client does due work */
-    MOVE_SEE,     /* a follower sees a commit, or all */
+    MOVE_SEE,     /* a follower sees the next commit, or all */
     MOVE_CONNECT,
     MOVE_PASS,
     /* moves of users */
@@ -21,10 +21,10 @@ enum move {
     MOVE_YIELD, /* a stranger asks a holder to give way */
     MOVE_WAIT,
     MOVE_SIGNAL,
-    MOVE_INTERRUPT, /* all waits of an owner */
+    MOVE_INTERRUPT, /* ends all waits of an owner */
     MOVE_RELEASE_ALL,
     MOVE_DEED, /* a user's deed, see deeds.h */
-    MOVE_HOLD, /* a hold's end moves */
+    MOVE_HOLD, /* a user changes the end of its hold */
     /* moves that are faults */
     MOVE_SEVER,
     MOVE_STOP,
@@ -53,7 +53,7 @@ struct move_row {
 };
 extern const struct move_row move_rows[MOVES];
 
-/* Makes a possible move. False: there is none. */
+/* Makes a random possible move. False: none is possible. */
 bool move(void);
 
 /* A user tries for a lock, and does not wait. */

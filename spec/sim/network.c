@@ -139,8 +139,8 @@ void network_arrive(struct client *client, struct item *item) {
 /* --- a cut -------------------------------------------------------------------------------- */
 
 /*
- * The longest slow way, shorter than the session timeout, after which the client looks for the
- * write. A wild clock may look too early.
+ * The latest arrival of a late write is before the session timeout, after which the client looks
+ * for it. A wild clock may look too early.
  */
 static zkl_time longest_delay(const struct client *client) {
     zkl_time longest = world.sessions[client->session].timeout / 10 * 9;
@@ -195,7 +195,7 @@ static void lose_requests(struct client *client, int server) {
     }
 }
 
-/* Loses the last replies. Events come with the reconnect. */
+/* Loses the last replies. Lost events come again with the reconnect. */
 static void lose_replies(struct client *client) {
     unsigned count = client->down.count, fresh = 0, kept = 0;
     for (unsigned i = 0; i < count; i++) fresh += !queue_at(&client->down, i)->arrived;
@@ -214,7 +214,7 @@ static bool is_lost(const struct item *item) {
     return item->what == REQUEST && item->error == ZKL_ERROR_CONNECTION_LOSS;
 }
 
-/* The library notices the cut after all it heard, and before the replies that it makes up. */
+/* The library notices the cut after all that it heard, and before the replies that it makes up. */
 static void notice_cut(struct client *client) {
     unsigned i = client->down.count;
     network_push(client, CUT, NOBODY, 0);
@@ -285,8 +285,8 @@ void network_forget(struct client *client) {
 }
 
 /*
- * The client may give up a living session, as if a server lost its data; not with a wish, because
- * its user would be told that its node is gone.
+ * A client may give up a living session, as if a server had lost its data. A client with wishes
+ * does not, because a user would be told that its node is gone.
  */
 static bool gives_up_session(const struct client *client) {
     bool may = world.setting.deeds & 1U << DEED_JOIN && client->session != NOBODY;

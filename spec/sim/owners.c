@@ -26,10 +26,7 @@ void user_interrupt(struct client *client, int owner) {
 
 /* --- release_all ------------------------------------------------------------------------ */
 
-/*
- * True if it holds the lock, or will after a condition, unless the clock ended the grant or the
- * wait.
- */
+/* True if the owner holds this lock, or will after a wait, and neither ran out of time. */
 static bool holds_lock(const struct client *client, const struct wish *wish, int owner) {
     if (wish->owner != owner || !has_handle(wish)) return false;
     bool away = wish->away || wish->doing == WAITS;
@@ -37,7 +34,7 @@ static bool holds_lock(const struct client *client, const struct wish *wish, int
     return in_time || !rules_has_run_out(client, wish);
 }
 
-/* True if another handle of the grant was counted before. */
+/* True if an earlier handle of the same grant counts. */
 static bool is_counted_before(const struct client *client, const struct wish *wish, int owner) {
     for (const struct wish *each = client->wishes; each < wish; each++)
         if (each->used && holds_lock(client, each, owner) &&

@@ -28,8 +28,8 @@ struct node *node_of(const struct zkl_claim *claim) {
 /* --- reports to users --------------------------------------------------------------- */
 
 /*
- * Readers may be granted in any order, but not after a later contender that excludes them, which
- * waited for their nodes.
+ * Readers may be granted in any order, but none after a later contender that excludes it, because
+ * that contender waited for its node.
  */
 static void note_token(const struct node *node, int32_t served) {
     int64_t *token = &world.token[node->line], *read_token = &world.read_token[node->line];
@@ -55,7 +55,6 @@ static bool waits_for_its_turn(const struct zkl_claim *claim) {
     return claim->batch && claim->wanted && claim->state == ZKL_NEW && !claim->trying;
 }
 
-/* A node has as many grants as tokens. A client's wishes keep their order within a turn. */
 static void check_turn(const struct zkl_claim *claim, const struct node *node) {
     require(claim->node.grants < ZKL_BATCH_MAX, "no grant of a node has the token of another node");
     require(claim->node.grants == node->grants, "the grants of a node are counted");
@@ -71,8 +70,8 @@ static bool is_rival(const struct node *node, const struct node *own) {
 }
 
 /*
- * By its newest list or later events the client knows of a rival; `gone_too`: even a rival that
- * went since.
+ * True if the client's newest list or a later event showed a rival. `gone_too`: rivals of the list
+ * count even if they went since.
  */
 static bool knows_of_rivals(const struct client *client, const struct node *own, bool gone_too) {
     EACH_NODE(node) {
@@ -119,7 +118,6 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     note_counted(claim, node);
 }
 
-/* A client cannot know of a stranger's delete in time. */
 void rules_on_grant(const struct client *client, struct wish *wish) {
     wish->ended = wish->outlasted = false;
     rules_grants++;
@@ -173,7 +171,7 @@ static bool ran_out(const struct client *client) {
     return clock_of(client) >= client->proved + zkl_session_timeout(client->zk);
 }
 
-/* The path has another use, or had, as a follower's list may be old. */
+/* The path has another use, or had, because a follower's list may be old. */
 static bool was_in_conflict(const struct wish *wish) {
     EACH_NODE(node) {
         bool other = node->kind != ZKL_PERMIT || node->limit != wish->limit;
@@ -191,7 +189,7 @@ static bool lost_its_place(const struct wish *wish) {
     return false;
 }
 
-/* After a wait, LOST means the lock's node or its waiter's. */
+/* After a wait, LOST may mean the lock's node or the waiter's. */
 static bool is_right_code(const struct client *client, const struct wish *wish,
                           enum zkl_code code) {
     if (wish->verdict != ZKL_OK) return code == wish->verdict;
@@ -234,7 +232,6 @@ bool rules_has_run_out(const struct client *client, const struct wish *wish) {
     return false;
 }
 
-/* rules_at_any_time() checks the grant's other handles. */
 void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
     enum zkl_code right = lost ? ZKL_LOST : has_lease(wish) ? ZKL_OK : ZKL_RELEASED;
@@ -244,7 +241,7 @@ void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
     require(zkl_lease_release(wish->lease) == ZKL_RELEASED, "a handle is given up once");
 }
 
-/* Else it was handed on, or is kept, or another handle holds it. */
+/* A living node was handed on, or is kept, or another handle holds it. */
 void rules_on_left(const struct client *client, const struct wish *wish) {
     EACH_PART(parts_of_wish(wish), part) {
         const struct node *node = node_of(&part->claim);
@@ -264,15 +261,15 @@ void rules_on_step(struct client *client, const struct zkl_step *step) {
             "a step of a lock says whose it is");
 }
 
-/* An expiry or a deletion is no signal. */
+/* Only a signal, which changes the waiter's node, lets its lock enter again. */
 void rules_on_return(const struct zkl_claim *waiter) {
     const struct node *node = waiter ? node_find(waiter->node.name) : NULL;
     require(node && node->change_count, "a user that returns was signalled");
 }
 
 /*
- * The signaller's view has the waiters, because they gave up the lock before. All are woken, or the
- * first.
+ * The signaller had seen the waiters' nodes, because it held the lock that they gave up before. A
+ * broadcast reaches all of them. A signal that reached none left no waiter unsignalled.
  */
 void rules_on_signalled(const struct wish *wish) {
     if (!wish->all && zkl_request_signalled(wish->doing_request)) return;
@@ -296,7 +293,6 @@ void rules_on_signal_end(const struct wish *wish, enum zkl_code code) {
     signal->denied = code != ZKL_IN_DOUBT;
 }
 
-/* A user that could not wait may hear that its node is gone. */
 void rules_on_stay(const struct wish *wish, enum zkl_code code) {
     require(wish->doing == WAITS, "only a user that is away stays");
     bool refused = code == ZKL_AUTH && world.setting.refusals;
@@ -306,8 +302,8 @@ void rules_on_stay(const struct wish *wish, enum zkl_code code) {
 }
 
 /*
- * A signal is taken or passed on. Its node goes alone only if no unsignalled waiter from before the
- * signal is left. A waiter that refuses writes cannot get it.
+ * A signal is taken or passed on. A signalled node is removed without passing it on only if no
+ * unsignalled waiter from before the signal is left. ACLs may keep a waiter from getting it.
  */
 void rules_on_remove(const struct node *own, bool taken) {
     if (world.setting.mix != MIX_CONDITION || own->line != CONDITION || !own->change_count) return;
@@ -328,7 +324,6 @@ static bool has_writer(const struct client *client, const struct stake *stake) {
     return false;
 }
 
-/* No older request changes the node later. */
 void rules_on_downgraded(const struct client *client, const struct wish *wish, enum zkl_code code) {
     const struct stake *stake = stake_of(wish);
     const struct zkl_claim *claim = &stake->claim;
@@ -355,8 +350,8 @@ void rules_on_end_ahead(const struct client *client, const struct zkl_claim *cla
 }
 
 /*
- * A claim whose predecessor is gone looks at all contenders ahead, so a hand-over's cost does not
- * grow with them.
+ * A claim whose predecessor is gone looks at all contenders ahead together. It does not ask for one
+ * dead predecessor after the other, so the cost of a hand-over does not grow with their number.
  */
 void rules_on_watch(const struct client *client, const struct zkl_claim *claim) {
     struct shadow *shadow = shadow_of(client, claim);
@@ -383,10 +378,7 @@ static bool has_follower(const struct zkl_claim *claim) {
     return follower;
 }
 
-/*
- * A turn may end without other sessions, too, as a node that has waited assumes waiters until a
- * list.
- */
+/* A turn may end without rivals, too. A node that has waited assumes waiters until a list. */
 static bool may_end_alone(const struct zkl_claim *claim) {
     const struct stake *stake = (const struct stake *)claim;
     bool assumed =
@@ -433,7 +425,6 @@ static bool is_connected(const struct client *client) {
     return zkl_session_connection(client->zk) == ZKL_SESSION_CONNECTED;
 }
 
-/* Kept nodes are given back for room, even without a connection. */
 static void check_kept_gone(const struct client *client) {
     EACH_STAKE(client, stake)
     require(stake->claim.state != ZKL_KEPT || stake->claim.keep == 0,
@@ -494,7 +485,7 @@ static unsigned count_watches(const struct client *client, bool others) {
     return count;
 }
 
-/* A lost answer leaves the watch. */
+/* Watches whose removal is under way. If its answer is lost, the watch stays. */
 static unsigned count_removals(const struct client *client) {
     unsigned count = 0;
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
@@ -504,7 +495,7 @@ static unsigned count_removals(const struct client *client) {
     return count;
 }
 
-/* Own nodes do not count. A server ends a session with too many watches. */
+/* A server ends a session that sets too many watches again. Own nodes' watches do not count. */
 void rules_on_set_watches(const struct client *client) {
     unsigned room = world.setting.room + count_removals(client);
     require(!world.setting.room || count_watches(client, true) <= room,
@@ -562,7 +553,7 @@ void rules_on_tick(const struct client *client, zkl_time now) {
 
 /* --- any time ----------------------------------------------------------------------------- */
 
-/* The nodes held for certain at a moment. */
+/* Counts of the nodes of a line that are held for certain now. */
 struct tally {
     unsigned exclusive, readers, sharers; /* sharers hold permits */
     int64_t permits;
@@ -615,7 +606,7 @@ static bool has_live_claim(const struct parts *parts) {
     return false;
 }
 
-/* A refusal, or the last numbers, may leave a reading user a writer's node. */
+/* A user that only reads keeps a writer's node after a refusal, or with the last numbers. */
 static void check_hold(const struct client *client, const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (!zkl_claim_holds(claim)) return;
@@ -625,7 +616,7 @@ static void check_hold(const struct client *client, const struct stake *stake) {
     require(has_writer(client, stake), "a claim that only reads is a reader");
 }
 
-/* The session's shortcuts through its claims. */
+/* The session's lists and orders of claims. */
 static void check_order(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_holds(claim))
@@ -668,7 +659,7 @@ static void check_users(const struct client *client, struct tally tallies[LINES]
 void rules_at_any_time(void) {
     struct tally tallies[LINES] = {0};
     if (world.setting.wild) return;
-    EACH_RUNNING(c) { /* others cannot ask */
+    EACH_RUNNING(c) { /* users of a stopped process cannot ask */
         check_awake(c);
         check_users(c, tallies);
     }
@@ -678,8 +669,8 @@ void rules_at_any_time(void) {
 /* --- in calm, and at rest ----------------------------------------------------------- */
 
 /*
- * A claim that fits does not wait. The first other one watches each holder, later ones their
- * predecessor. Without rights to write there are no marks.
+ * A claim that fits does not wait. The first that does not fit watches each holder, all later
+ * claims their predecessor. Where ACLs refuse writes there are no marks.
  */
 static void check_permits(const struct client *client, const struct zkl_claim *claim,
                           const struct node *own) {
@@ -699,9 +690,8 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
 }
 
 /*
- * A mutex's claim also watches its predecessor's predecessor, if it may and has room. Exceptions:
- * the counter's end; numbers just cleared, until a heartbeat; a writer's end, which may leave a
- * reader, until a list, or a heartbeat if another claim asked for that list.
+ * A mutex's claim also watches its predecessor's predecessor, if it may and has room. Exceptions
+ * are the counter's end, an incomplete line, and a reader there, perhaps after a downgrade.
  */
 static void check_lookahead(const struct client *client, const struct zkl_claim *claim,
                             const struct node *ahead) {
@@ -725,7 +715,7 @@ bool rules_may_lack_watch(const struct client *client, const struct zkl_claim *c
     return false;
 }
 
-/* A waiter's predecessor lives, is the nearest, and is watched. */
+/* The predecessor lives, is the nearest that excludes the claim, and is watched. */
 static void check_waiter(const struct client *client, const struct zkl_claim *claim,
                          const struct node *own) {
     const struct node *ahead = node_find(claim->ahead->name);
@@ -765,7 +755,7 @@ static const struct node *waited_for(const struct zkl_claim *claim) {
     return own ? node_before(own, own->kind) : NULL;
 }
 
-/* From one claim to the next a holder is found, so no ring of claims waits. */
+/* True if no ring of claims waits. */
 static bool leads_to_holder(const struct zkl_claim *claim) {
     for (int i = 0; i < NODES; i++) {
         const struct node *ahead = waited_for(claim);
@@ -775,7 +765,7 @@ static bool leads_to_holder(const struct zkl_claim *claim) {
     return false;
 }
 
-/* The claim inherits the other claim's node, or goes its own way. */
+/* True if an earlier claim of its client waits or holds, so it will inherit that claim's node. */
 static bool will_inherit(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         bool holds = each->state == ZKL_HELD && !each->last_of_turn;
@@ -784,7 +774,6 @@ static bool will_inherit(const struct zkl_claim *claim) {
     return false;
 }
 
-/* A heartbeat repeats requests that failed without memory. */
 static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
                               const struct node *own) {
     bool known = zkl_line_may_have_others(claim->line), others = false;
@@ -817,8 +806,8 @@ static void check_kept(const struct client *client, const struct zkl_claim *clai
 }
 
 /*
- * For WAIT and FIRST. A try was answered, unless an ACL forbade that; then it waits for its
- * deadline. A signalled waiter is returning. A part in front waits for another part.
+ * For WAIT and FIRST. No try waits, unless an ACL forbade its answer; then it waits for its
+ * deadline. A part in FIRST waits for another part.
  */
 static void check_place(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = claim->waiting ? node_find(claim->node.name) : node_of(claim);
@@ -859,12 +848,12 @@ static void check_claim_in_calm(const struct client *client, const struct zkl_cl
     const struct node *own = node_of(claim);
     require(own && (own->watched & bit_of(client) || world.setting.refusals),
             "a holder watches its own node, if it may");
-    bool in_the_way = own && alive(own); /* else an ACL hides its end */
+    bool in_the_way = own && alive(own); /* false: an ACL hides its end */
     if (in_the_way) check_end_of_turn(client, claim, own);
     check_holder(client, claim);
 }
 
-/* A user with read access to its node hears of a revocation. */
+/* A user hears of a revocation, if the session may read its node. */
 static void check_told(const struct wish *wish) {
     if (!has_lease(wish)) return;
     EACH_PART(parts_of_wish(wish), part) {
@@ -905,7 +894,7 @@ void rules_in_calm(void) {
     }
 }
 
-/* Neither watches nor limits count a claim that is gone. */
+/* Claims that are gone leave no watches and count in no limit. */
 static void check_accounts(const struct client *client) {
     struct zkl_stats stats;
     zkl_session_stats(client->zk, &stats);

@@ -1,4 +1,4 @@
-/* rules.h - the promise as exact rules for every run. world.broken is the first broken one. */
+/* rules.h - the promises as exact rules for every run. world.broken is the first broken rule. */
 #ifndef RULES_H
 #define RULES_H
 
@@ -6,13 +6,13 @@
 
 /* Reports to users. */
 void rules_on_grant(const struct client *client, struct wish *wish);
-void rules_on_untaken(const struct wish *wish); /* no memory for a grant's lease */
+void rules_on_untaken(const struct wish *wish); /* a grant whose lease no user took */
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
 void rules_on_revoked(const struct client *client, const struct wish *wish);
 void rules_on_loss(const struct client *client, const struct wish *wish);
 void rules_on_entry(const struct client *client, const struct wish *wish); /* a re-entry */
 void rules_on_downgraded(const struct client *client, const struct wish *wish, enum zkl_code code);
-/* A handle was given up. `lost`: its clock had run out before. */
+/* A handle was given up. `lost`: the grant's time had run out before. */
 void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost);
 bool rules_has_run_out(const struct client *client, const struct wish *wish);
 void rules_on_left(const struct client *client, const struct wish *wish); /* its node was removed */
@@ -36,7 +36,7 @@ void rules_on_guarded(const struct item *item);
 void rules_on_signal_given(const struct item *item); /* the leader carries out a signal */
 void rules_on_answer(const struct item *item);       /* a sent request is answered */
 
-/* The claim's node, perhaps a writer's reader before the claim knows; or NULL. */
+/* The claim's node or NULL; after a downgrade the reader, even before the claim knows. */
 struct node *node_of(const struct zkl_claim *claim);
 
 /* Events for a claim (feeds.c). */
@@ -45,8 +45,8 @@ void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim)
 void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
                         const struct zkl_contender *ahead, zxid at);
 /*
- * A claim with turns or a kept node gave up the lock, `kept` before or not, to its client (it is
- * GONE) or others.
+ * A claim with turns or a kept node passed the lock to its client (the claim is GONE) or to others.
+ * `kept`: it was in KEPT before.
  */
 void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept);
 void rules_on_watch(const struct client *client, const struct zkl_claim *claim);
@@ -61,7 +61,6 @@ bool rules_hold_is_over(const struct client *client, const struct wish *wish);
 void rules_note_ends(const struct client *client);
 void rules_note_holds(const struct client *client); /* notes the ends of holds */
 void rules_on_no_room(const struct client *client);
-/* No room for a new watcher or roster, or for a joining member. */
 void rules_on_no_room_to_watch(const struct client *client);
 void rules_on_no_room_to_join(const struct client *client);
 /* A condition's lock enters again. */
@@ -74,7 +73,7 @@ void rules_on_remove(const struct node *own, bool taken);
 
 extern uint64_t rules_grants; /* grants so far, in all runs */
 
-/* Before the clock knows the proof. */
+/* Call before the clock knows the proof. */
 void rules_on_proof(struct client *client, zkl_time issued);
 
 /* After a keeper's round. */
@@ -86,13 +85,13 @@ void rules_at_any_time(void);
 /* In a calm, after a heartbeat. */
 void rules_after_a_beat(void);
 
-/* In a calm, beside other clients' nodes. */
+/* In a calm, while other clients' nodes are there. */
 void rules_in_calm(void);
 
-/* A waiting claim needs no watch if its client has another claim ahead. */
+/* True if its client has another claim ahead, so this one needs no watch. */
 bool rules_may_lack_watch(const struct client *client, const struct zkl_claim *claim);
 
-/* The run finds no calm, perhaps for want of an event. */
+/* The run comes to no calm, perhaps because an event is missing. */
 void rules_on_unrest(void);
 
 /* After all is given up. */

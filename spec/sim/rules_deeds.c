@@ -9,7 +9,7 @@
 
 /* --- guards ---------------------------------------------------------------------------------- */
 
-/* Notes the places of the grant, for a reader its writer's. */
+/* Notes the places of the grant's nodes. A downgraded reader has its writer's place. */
 void rules_on_guard(struct guarded *guard, const struct parts *parts) {
     guard->open = true;
     guard->parts = (unsigned)parts->count;
@@ -31,14 +31,14 @@ static const struct node *node_in_place(int line, zxid place) {
     return NULL;
 }
 
-/* True if a later grant excluded it, by tokens; see note_token(). */
+/* True if, by the tokens, a later contender that it excludes was granted; see note_token(). */
 static bool was_granted_since(const struct node *own) {
     bool alone = world.token[own->line] / ZKL_BATCH_MAX > own->place;
     bool beside = own->kind == ZKL_READ || own->kind == ZKL_PERMIT;
     return alone || (!beside && world.read_token[own->line] / ZKL_BATCH_MAX > own->place);
 }
 
-/* At the leader, in its order. */
+/* The leader carries out guards in the order of all writes. */
 void rules_on_guarded(const struct item *item) {
     struct guarded *guard = &world.guards[item->guard];
     for (unsigned i = 0; i < guard->parts; i++) {
@@ -62,7 +62,7 @@ static bool is_refusal(const struct guarded *guard, enum zkl_code code) {
     }
 }
 
-/* Checks the reported write; 0: the check of an own node failed. */
+/* Checks the number of the refused write; 0: the check of an own node failed. */
 static void check_refusal(const struct guarded *guard, const struct zkl_request *request) {
     size_t op = guard->refused < guard->parts ? 0 : guard->refused - guard->parts + 1;
     require(is_refusal(guard, zkl_request_code(request)),
@@ -104,7 +104,7 @@ static void check_check(const struct deed *deed) {
         if (fact_end(&world.data[which], fact) <= (since)) continue;                               \
         else
 
-/* True if some server that has seen as much as the client showed this. */
+/* True if a server that has seen as much as the client may have shown this. */
 static bool was_shown(const struct deed *deed, unsigned word, int32_t version) {
     EACH_FACT(deed->datum, deed->seen, fact) {
         if (fact->word == word && (!word || fact->version == version)) return true;
@@ -219,7 +219,6 @@ static bool is_taken(const struct client *client, const struct deed *deed) {
     return is_joined_twice(client, deed);
 }
 
-/* The data may be another's, written since. */
 static void check_join(const struct client *client, const struct deed *deed) {
     bool was = false;
     if (zkl_request_code(deed->request) == ZKL_TOO_MANY) rules_on_no_room_to_join(client);
@@ -242,8 +241,8 @@ void rules_on_member(const struct client *client, const struct deed *deed) {
 }
 
 /*
- * A foreign node only if the own node existed in the session's last known view, and a stranger
- * replaced it. Where events are kept back, if it ever existed.
+ * A member's write may reach a foreign node only if a stranger replaced the own node, which existed
+ * in the session's last view; where events are kept back, if it ever existed.
  */
 void rules_on_own_write(int which, int session, const struct item *item) {
     bool known = false;
@@ -252,10 +251,7 @@ void rules_on_own_write(int which, int session, const struct item *item) {
     require(known, "a member writes to no node of another's, and removes none");
 }
 
-/*
- * The node got the newest data, perhaps overwritten since. A refusal after a set's deadline is
- * reported to nobody.
- */
+/* True if the newest data were written to the node, even if they were overwritten since. */
 static bool has_newest(const struct deed *deed) {
     const struct datum *datum = &world.data[deed->datum];
     const struct fact *fact = fact_now(datum), *now = fact;
@@ -274,7 +270,6 @@ static bool member_is_up_to_date(const struct client *client, const struct deed 
     return state == ZKL_MEMBER_JOINED && there && has_newest(deed);
 }
 
-/* Data reported as set, or newer data of the member, were in its node. */
 static void check_set(const struct client *client, const struct deed *deed) {
     enum zkl_code code = zkl_request_code(deed->request);
     bool was = false;
@@ -295,7 +290,7 @@ static const struct zkl_listed *listed(const struct zkl_roll *roll, int which) {
     return NULL;
 }
 
-/* Index of the first matching state from `from` on; NOBODY: none. */
+/* Index of the first state from `from` on that matches the entry; NOBODY: none. */
 static int fact_listed(int which, const struct zkl_listed *entry, int from) {
     const struct datum *datum = &world.data[which];
     for (int i = from; i < datum->count; i++) {
@@ -376,7 +371,6 @@ static bool folder_fits(const struct client *client) {
     return fits(client, bytes);
 }
 
-/* Without read access, news may never come (docs/reference). */
 static bool roster_is_up_to_date(const struct client *client, const struct deed *deed) {
     if (deed->told && deed->code == ZKL_TOO_MANY) return !folder_fits(client);
     bool seen = deed->told && deed->code == ZKL_OK;
@@ -463,7 +457,7 @@ void rules_on_open_deed(const struct client *client, const struct deed *deed, zk
 
 /* --- watchers -------------------------------------------------------------------------------- */
 
-/* Index of the state with this commit; NOBODY: none. */
+/* Index of the reported state, from `from` on; NOBODY: none. */
 static int fact_told(const struct deed *deed, const struct zkl_sight *sight, int from) {
     const struct datum *datum = &world.data[deed->datum];
     const struct reading *told = &deed->watcher->told;
@@ -477,7 +471,7 @@ static int fact_told(const struct deed *deed, const struct zkl_sight *sight, int
     return NOBODY;
 }
 
-/* A sight is never older than the last one, but the next session may have an older server. */
+/* A report is not older than the last, but the next session's server may have seen less. */
 void rules_on_sight(const struct client *client, struct deed *deed, const struct zkl_sight *sight) {
     bool same_session = deed->told && deed->session == client->session;
     bool again = deed->told && deed->code == sight->code;

@@ -15,7 +15,7 @@ static bool precedes(const struct node *node, const struct node *other, zxid vie
            is_before(node, other);
 }
 
-/* True if the list showed nothing that kept it out. */
+/* True if, in this view, no contender ahead kept this one out. */
 static bool held(const struct node *own, zxid view) {
     int64_t taken = own->permits;
     EACH_NODE(node) {
@@ -29,7 +29,7 @@ static bool held(const struct node *own, zxid view) {
 
 /* --- tries ------------------------------------------------------------------------------------ */
 
-/* By the line's newest list, excluded by a node ahead, or by any if it has no node. */
+/* True if the newest list showed a node ahead that excludes the claim; if it has none, any node. */
 static bool is_taken(const struct client *client, const struct zkl_claim *claim, int line) {
     const struct node *own = node_of(claim);
     zxid view = client->shown[line];
@@ -56,7 +56,7 @@ static bool is_robbed(const struct zkl_claim *claim) {
     return own && !alive(own);
 }
 
-/* A list cut short for memory shows some contenders. */
+/* Without memory a list shows only some contenders. */
 void rules_on_try(const struct client *client, const struct zkl_claim *claim, bool unanswered) {
     int line = line_of((const struct stake *)claim);
     if (claim->code == ZKL_BUSY && !world.shortages)
@@ -76,7 +76,7 @@ static unsigned waited_ahead(const struct node *own, zxid view) {
     return count;
 }
 
-/* Waiters of its session; in turns also those of others. */
+/* Counts its session's waiters; with turns, also those of others that the list showed. */
 static unsigned waited(const struct client *client, const struct zkl_claim *claim, int line) {
     unsigned count = 0;
     EACH_STAKE(client, stake) {

@@ -50,7 +50,7 @@ static void wait_a_beat(void) {
     if (!world.broken) rules_after_a_beat();
 }
 
-/* A session without a running client, which must expire. */
+/* True for a living session without a running client. The calm waits for its expiry. */
 static bool is_abandoned(int index) {
     if (!world.sessions[index].alive) return false;
     EACH_RUNNING(c) {
@@ -59,7 +59,7 @@ static bool is_abandoned(int index) {
     return true;
 }
 
-/* Another claim of its session waits or holds for it, too. */
+/* True if an earlier claim of its session waits or holds, and this one waits for it. */
 static bool is_behind_another(const struct zkl_claim *claim) {
     bool behind = zkl_kind_is_fixed(claim->kind) || claim->batch;
     if (!behind || claim->state != ZKL_NEW || zkl_claim_is_pausing(claim)) return false;
@@ -149,7 +149,7 @@ static bool has_open_request(const struct client *client) {
     return false;
 }
 
-/* Proofs survive stops of 0.15 T, even by a clock 5 % fast. */
+/* Proofs survive stops of 0.15 T (session timeouts), even by a clock that is 5 % fast. */
 static void burst(struct client *c) {
     unsigned way = world.setting.bursts - 1;
     zkl_time timeout = zkl_session_timeout(c->zk);

@@ -1,5 +1,5 @@
 /*
- * schedule.h - a run, with a setting, moves, and a calm without choices, in which connections
+ * schedule.h - a run has a setting, moves, and at last a calm without choices, in which connections
  * return, time passes, wishes end, and the system comes to rest.
  */
 #ifndef SCHEDULE_H

@@ -160,7 +160,7 @@ static void set_any(void) {
     world.setting = setting;
 }
 
-/* As in proof/tla/Lock.tla, with plain mutexes, one wish of a client at a time, one server. */
+/* The scope of proof/tla/Lock.tla: plain mutexes, a wish of a client at a time, one server. */
 static void set_traced(void) {
     struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL),
                               .servers = 1,

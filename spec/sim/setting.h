@@ -1,6 +1,6 @@
 /*
- * setting.h - the scope of a run. Random runs have about half the kinds of faults, to differ in
- * kind (swarm testing, Groce et al., ISSTA 2012). Exhaustive runs have named small cases.
+ * setting.h - chooses the scope of a run. A random run has about half the kinds of faults, so that
+ * runs differ in kind (swarm testing, Groce et al., ISSTA 2012). Small cases have names.
  */
 #ifndef SETTING_H
 #define SETTING_H

@@ -5,8 +5,8 @@
  *   sim transitions FIRST COUNT    also prints the outcomes of each event, see transitions.h
  *   sim small [CASE]               runs every schedule of a small case, or of all of them
  *   sim replay SEED|x TAPE         tells a run in words
- *   sim trace FIRST [COUNT]        writes runs of plain mutexes as traces for proof/tla, see
- * trace.h sim cases                      lists the small cases
+ *   sim trace FIRST [COUNT]        writes runs of plain mutexes as traces, see trace.h
+ *   sim cases                      lists the small cases
  *
  * The last line is `N passed, N failed`. A schedule that breaks a rule is shrunk and told in words,
  * with a command that replays it.

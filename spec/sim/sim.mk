@@ -18,8 +18,8 @@ SIM_TABLES = @spec/sim/tables.flags
 simulator = @$(compile) $(CORE_STRICT) -Isrc/core -Ispec/sim $(SIM_TABLES) $(SIM_WRAP) -o $@ \
 	$(SIM_SOURCES) $(SIM_DRIVEN) $(1)
 
-# At a fixed address, and without detours into libc: a twentieth faster. In sim-two a node has two
-# tokens.
+# A fixed address, and no detours into libc, make it a twentieth faster. sim-two has two tokens a
+# node.
 SIM_FLAGS_sim = -O3 -g -fno-pie -no-pie -fno-plt
 SIM_FLAGS_sim-two = -g -UZKL_BATCH_MAX -DZKL_BATCH_MAX=2
 SIM_FLAGS_sim-asan = $(CORE_SANITIZE)

@@ -7,7 +7,7 @@
 
 enum { ATTEMPTS = 64, AHEAD = NODES };
 
-/* As in its last line `is`. */
+/* A client's knowledge, as its last line `is` has it. */
 struct view {
     const char *state;
     unsigned session, attempt;
@@ -22,7 +22,7 @@ static struct traced {
     uint64_t nonces[ATTEMPTS];
     bool granted; /* granted, and not given up since */
     bool certain;
-    bool looked[NODES]; /* a server has its watch of the node */
+    bool looked[NODES]; /* its watch of the node is set */
     bool hears;         /* it was told of a node's end */
     struct view view;
 } traced[CLIENTS];

@@ -4,8 +4,8 @@
  * proof/tla/Lock.tla. set_traced() of setting.c chooses the setting.
  *
  * A line has an event and values, NAME=VALUE. Clients, their sessions and attempts count from 1;
- * nodes by their number + 1. A line `is` follows a client's step, if its knowledge changed or a
- * node ended.
+ * nodes by their number + 1. A line `is` follows a client's step, if the step changed the
+ * client's knowledge or told of a node's end.
  */
 #ifndef TRACE_H
 #define TRACE_H

@@ -7,7 +7,7 @@
 
 enum { MOST = 1 << 13 };
 
-/* Left out of the table, since they concern other claims or the end. */
+/* The table leaves these actions out, because they concern other claims or the end. */
 static const zkl_actions left_out = ZKL_DO_FOLLOW | ZKL_DO_FORGET;
 
 enum form { LINE, UNFAIR, WAITER };

@@ -16,11 +16,11 @@ static inline struct before before_of(const struct zkl_claim *claim) {
     return (struct before){claim->state, claim->wanted, claim->stalled};
 }
 
-/* Counts an outcome, even without a change. */
+/* Counts the outcome of an event. */
 void transitions_note(const struct zkl_claim *claim, struct before before, enum event event,
                       zkl_actions did);
 
-/* As form, state, event, "wanted" or "not wanted", result, count. */
+/* Prints a line for each outcome: form, state, event, "wanted" or not, result, count. */
 void transitions_print(void);
 
 #endif

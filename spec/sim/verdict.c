@@ -54,7 +54,7 @@ static bool is_held_by(const struct client *client, int owner, const struct stak
     return false;
 }
 
-/* The owner's latest grant, as several waits may bring several. */
+/* The owner's latest grant. After several waits it may hold several. */
 static const struct stake *owner_grant(const struct client *client, int owner, const char *path) {
     const struct path *used = zkl_path_find(client->zk, path, strlen(path));
     const struct stake *stake = used ? used->granted : NULL;
@@ -103,7 +103,7 @@ const struct wish *verdict_fellow(const struct client *client, const struct wish
 
 /* --- the verdict ------------------------------------------------------------------------ */
 
-/* True if so many more nodes fit. Without `stay` kept ones go first. */
+/* True if `more` nodes fit. Without `stay`, kept nodes make room. */
 static bool nodes_fit(const struct client *client, unsigned more, bool stay) {
     unsigned count = more;
     if (!world.setting.room) return true;
@@ -138,7 +138,7 @@ static bool inherits(const struct client *client, const struct zkl_acquire_optio
     return false;
 }
 
-/* A wish that has waited since a stop, when no grant was usable, gets the kept node first. */
+/* A wish that waits since a stop, which no grant survives, gets the kept node first. */
 static bool is_behind(const struct client *client, const struct zkl_acquire_options *asked) {
     EACH_STAKE(client, stake) {
         bool here = strcmp(stake->path->text, asked->path) == 0;

@@ -288,7 +288,7 @@ struct client {
     unsigned wished;
     unsigned open_grants; /* grants whose end no step has reported */
     unsigned waited, signals;
-    struct zkl_request *drain; /* the request for it, before a close; NULL: none */
+    struct zkl_request *drain; /* the request to drain, before a close; NULL: none */
     bool closing;              /* its session takes its time to close */
     unsigned deeds_done;
     bool mutexes;                 /* with MIX_ALL it wants mutexes, not reads or writes */
@@ -296,7 +296,7 @@ struct client {
     int server;                   /* NOBODY: not connected */
     bool expiring;                /* the library knows of the session's end, zk does not */
     zxid shown[LINES];            /* view of the last list */
-    zkl_time shown_at[LINES];     /* that list's, by its clock, in this connection */
+    zkl_time shown_at[LINES];     /* time of that list, by its clock, in this connection */
     bool children_changed[LINES]; /* since that list */
     zkl_time proved;              /* issue time of the newest proof, by the rules' own account */
     zxid last;                    /* newest zxid of its library */
@@ -338,7 +338,7 @@ struct setting {
     unsigned fewer;  /* in a small case, of the first client alone */
     uint64_t moves;  /* a bit for each allowed enum move (moves.h) */
     unsigned owners; /* in a session; 0: one for each wish */
-    unsigned room;   /* for watches of others' nodes, and half as many own nodes; 0: enough */
+    unsigned room;   /* most watches of others' nodes, and half of most own nodes; 0: enough */
     unsigned faults; /* moves that may be faults */
     unsigned steps;  /* with a seed, moves before the calm */
     enum mix mix;
@@ -372,7 +372,7 @@ struct world {
     int64_t counted[LINES];    /* latest of a counting claim */
     unsigned shortages;
     unsigned spare;     /* allocations before the next failure; 0: no failure */
-    bool frees;         /* a client is being freed, which no rule judges */
+    bool frees;         /* a client is being freed; no rule judges that */
     const char *broken; /* first broken rule */
     struct server servers[SERVERS];
     struct session sessions[SESSIONS];
@@ -488,7 +488,8 @@ static inline bool node_is_before(const struct node *node, const struct node *ot
 struct node *node_before(const struct node *node, enum zkl_kind kind);
 
 /*
- * Counts living contenders ahead. A contender with another limit, or no permit, exceeds any limit.
+ * Adds the permits of living contenders ahead. A contender with another limit, or without permits,
+ * exceeds any limit.
  */
 int64_t node_permits_ahead(const struct node *node);
 
