@@ -54,9 +54,9 @@ function aftermath.truth(server, folder)
     rig.wait_for("servers at rest", function()
         local zxid
         for n = 1, servers do
-            local its = (server:ask("srvr", n) or ""):match("Zxid: (%S+)")
-            if not its or its ~= (zxid or its) then return false end
-            zxid = its
+            local of_server = (server:ask("srvr", n) or ""):match("Zxid: (%S+)")
+            if not of_server or of_server ~= (zxid or of_server) then return false end
+            zxid = of_server
         end
         return true
     end, 20)

@@ -81,14 +81,16 @@ end
 -- Keeps the best grant of a path. Returns put(claim), and excluding(claim), which returns the best
 -- grant so far that excludes the claim, in O(1).
 local function best(is_better)
-    local any, alone
+    local best_of_all, best_exclusive
     local function put(claim)
-        if not any or is_better(claim, any) then any = claim end
-        if not is_shared(claim) and (not alone or is_better(claim, alone)) then alone = claim end
+        if not best_of_all or is_better(claim, best_of_all) then best_of_all = claim end
+        if not is_shared(claim) and (not best_exclusive or is_better(claim, best_exclusive)) then
+            best_exclusive = claim
+        end
     end
     return put, function(claim)
-        if is_shared(claim) then return alone end
-        return any
+        if is_shared(claim) then return best_exclusive end
+        return best_of_all
     end
 end
 
@@ -146,11 +148,11 @@ end
 
 
 -- A grant released with its session before its user got it is nobody's hold.
-local function was_had(claim) return claim.state ~= "released" end
+local function reached_user(claim) return claim.state ~= "released" end
 
 
 -- Neither is a grant that was lost when it came, because its process had been stopped.
-local function was_held(claim) return was_had(claim) and claim.over > claim.granted end
+local function was_held(claim) return reached_user(claim) and claim.over > claim.granted end
 
 
 local function judge_overlap(m, report, a, b)
@@ -169,7 +171,7 @@ end
 
 
 -- Splits a list into the claims that still hold at that moment, and the ended ones.
-local function part(list, until_when, at)
+local function split(list, until_when, at)
     local still, ended = {}, {}
     for _, claim in ipairs(list) do
         local side = claim[until_when] > at and still or ended
@@ -184,14 +186,14 @@ end
 local function judge_overlaps(m, report, grants)
     local alone, readers = {}, {}
     for _, claim in ipairs(grants) do
-        local still, ended = part(alone, "alone_until", claim.granted)
+        local still, ended = split(alone, "alone_until", claim.granted)
         alone = still
         for _, other in ipairs(ended) do readers[#readers + 1] = other end -- some read on
         for _, other in ipairs(alone) do judge_overlap(m, report, other, claim) end
         if claim.kind == "read" then
             readers[#readers + 1] = claim
         else
-            readers = part(readers, "over", claim.granted)
+            readers = split(readers, "over", claim.granted)
             for _, other in ipairs(readers) do judge_overlap(m, report, other, claim) end
             alone[#alone + 1] = claim
         end
@@ -220,7 +222,7 @@ end
 local function judge_permits(m, report, grants)
     local still = {}
     for _, claim in ipairs(grants) do
-        still = part(still, "over", claim.granted)
+        still = split(still, "over", claim.granted)
         still[#still + 1] = claim
         judge_sum(m, report, still, claim)
     end
@@ -337,12 +339,12 @@ end)
 
 
 rule("gone", "a node goes when its claim has ended", function(m, report, options)
-    local wanted = turns.wanted(m)
+    local wanted_until = turns.wanted_until(m)
     for _, claim in ipairs(m.claims) do
         local node = claim.nodes[#claim.nodes]
         local may_stay = claim.keep and claim.granted -- see the rule "kept"
         if node and not claim.second and not may_stay and claim.over < huge then
-            local trouble, over = m.trouble[claim.place], wanted(claim)
+            local trouble, over = m.trouble[claim.place], wanted_until(claim)
             local latest = trouble:undisturbed(over, options.bound)
             if latest <= over + options.bound and node.deleted then
                 report:measure("release", max(0, node.deleted - over))
@@ -359,7 +361,7 @@ end)
 -- How long a holder may be certain of a node that is gone. Not at all after an expiry, which its
 -- clock foretells. After a theft, until the news arrives or, when nothing can arrive, until its
 -- clock runs out.
-local function may_be_certain(m, claim, taken, options)
+local function certain_for(m, claim, taken, options)
     if not taken then return SKEW end
     local gone = claim.node.deleted
     local trouble = m.trouble[claim.place]:overlapping(gone, gone + options.slack)
@@ -370,7 +372,7 @@ end
 -- A holder must learn that its node is gone before the release.
 local function check_notice(m, report, claim, options)
     local gone, taken = claim.node.deleted, m:taken(claim.node)
-    local allowed = may_be_certain(m, claim, taken, options)
+    local allowed = certain_for(m, claim, taken, options)
     local stopped = m.stops[claim.process]
     local certain = claim.held_until or was_held(claim) and claim.granted or gone
     local excused = taken and stopped:covered(gone, certain) or 0
@@ -392,7 +394,7 @@ end
 
 rule_of_claims("notice", "a holder notices its loss in time", function(m, report, claim, options)
     local gone = claim.node and not claim.second and claim.node.deleted
-    if gone and gone + SKEW < claim.given_up and was_had(claim) then
+    if gone and gone + SKEW < claim.given_up and reached_user(claim) then
         check_notice(m, report, claim, options)
     end
 end)

@@ -34,7 +34,7 @@ local KEEPS = not PROCESS:find("^c3") -- one process does not keep
 
 local writer = history.writer(FOLDER .. "/history/" .. PROCESS, PROCESS)
 local paths, is_rwlock, stores = {}, {}, {}
-local lines = {} -- the paths that a multi-lock may include
+local multi_paths = {} -- the paths that a multi-lock may include
 local session, calm
 local last_claim = 0
 
@@ -314,7 +314,7 @@ end
 -- The session may have changed since the claim began. Returns the claim that holds now; after a
 -- failed wait in a condition it has no lease.
 local function work(claim, owner)
-    local mine = session
+    local own_session = session
     local finish = now() + (chance(0.02) and between(0.5, 2.5) or between(0, 0.03))
     local writes = 0
     repeat
@@ -324,15 +324,17 @@ local function work(claim, owner)
             writes = writes + 1
             add_element(claim, writes)
         end
-        local may_share = not claim.joint and claim.kind == "write" and claim.writes
-        if may_share and chance(0.2) then downgrade(claim) end
-        local again = claim.kind ~= "permit" and session == mine and claim.state == "held"
+        local may_downgrade = not claim.joint and claim.kind == "write" and claim.writes
+        if may_downgrade and chance(0.2) then downgrade(claim) end
+        local again = claim.kind ~= "permit" and session == own_session and claim.state == "held"
         if again and chance(0.1) then
             reenter(claim, owner)
         end
         zklock.sleep(between(0.002, 0.01)) -- ZooKeeper's times are in milliseconds
         claim:look()
-        if session == mine and may_wait(claim) and chance(0.3) then claim = use_condition(claim) end
+        if session == own_session and may_wait(claim) and chance(0.3) then
+            claim = use_condition(claim)
+        end
     until now() >= finish or not claim.lease or claim.state == "lost" or claim.state == "released"
     if claim.lease and chance(0.3) then make_sure(claim) end
     return claim
@@ -403,8 +405,8 @@ end
 
 --- Acquires two paths at once. Each is a claim of its own, with a node in its own line.
 local function both(owner)
-    local limit, first, claims, locks = pick_limit(), random(#lines), {}, {}
-    for n, path in ipairs{ lines[first], lines[first % #lines + 1] } do
+    local limit, first, claims, locks = pick_limit(), random(#multi_paths), {}, {}
+    for n, path in ipairs{ multi_paths[first], multi_paths[first % #multi_paths + 1] } do
         claims[n] = new_claim(path, pick_kind(path), limit == 0 and "try" or "acquire",
                               limit == 0 and CONNECT_TIMEOUT or limit)
         claims[n].scoped, claims[n].joint = true, true -- they are released together
@@ -577,7 +579,9 @@ local function open_stores()
     for _, path in ipairs{ KEPT, unpack(paths) } do
         stores[path] = store.open(FOLDER, path, function() zklock.sleep(0.002) end)
     end
-    for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do lines[#lines + 1] = path end
+    for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do
+        multi_paths[#multi_paths + 1] = path
+    end
     for path in RWLOCKS:gmatch("[^,]+") do is_rwlock[path] = true end
     paths[#paths + 1] = GATE
 end

@@ -11,7 +11,7 @@ local SHARE_LIMIT = 2130706431
 
 
 -- A server may also give a negative number once numbers are exhausted.
-local function may_share(name)
+local function may_downgrade(name)
     local number = tonumber(name:match("__(%-?%d+)$"))
     return number ~= nil and number >= 0 and number < SHARE_LIMIT
 end
@@ -24,7 +24,7 @@ local function check_place(report, claim, node)
     elseif node.name ~= node.was:gsub("__WRIT__", "__READ__") then
         report:violation(node.shared, claim, "%s lost its place: it became %s", node.was,
                          node.name)
-    elseif not may_share(node.was) then
+    elseif not may_downgrade(node.was) then
         report:violation(node.shared, claim, "%s became a reader where numbers end", node.was)
     end
 end
@@ -34,7 +34,7 @@ local function check_answer(report, claim, node)
     if claim.answer == "ok" and (node.shared or huge) > claim.downgraded + SKEW then
         report:violation(claim.downgraded, claim, "was told that it reads, by the node %s",
                          node.name)
-    elseif claim.answer == "unsupported" and may_share(node.name) then
+    elseif claim.answer == "unsupported" and may_downgrade(node.name) then
         report:violation(claim.downgraded, claim, "was refused, as %s", node.name)
     end
 end
@@ -47,7 +47,7 @@ local function check_end(m, report, claim, node, options)
     if node.shared and not m.trouble[claim.place]:overlapping(asked, node.shared) then
         report:measure("downgrade", max(0, node.shared - asked))
     end
-    if over > calm and may_share(node.name) then
+    if over > calm and may_downgrade(node.name) then
         report:violation(asked, claim, "was a writer still after %.3f s", over - asked)
     end
 end

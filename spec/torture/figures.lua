@@ -43,12 +43,12 @@ end
 
 -- Counts turns and kept nodes, with their grants.
 local function count_nodes(m, counts)
-    for _, turn in ipairs((turns.of(m))) do
+    for _, turn in ipairs((turns.find(m))) do
         add(counts, "turns")
         add(counts, "handed", #turn.grants - 1)
         counts.longest = math.max(counts.longest, #turn.grants)
     end
-    for _, kept in ipairs((turns.of(m, "keep"))) do
+    for _, kept in ipairs((turns.find(m, "keep"))) do
         add(counts, "kept", #kept.grants > 1 and 1 or 0)
         add(counts, "inherited", #kept.grants - 1)
         add(counts, "marked", kept.node.marked and 1 or 0)
@@ -124,7 +124,7 @@ function figures.rows(report, facts)
         { "", "session expired: " .. milliseconds(f.measures.expired) },
         { "worst hand-off", milliseconds(f.measures.handoff) },
         { "worst hand-over", milliseconds(f.measures.handover) },
-        { "worst end of a kept node", milliseconds(f.measures.way) },
+        { "worst end of a kept node", milliseconds(f.measures.end_of_kept) },
         { "worst release", milliseconds(f.measures.release) },
         { "worst downgrade", milliseconds(f.measures.downgrade) },
         { "latest return of a call", milliseconds(f.measures.late) },

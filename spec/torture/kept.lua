@@ -32,17 +32,17 @@ end
 
 -- Returns when the keeper knows the state of that moment, with its session working again after a
 -- fault.
-local function known_at(m, node, at, options)
+local function must_be_known_at(m, node, at, options)
     return m.faulty[node.claim.place]:undisturbed(at, max(options.slack, m.timeout))
 end
 
 
 -- Returns the first node behind that waited between two moments and that the keeper knew of.
-local function waiting(m, line, node, since, over, options)
+local function known_rival(m, line, node, since, over, options)
     for i = node.place_in_line + 1, #line do
         local other = line[i]
         if other.created >= over then return end
-        local known = known_at(m, node, max(since, other.created), options)
+        local known = must_be_known_at(m, node, max(since, other.created), options)
         if known < min(over, other.deleted or huge) then return other end
     end
 end
@@ -60,7 +60,7 @@ local function check_heir(m, report, line, claim, options)
     if node.marked and node.marked + SKEW < claim.granted then
         report:grant(claim, "granted after %s had said that it is held", node.name)
     end
-    local other = waiting(m, line, node, 0, claim.granted, options)
+    local other = known_rival(m, line, node, 0, claim.granted, options)
     if other and (other.deleted or huge) > claim.granted and not m:taken(node) then
         report:grant(claim, "has a node that was kept, and %s waited", other.name)
     end
@@ -74,11 +74,11 @@ local function check_rest(m, report, line, claim, heir, options)
     local node, since = claim.node, claim.given_up
     local over = min(heir and heir.granted or huge, node.deleted or huge, m.finished)
     local marked = node.marked and node.marked <= since
-    if over > known_at(m, node, since + (marked and 0 or claim.keep), options) then
+    if over > must_be_known_at(m, node, since + (marked and 0 or claim.keep), options) then
         report:violation(since, claim, "its node %s was kept %.3f s, not %.3f", node.name,
                          over - since, marked and 0 or claim.keep)
     end
-    local other = waiting(m, line, node, since, over, options)
+    local other = known_rival(m, line, node, since, over, options)
     if other then
         report:violation(over, claim, "nobody held %s, and %s waited %.3f s", node.name,
                          other.name, over - max(since, other.created))
@@ -87,12 +87,12 @@ end
 
 
 -- Measures how long an idle node took to go when a rival came.
-local function measure_way(m, report, line, claim)
+local function measure_end(m, report, line, claim)
     local node, other = claim.node, line[claim.node.place_in_line + 1]
     local since = other and max(other.created, claim.given_up)
     if not since or not node.deleted or since > node.deleted then return end
     if m.trouble[node.claim.place]:overlapping(since, node.deleted) then return end
-    report:measure("way", node.deleted - since)
+    report:measure("end_of_kept", node.deleted - since)
 end
 
 
@@ -103,7 +103,7 @@ local function check_node(m, report, line, turn, options)
         if before then check_heir(m, report, line, claim, options) end
         if not m:taken(turn.node) then
             check_rest(m, report, line, claim, heir, options)
-            if not heir then measure_way(m, report, line, claim) end
+            if not heir then measure_end(m, report, line, claim) end
         end
     end
 end
@@ -123,7 +123,7 @@ end
 
 
 -- Returns the only contender besides the claim between two moments, or nil.
-local function alone_in_line(line, claim, from, to)
+local function only_contender(line, claim, from, to)
     local only
     for i = last_by(line, "created", to), 1, -1 do
         local node = line[i]
@@ -155,7 +155,7 @@ end
 
 
 local function check_try(m, report, line, claim, by_node, options)
-    local node = alone_in_line(line, claim, claim.invoked - LAG, claim.failed)
+    local node = only_contender(line, claim, claim.invoked - LAG, claim.failed)
     if not node or not by_node[node] or m:taken(node) then return end
     if node.created < claim.invoked - LAG and has_not_asked(m, node, claim) then
         return report:violation(claim.failed, claim, "a try found %s, and did not ask", node.name)
@@ -186,7 +186,7 @@ end
 
 --- Checks that a kept node has only its session's grants, and goes after its time and for rivals.
 function kept.check(m, report, options)
-    local lines, all, by_node = lines_of(m), turns.of(m, "keep")
+    local lines, all, by_node = lines_of(m), turns.find(m, "keep")
     for _, turn in ipairs(all) do
         if turn.node.claim then check_node(m, report, lines[turn.node.path], turn, options) end
     end

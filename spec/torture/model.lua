@@ -143,7 +143,7 @@ local take = {
 }
 
 -- Lists of events that later steps read.
-local KEPT = {
+local LISTS = {
     connected = "states", state = "states", error = "errors", lost = "lost",
     created = "node_events", deleted = "node_events", became = "node_events",
     marked = "node_events",
@@ -151,7 +151,7 @@ local KEPT = {
 
 
 local function take_event(self, event)
-    local claim, held, list = self.claim[event.claim], tonumber(event.held), KEPT[event.event]
+    local claim, held, list = self.claim[event.claim], tonumber(event.held), LISTS[event.event]
     event.place = place_of(event.process)
     if event.place:find("^c%d") then
         self.last[event.process], self.places[event.place] = event.at, true
@@ -353,12 +353,14 @@ end
 
 -- Returns the faults of each place, but for names that match `but`, and when its process did not
 -- run.
-local function faults_of(self, more, but)
+local function faults_of(self, more, except)
     local lists = {}
     for _, fault in ipairs(self.faults) do
         for place in pairs(self.places) do
             local here = fault.scope == "all" or fault.scope == place
-            if here and not (but and fault.name:find(but)) then add(lists, place, fault, more) end
+            if here and not (except and fault.name:find(except)) then
+                add(lists, place, fault, more)
+            end
         end
     end
     for _, stall in ipairs(self.stalls) do add(lists, place_of(stall.process), stall) end

@@ -12,25 +12,25 @@ local turns = {}
 
 --- Returns { node, grants } of each turn, grants by their numbers; with the field "keep", of each
 -- node that may be kept.
-function turns.of(m, field)
-    local all, by_node = {}, {}
+function turns.find(m, field)
+    local list, by_node = {}, {}
     for _, claim in ipairs(m.claims) do
         if claim[field or "batch"] and claim.granted and claim.node and not claim.second then
             local turn = by_node[claim.node]
             if not turn then
                 turn = { node = claim.node, grants = {} }
-                by_node[claim.node], all[#all + 1] = turn, turn
+                by_node[claim.node], list[#list + 1] = turn, turn
             end
             table.insert(turn.grants, claim)
         end
     end
-    for _, turn in ipairs(all) do
+    for _, turn in ipairs(list) do
         table.sort(turn.grants, function(a, b)
             if a.count ~= b.count then return a.count < b.count end
             return a.granted < b.granted
         end)
     end
-    return all, by_node
+    return list, by_node
 end
 
 
@@ -63,7 +63,7 @@ end
 
 -- Returns a node of another session that waits at the claim's grant, and so long that the holder
 -- before knew.
-local function rival(m, line, claim, options)
+local function known_rival(m, line, claim, options)
     for i = claim.node.place_in_line + 1, #line do
         local node = line[i]
         local known = m.trouble[claim.place]:undisturbed(node.created, options.bound)
@@ -78,11 +78,11 @@ end
 -- than a batch when others wait.
 function turns.check(m, report, options)
     local lines = turns.lines_of(m)
-    for _, turn in ipairs(turns.of(m)) do
+    for _, turn in ipairs(turns.find(m)) do
         for i, claim in ipairs(turn.grants) do
             check_grant(report, claim, turn.grants[i - 1])
             local over = claim.count >= claim.batch
-            local other = over and rival(m, lines[turn.node.path], claim, options)
+            local other = over and known_rival(m, lines[turn.node.path], claim, options)
             if other then
                 report:grant(claim, "grant %d of a turn of %d, and %s waited", claim.count + 1,
                              claim.batch, other.name)
@@ -105,8 +105,8 @@ end
 
 
 --- Returns a function for the end of the time in which a claim's process wanted its node.
-function turns.wanted(m)
-    local spans, wanted = {}, {}
+function turns.wanted_until(m)
+    local spans, wanted_by = {}, {}
     local function key(claim) return claim.process .. " " .. claim.path end
     for _, claim in ipairs(m.claims) do
         if claim.batch then
@@ -114,10 +114,10 @@ function turns.wanted(m)
             model.put(spans, key(claim), span)
         end
     end
-    for each, list in pairs(spans) do wanted[each] = intervals.new(list) end
+    for each, list in pairs(spans) do wanted_by[each] = intervals.new(list) end
     return function(claim)
         if not claim.batch then return claim.over end
-        return wanted[key(claim)]:undisturbed(min(claim.over, m.finished), 0)
+        return wanted_by[key(claim)]:undisturbed(min(claim.over, m.finished), 0)
     end
 end
 
@@ -152,10 +152,10 @@ end
 
 --- Checks that each turn goes on or ends, and its node never rests.
 function turns.hand_over(m, report, options)
-    local _, by_node = turns.of(m)
+    local _, by_node = turns.find(m)
     for _, node in ipairs(m.nodes) do
-        local mine = node.claim and node.claim.batch and node.turn
-        if mine and not m:taken(node) then
+        local in_turns = node.claim and node.claim.batch and node.turn
+        if in_turns and not m:taken(node) then
             local grants = by_node[node] and by_node[node].grants or {}
             for _, gap in ipairs(gaps_of(node, grants)) do check_gap(m, report, gap, options) end
         end
