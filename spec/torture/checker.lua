@@ -2,13 +2,13 @@
 --
 --   check(events, options) → report
 --
--- Each rule is a function of the model (model.lua) and takes O(n log n), and the time for its
--- findings, which are violations, and overlaps that a fault on record explains.
+-- Each rule is a function of the model (model.lua). It takes O(n log n), and the time for its
+-- findings, which are violations, and overlaps that a fault of the history explains.
 --
 -- options, all seconds:
 --   bound = session timeout    for a hand-off, and for a node to go, while nothing disturbs
---   slack = 0.5                for a call beyond its deadline, and a notice beyond its own; a busy
---                              machine needs some
+--   slack = 0.5                for a call or a notice beyond its deadline; a busy machine needs
+--                              more
 --
 -- report: { violations = { { rule=, at=, text=, claim= }, … }, explained = { the same },
 --           rules = { { name=, text=, violations = count }, … }, model = …,
@@ -147,11 +147,11 @@ local function why_overlap(m, older, newer)
 end
 
 
--- A grant released with its session before its user got it is nobody's hold.
+-- False for a grant that its closing session released before the user got it.
 local function reached_user(claim) return claim.state ~= "released" end
 
 
--- Neither is a grant that was lost when it came, because its process had been stopped.
+-- False, too, for a grant that was lost when it came, because its process had been stopped.
 local function was_held(claim) return reached_user(claim) and claim.over > claim.granted end
 
 
@@ -170,7 +170,7 @@ local function judge_overlap(m, report, a, b)
 end
 
 
--- Splits a list into the claims that still hold at that moment, and the ended ones.
+-- Splits a list into the claims whose `until_when` is behind that moment, and all others.
 local function split(list, until_when, at)
     local still, ended = {}, {}
     for _, claim in ipairs(list) do
@@ -181,8 +181,8 @@ local function split(list, until_when, at)
 end
 
 
--- Compares an exclusive claim with every claim, but readers, which may be many, only with a claim
--- that excludes them. So each step is an overlap, or the last one for some claim.
+-- Compares exclusive claims with all claims, but readers, which may be many, only with exclusive
+-- ones. So each comparison finds an overlap, or is the last for a claim.
 local function judge_overlaps(m, report, grants)
     local alone, readers = {}, {}
     for _, claim in ipairs(grants) do
@@ -255,7 +255,7 @@ rule_of_paths("token", "tokens are unique, and grow", "granted", function(m, rep
 end)
 
 
--- By their tokens, no grant comes behind a grant that was asked for later.
+-- No claim is granted before a claim that excludes it and has a smaller token.
 local function check_grants(m, report, grants)
     local put, excluding = best(by("granted"))
     for i = #grants, 1, -1 do
@@ -270,8 +270,8 @@ local function check_grants(m, report, grants)
 end
 
 
--- A claim that stood in line before another came has the smaller token, unless it had to queue
--- again. For kept nodes kept.lua knows more.
+-- A claim that stood in line before another was invoked has the smaller token, unless it had to
+-- queue again. kept.lua checks claims that inherit a kept node.
 local function check_arrivals(report, grants)
     local queued, next_queued, greatest = in_order(grants, "queued"), 1, nil
     for _, claim in ipairs(in_order(grants, "invoked")) do
@@ -305,7 +305,7 @@ rule("kept", "a kept node is its session's alone, counted, goes after its time, 
      .. " once; a try has it", kept.check)
 
 
--- Whether it was a reader's node then. (A writer's node that cannot become a reader's stays one.)
+-- Whether it was a reader's node then. A downgrade where numbers end leaves a writer's node.
 local function was_readers(node, at)
     return node ~= nil and (node.was and node.shared < at or not node.was and node.kind == "read")
 end
@@ -358,8 +358,8 @@ rule("gone", "a node goes when its claim has ended", function(m, report, options
 end)
 
 
--- How long a holder may be certain of a node that is gone. Not at all after an expiry, which its
--- clock foretells. After a theft, until the news arrives or, when nothing can arrive, until its
+-- Returns the seconds for which a holder may be certain of a node that is gone: none after an expiry,
+-- which its clock foretells; after a theft, until the news arrives or, if none can arrive, until its
 -- clock runs out.
 local function certain_for(m, claim, taken, options)
     if not taken then return SKEW end
@@ -404,7 +404,7 @@ local function check_service(m, report, claim, options)
     local node = claim.nodes[#claim.nodes]
     local turn, over = node and node.turn, min(claim.granted or huge, claim.given_up)
     if not turn or turn <= node.created or claim.batch or m:taken(node) then return end
-    -- The waiter ahead, which may be in trouble, tells a permit's turn.
+    -- A permit's turn may depend on a waiter ahead that is in trouble.
     local trouble = claim.kind == "permit" and m.any_trouble or m.trouble[claim.place]
     if claim.granted and not trouble:overlapping(turn, over) then
         report:measure("handoff", max(0, claim.granted - turn))

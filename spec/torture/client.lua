@@ -137,7 +137,7 @@ function Claim:stop_writing()
 end
 
 
---- Releases with `how`, a function with the results of release().
+--- Gives the lease up by how(), which returns the results of release().
 function Claim:let_go(how, limit)
     self:look()
     local begun = now()
@@ -150,7 +150,7 @@ end
 
 -- --- the critical section -------------------------------------------------------------
 
--- Looks at the holder while the store is busy.
+-- Returns the store of the claim's path. While it is busy the claim's state is recorded.
 local function store_for(claim)
     local set = stores[claim.path]
     set.pause = function()
@@ -167,7 +167,7 @@ local function wait_until(condition, limit)
 end
 
 
--- Between reading and writing. Some pauses are so long that a fault takes the lock meanwhile.
+-- Pauses between reading and writing, at times so long that a fault takes the lock meanwhile.
 local function pause_update(claim)
     local finish = now() + (chance(0.05) and between(0.3, TIMEOUT)
         or chance(0.1) and between(0, 0.1) or between(0, 0.01))
@@ -178,9 +178,9 @@ local function pause_update(claim)
 end
 
 
--- A late write does most harm when the next holder has read and not yet written. So a holder whose
--- lock was taken waits until the next one has read, and the next one until the late write is done;
--- each for a while only, because the other may be dead.
+-- A late write does most harm when the next holder has read and not yet written. So a holder that
+-- lost its lock waits until the next one has read, and the next one until the late write is done;
+-- each only for a while, because the other process may be dead.
 local function meet_in_update(claim, set)
     local late = set:unfinished()
     if late and late ~= claim.token then
@@ -363,7 +363,7 @@ local function plainly(lock, claim, options)
     local lease, _, code = lock:acquire(options)
     if not lease then return claim:failed(code) end
     claim:granted(lease)
-    lease = nil -- luacheck: ignore (for who drops the last one)
+    lease = nil -- luacheck: ignore (leave() may drop the last reference)
     claim = work(claim, options.owner)
     if claim.lease then leave(claim) end
 end
@@ -508,9 +508,9 @@ local function worker(owner)
 end
 
 
---- Wants the kept lock, mostly at once again. Places take turns by the clock, because rivals end
--- the keeping, and none wants it for some seconds. At the beginning it may be kept, so the place
--- tries.
+--- Acquires the kept lock, mostly again at once. By the clock, one place after the other does so,
+-- because rivals end the keeping, and then none for some seconds. When a place begins, another may
+-- still keep the node, so the place often tries.
 local function keeper(owner)
     local place, begins = tonumber(PROCESS:match("%d+")), true
     while not calm do

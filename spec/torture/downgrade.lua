@@ -1,6 +1,6 @@
---- A rule of the checker about a writer that becomes a reader. A reader's node takes its node's
--- place, only when it asked for that; the answer it got is true; the change takes no longer than
--- the connection; and it no longer writes.
+--- A rule of the checker about writers that become readers. Only a writer that asked becomes a
+-- reader. The reader's node takes the writer's place, in time; the answer is true; and the claim
+-- writes no more.
 
 local SKEW = require("spec.torture.model").SKEW
 

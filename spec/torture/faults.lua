@@ -5,7 +5,7 @@
 --          server = an ensemble of rig.lua with links, timeout = of the sessions,
 --          places = { { name, process, pid, proxies = one before each server,
 --                       active = the proxy in use, connects = number of connections,
---                       gone = those through former proxies,
+--                       gone = connections through former proxies,
 --                       clock = the file of clock.c, names = the folder of names.c }, … },
 --          paths, counter_path (its numbers end), session_of(place) → id,
 --          replace(place): kills its process, starts another }
@@ -13,9 +13,9 @@
 -- A kind is { name, needs, begin(world, victim, fault), … }:
 --
 --   needs    the kind of victim: "place", "server" (the ensemble), "path", "holder" (find_holder())
---   whole    it waits until the ensemble has no fault
---   always   it comes even while the victim has a fault
---   asked    it comes only if world.faults names it
+--   whole    it begins only while the servers have no fault
+--   always   it begins even while the victim has another fault
+--   asked    it begins only if world.faults names it
 --
 -- begin may add details to `fault`, its record in the history (history.lua). It returns
 -- { seconds, finish } or { over = condition } for a fault that lasts, and false without a victim.
@@ -64,8 +64,8 @@ local function children(world, path)
 end
 
 
--- Returns the nodes of holder and waiters in line; past the end of the counter, where numbers do
--- not tell the order, in any order.
+-- Returns the nodes of holders and waiters in their order. Past the end of the counter, where
+-- numbers do not tell the order, they are in any order.
 local function contenders(world, path)
     local names = {}
     for _, name in ipairs(children(world, path)) do
@@ -104,7 +104,8 @@ local function session_of(world, path, name)
 end
 
 
---- Returns a holder, preferably of some time: { path, node, place, session }, or nil.
+--- Returns a holder, if possible one that has held for a while: { path, node, place, session }, or
+-- nil.
 function faults.find_holder(world)
     local path, first = pick(world.paths), nil
     for _ = 1, 10 do
@@ -158,7 +159,7 @@ function faults.move(world, place, n)
 end
 
 
--- These alone expire no session, as the checker's rule "moves" says.
+-- Changed addresses alone expire no session, as the checker's rule "moves" says.
 local function moves(name, count)
     kinds[#kinds + 1] = { name = name, needs = "place", always = true,
                           begin = function(world, place)
@@ -179,8 +180,8 @@ kinds[#kinds + 1] = { name = "resolver hangs", needs = "place", begin = function
 end }
 
 
--- Loses the connection with, before or after one of these requests, the first to third from now on.
--- A downgrade is rare, and has kinds of its own.
+-- Loses one of the next requests, its reply, or the connection after it. Downgrades are rare, so
+-- "multi" has kinds of its own.
 local OPERATIONS = { "create2", "delete", "getChildren", "getData", "setData", "sync" }
 
 local function lose(action, operations, latest)
@@ -197,7 +198,7 @@ for _, action in ipairs{ "drop-request", "drop-reply", "cut-after" } do
     lose(action, OPERATIONS, 3)
     lose(action, { "multi" }, 1)
 end
-lose("drop-request", { "multi" }, 1) -- twice, because it catches a lost request taken for done
+lose("drop-request", { "multi" }, 1) -- once more, because it catches a lost request taken for done
 
 
 -- --- the processes of clients -----------------------------------------------------------

@@ -1,5 +1,5 @@
 --- Rules of the checker for a kept lock. A node stays after the last release for its session's next
--- claims, one at a time, until its time is over or a rival contends. The token counts them.
+-- claims, one at a time, until its time is over or a rival contends. The token counts its grants.
 
 local model = require "spec.torture.model"
 local turns = require "spec.torture.turns"
@@ -7,7 +7,7 @@ local turns = require "spec.torture.turns"
 local huge, max, min = math.huge, math.max, math.min
 
 local SKEW = model.SKEW
-local LAG = 0.5 -- seconds, of a server that answers a try
+local LAG = 0.5 -- seconds by which the server that answers a try may be late
 
 -- The name of a node that may be kept: ZKL_NONCE_KEEPS (src/core/name.h).
 local KEEPING = "^_c_%x+%-%x+%-%x+%-4"
@@ -15,8 +15,8 @@ local KEEPING = "^_c_%x+%-%x+%-%x+%-4"
 local kept = {}
 
 
---- Whether the node is its session's own, and lived when the claim asked. The session hears of a
--- theft a moment later.
+--- Whether the claim's process made the node, and the node lived when the claim asked, or was taken,
+-- of which its session hears a moment later.
 function kept.is_own(m, node, claim)
     return turns.is_session_of(m, node, claim)
         and ((node.deleted or huge) > claim.invoked or m:taken(node) ~= nil)
@@ -30,14 +30,14 @@ function kept.is_robbed(m, claim)
 end
 
 
--- Returns when the keeper knows the state of that moment, with its session working again after a
--- fault.
+-- Returns from when on the node's keeper must know what was so `at` that moment. After a fault its
+-- session needs time to work again.
 local function must_be_known_at(m, node, at, options)
     return m.faulty[node.claim.place]:undisturbed(at, max(options.slack, m.timeout))
 end
 
 
--- Returns the first node behind that waited between two moments and that the keeper knew of.
+-- Returns the first node behind that waited between the moments and that the keeper must know.
 local function known_rival(m, line, node, since, over, options)
     for i = node.place_in_line + 1, #line do
         local other = line[i]
@@ -69,7 +69,7 @@ end
 
 -- --- while nobody holds it --------------------------------------------------------------
 
--- After a grant the node stays for its time, unless its data says that it will not.
+-- After a grant the node stays for its time; if its data says that it is held, not at all.
 local function check_rest(m, report, line, claim, heir, options)
     local node, since = claim.node, claim.given_up
     local over = min(heir and heir.granted or huge, node.deleted or huge, m.finished)

@@ -1,38 +1,38 @@
---- Puts a history together from claims, their nodes, faults, and the times in which
--- each process did not run. The rules of the checker read this, not the events.
+--- Makes a model of a history, with claims, nodes, faults, and the times in which each process did
+-- not run. The rules of the checker read the model, not the events.
 --
 -- claims   in the order in which they were invoked; each has
 --   id path kind process place (where its process ran) inside (re-entry: the outer claim)
 --   invoked, queued, granted, failed, held_until, noticed, over   moments
 --   token (number), state (right after the grant), code
---   second         it is a second handle on the grant of the outer claim, and none of its own
---   batch, count   in turns, the grants of a turn, and those of its turn before
---   keep, count    of a kept lock, how long the node may stay, and its grants before
+--   second         it is a second handle on the grant of the outer claim
+--   batch, count   in turns, the grants of a batch, and the number of earlier grants of its turn
+--   keep, count    of a kept lock, how long its node may stay, and the number of earlier grants
 --   trying         it is a try
 --   reads    of a reader, { at, element, certain (it held then) }
 --   downgrading, downgraded (moments), answer   of a writer that went on to read only
 --     reads_only   since when it acts as a reader; a reader always (0), others never (huge)
---     alone_until  for so long it excluded everybody
+--     alone_until  until then it excluded everybody
 --     held_until  last moment at which the lease was certain; nil if it never was
---     noticed     first notice behind that which says that it is not certain
+--     noticed     first notice after held_until that the lease is not certain
 --     over        when the claim no longer used the lock, because it released, noticed, failed, was
 --                 closed with its session or killed
 --   after    the claim whose hold it ended to wait in a condition
---   nodes    its nodes on the server, oldest first; `node` is the grant's, which in turns another
---            claim may have made
+--   nodes    its nodes on the server, oldest first; `node` is the node of its grant, which in turns
+--            another claim may have made
 -- nodes    { path, name, kind, claim, session, zxid, created, deleted, cause, by (session),
---          turn (when nobody ahead excluded it any more, nor, in a multi-lock, any other of its
---          nodes) }; also in made[czxid][path], because one transaction makes several.
---          A node that became a reader's is the same still, with another name and kind; it has
---          shared (when) and was (its name before). `marked` is when its data said that it is held
+--          turn (when no node ahead excluded it any more, nor, in a multi-lock, any other part) };
+--          also in made[czxid][path], because one transaction makes several. A writer's node that
+--          became a reader's is still the same, with another name and kind; it has shared (when)
+--          and was (its name before). `marked` is when its data said that it is held
 -- writes   { claim, at, element, accepted }
 -- faults   { name, scope, path, session, from, to }
 -- permits, limit   of a claim or node of a semaphore
 -- sessions[id]   its process
 --
 -- Intervals:
---   lost_writes[path]   in which changes of its nodes that the servers lost (truth.pl) may be seen;
---                       to a session's end if a delete was lost
+--   lost_writes[path]   when changes of its nodes that the servers lost (truth.pl) may still be seen;
+--                       after a lost delete, until the node is deleted
 --   any_trouble         of all places
 --   faulty[place]       as trouble, but only while a fault lasts
 --   harm[place]         in which a session may expire; no changed address
@@ -43,11 +43,11 @@ local intervals = require "spec.torture.intervals"
 local huge, max, min = math.huge, math.max, math.min
 
 local GRANTS = 1024 -- a token in turns counts up to this many grants of its node
-local LOST = 3 -- session timeouts, until all know what the servers lost
+local LOST = 3 -- session timeouts until all sessions know which writes the servers lost
 local ROUNDED = 0.001 -- seconds: ZooKeeper rounds its times down to that
 
--- Seconds between the clocks of servers and clients. Both are this machine's, but one is read in
--- milliseconds.
+-- Seconds between the clocks of servers and clients. Both are this machine's, but the servers'
+-- times are in milliseconds.
 local SKEW = 0.005
 
 local model = { SKEW = SKEW }
@@ -196,7 +196,7 @@ end
 
 
 -- A session whose unfair lock's node a stranger deleted may delete the next node, which has the
--- same name, before it learns of that. Once for each.
+-- same name, before it learns of the theft. Each theft excuses one such delete.
 local function note_robbed(self, node)
     if node.name ~= "lock" or node.cause ~= "delete" or node.by == node.session then return end
     local robbed = self.robbed[node.path] or {}
@@ -351,8 +351,8 @@ local function find_stops(self)
 end
 
 
--- Returns the faults of each place, but for names that match `but`, and when its process did not
--- run.
+-- Returns the spans of each place in which it had a fault, unless its name matches `except`, or its
+-- process did not run.
 local function faults_of(self, more, except)
     local lists = {}
     for _, fault in ipairs(self.faults) do
@@ -449,7 +449,8 @@ function Model:taken(node)
 end
 
 
---- Returns the same for a multi-lock's node that its owner deleted because of another part.
+--- Returns the name of the fault that took another part of a multi-lock, if the owner therefore
+-- deleted this node, or nil.
 function Model:taken_part(node)
     if not node or not node.deleted or node.by ~= node.session then return nil end
     for _, part in pairs(self.made[node.zxid]) do

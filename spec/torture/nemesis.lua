@@ -2,8 +2,8 @@
 -- a seed. It records when each began and ended, and heals all in the end.
 --
 -- It draws the kinds from a deck without putting them back, so a short run sees most of them.
--- Between bursts it rests, so that all must go well for a time. The world may want only kinds with
--- a word in their names.
+-- Between bursts it rests, so that all must go well for a time. world.faults may select kinds by a
+-- word in their names.
 
 local core = require "zklock.core"
 local faults = require "spec.torture.faults"
@@ -59,8 +59,8 @@ local function is_wanted(kind, word)
 end
 
 
--- A kind that cannot begin now goes back into the deck, which never gets so thin that the rest
--- could hold up all.
+-- A kind that cannot begin now goes back into the deck. The deck is filled up before it has only
+-- such kinds.
 function Nemesis:deal()
     local deck = self.deck
     if #deck < THIN then

@@ -1,28 +1,29 @@
-# order.pl - for truth.pl: what ZooKeeper's servers did, in their order, and what they took back, by
-# their transaction logs.
+# order.pl - for truth.pl: reads from their logs which transactions ZooKeeper's servers carried out,
+# in their order, and which they lost.
 #
 #   read_order(SERVERDIR...) → (\@order, \@lost)   transactions: { zxid, session, time, parts,
 #                                                  servers = those that logged it, kept = those
 #                                                  that still have it }
 #   a part: { what = create|delete|set|close, path, data, ephemeral, count, version }
 #
-# The servers must be down or at rest. DIR/data/version-2 has the logs, and DIR/data/taken what was
+# The servers must be down or at rest. DIR/data/version-2 has the logs, and DIR/data/taken the parts
 # cut off them (taken.c).
 #
-# A transaction that most of the servers have in their logs or snapshots was committed. A leader that
-# is killed or cut off leaves some that it alone has. If it is elected again, they are committed,
-# and the others may have them by a snapshot, named after the last one in it; it logs what comes
-# next, too. Else it is brought up to date without its log, which then lacks what came next.
+# A transaction that most servers have in their logs or snapshots was committed. A leader that is
+# killed or cut off may leave transactions that it alone has. If it is elected again, they are
+# committed, and it logs the transactions that come next, too; other servers may have them only in a
+# snapshot, which is named after its last transaction. If another leader is elected, the old one's
+# log lacks the transactions that come next.
 #
-# Whatever two of three servers had in their logs has to stay: each majority has one that knows it.
-# Servers lose it all the same (ZOOKEEPER-4643). What is in all logs still may be lost, too, if a
-# server got the others' data by a snapshot: then a later epoch makes a node once more, writes its
-# version once more, or its parent counts a child once more. What is lost then is the end of the
-# epochs before: so much that what follows fits.
+# A transaction that two of three servers had in their logs has to stay, because each majority has a
+# server that knows it. Servers lose such transactions all the same (ZOOKEEPER-4643). If a server got
+# the others' data by a snapshot, lost transactions may even be in all logs. Then a later epoch makes
+# a node once more, writes its version once more, or its parent counts a child once more. In that
+# case the last transactions of the epochs before are lost, as many as keep later ones from fitting.
 #
 # Format: ZooKeeper's FileTxnLog; TxnHeader is clientId, cxid, zxid, time, type. The body
-# of a multi is a list of type and body. One that failed is in the log, too: the part that was
-# refused has the type -1, those before it look as if they had been carried out.
+# of a multi is a list of type and body. A multi that failed is in the log, too. Its refused part
+# has the type -1, and the parts before it look as if they had been carried out.
 use strict;
 use warnings;
 no warnings 'portable'; # of numbers above 2^32
@@ -34,13 +35,13 @@ sub epoch { my ($txn) = @_; return $txn->{zxid} >> 32 }
 sub text { my $value = unpack 'l>/a', $_[0]; substr $_[0], 0, 4 + length $value, ''; $value }
 sub number { my $value = unpack 'l>', $_[0]; substr $_[0], 0, 4, ''; $value }
 
-# Behind path and data of a create.
+# The ACL stands behind path and data of a create.
 sub skip_acl {
     my $count = number($_[0]);
     for (1 .. $count) { number($_[0]); text($_[0]); text($_[0]) }
 }
 
-my %parts_of; # of a type: what reads its body
+my %parts_of; # type => function that reads its body
 
 sub create {
     my ($body) = @_;
@@ -106,7 +107,7 @@ sub read_log {
     }
 }
 
-# All transactions in order, also those that were cut off.
+# All transactions in order, also those that were cut off the logs.
 sub read_logs {
     my @dirs = @_;
     my %txn;
@@ -118,7 +119,7 @@ sub read_logs {
     return map { $txn{$_} } sort { $a <=> $b } keys %txn;
 }
 
-# --- what they did ---------------------------------------------------------------------
+# --- the order ---------------------------------------------------------------------------
 
 # [number of a server, the last transaction in its snapshot], ...
 sub read_snapshots {
@@ -132,7 +133,7 @@ sub read_snapshots {
 sub committed {
     my ($all, @dirs) = @_;
     my @snapshots = read_snapshots(@dirs);
-    my ($next, @committed); # the next one behind it that most servers have
+    my ($next, @committed); # $next: the transaction behind it that most servers have
     for my $txn (reverse grep { $_->{kept} } @$all) {
         my %known = %{ $txn->{kept} };
         for (@snapshots) {
@@ -157,7 +158,7 @@ sub change {
     $node{$path} = $node;
 }
 
-my %apply; # what: does a part, and gives true if it fits
+my %apply; # kind of part => function that carries it out, and returns true if it fits
 
 %apply = (
     create => sub {
@@ -194,7 +195,7 @@ my %apply; # what: does a part, and gives true if it fits
     },
 );
 
-# Takes the last one of a history back.
+# Takes back the last transaction of a history, and returns it.
 sub undo {
     my ($history) = @_;
     my ($txn, $undo) = @{ pop @$history };
@@ -216,8 +217,8 @@ sub apply {
     return $fits;
 }
 
-# Takes so many transactions ahead of the last one's epoch back that all of that epoch fit; none, if
-# that does not help while the parents stay known.
+# Takes back transactions ahead of the last one's epoch, until all of that epoch fit. Takes back none
+# if they do not fit before one of the last one's parents becomes unknown.
 sub cut {
     my ($history) = @_;
     my (@epoch, @cut);

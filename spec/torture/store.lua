@@ -80,8 +80,8 @@ function Store:fence(token)
 end
 
 
--- Beside the store, which knows nothing of it, stand the token of a holder that has read and not
--- yet written, and the token of such a holder that the next one found there.
+-- Two files beside the store hold tokens: .update that of a holder that has read and not yet
+-- written, .overtaken that of such a holder which the next holder found.
 
 function Store:begin(token) files.write(self.file .. ".update", token) end
 function Store:unfinished() return files.read(self.file .. ".update") end

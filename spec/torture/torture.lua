@@ -68,8 +68,8 @@ end
 
 -- --- the ensemble ---------------------------------------------------------------------
 
--- Servers are rarely brought up to date by a snapshot, which no log shows, and keep what they take
--- back of their logs; truth.pl says more.
+-- Servers rarely bring others up to date by a snapshot, which no log shows, and keep copies of what
+-- they cut off their logs (order.pl).
 local ENVIRONMENT = "JVMFLAGS=-Dzookeeper.commitLogCount=1000000 ZOOKEEPER_PRELOAD="
     .. rig.shell("realpath %s/rig/taken.so", BUILD):match("%S+")
 

@@ -7,12 +7,12 @@
 # same path is a downgrade: "became". Whether the names are right is for the checker.
 # Data that end in the word of a node that is held, and will not be kept: "marked".
 #
-# What the servers lost, though most of them had it in their logs, is "lost": what had been done to
-# a lock node, the servers that knew, and when the first transaction came that did not.
+# A change of a lock node that most servers logged and lost all the same is "lost". The event says
+# what had been done, which servers had logged it, and when the first transaction without it came.
 #
-# CLOCK is the leader's time of day when it took the request up, by this machine's
-# CLOCK_BOOTTIME; to the millisecond, rounded down. $CLOCKS is a file of clocks.pl: how far one was
-# ahead of the other at each time. Without it that is asked now.
+# CLOCK is when the leader took the request up, by CLOCK_BOOTTIME, rounded down to milliseconds. The
+# logs have the time of day; $CLOCKS, a file of clocks.pl, has the offset at each time. Without that
+# file the offset of now counts.
 use strict;
 use warnings;
 use FindBin;
@@ -64,7 +64,7 @@ sub deleted {
 my %happens = (
     create => sub {
         my ($txn, $part) = @_;
-        # Ours is the holder's identity, then on a line of its own the lock's data.
+        # The data of our nodes is the holder's identity, then on a line of its own the lock's data.
         $claim{ $part->{path} } = $1 if $part->{data} =~ /(?:^|\n)([\w.-]+)$/;
         $owner{ $part->{path} } = $txn->{session};
         event('created', $txn, $part->{path}, '');
@@ -99,8 +99,7 @@ sub happened {
     $happens{ $_->{what} }->($txn, $_) for @parts;
 }
 
-# Whose session a lost close ends: the nodes that it had made, also by what was lost.
-my %made;
+my %made; # nodes that each session made, also by lost transactions, for a lost close
 
 sub lost {
     my ($txn, $next) = @_;
@@ -117,7 +116,7 @@ happened($_) for @$order;
 for my $txn (@$order, @$lost) {
     $made{ $txn->{session} }{ $_->{path} } = 1 for grep { $_->{what} eq 'create' } @{ $txn->{parts} };
 }
-my $next = 0; # in the order, behind what was lost
+my $next = 0; # index in @$order of the first transaction behind the lost one
 for my $txn (@$lost) {
     $next++ while $next < @$order && $order->[$next]{zxid} < $txn->{zxid};
     lost($txn, $order->[$next]);

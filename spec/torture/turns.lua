@@ -1,6 +1,6 @@
 --- Rules of the checker for locks whose processes take turns. A turn is a node, which the session's
--- claims hold one after the other. When others wait it ends after a batch of grants. The token
--- counts them.
+-- claims hold one after the other. When others wait, a turn ends after a batch of grants. The token
+-- counts the grants.
 
 local intervals = require "spec.torture.intervals"
 local model = require "spec.torture.model"
@@ -10,8 +10,8 @@ local huge, max, min = math.huge, math.max, math.min
 local turns = {}
 
 
---- Returns { node, grants } of each turn, grants by their numbers; with the field "keep", of each
--- node that may be kept.
+--- Returns the turns, each { node, grants in the order of their counts }, as a list and by node. With
+-- the field "keep" it returns kept nodes instead.
 function turns.find(m, field)
     local list, by_node = {}, {}
     for _, claim in ipairs(m.claims) do
@@ -34,7 +34,8 @@ function turns.find(m, field)
 end
 
 
---- Whether no grant is left out before the claim. The rule of tokens sees equal numbers.
+--- Reports a grant if one before it on the node is missing; else returns true. The rule "token"
+-- reports equal numbers.
 function turns.check_count(report, claim, before, what)
     if claim.count <= (before and before.count + 1 or 0) then return true end
     report:grant(claim, "grant %d of its %s, after %s", claim.count + 1, what,
@@ -61,8 +62,8 @@ function turns.lines_of(m)
 end
 
 
--- Returns a node of another session that waits at the claim's grant, and so long that the holder
--- before knew.
+-- Returns a node behind the claim's, of another session, that waits at the claim's grant, and has
+-- for so long that the holder before had to know.
 local function known_rival(m, line, claim, options)
     for i = claim.node.place_in_line + 1, #line do
         local node = line[i]
@@ -98,13 +99,13 @@ function turns.is_session_of(m, node, claim)
 end
 
 
---- Whether the node is its session's own, and lived when the claim asked.
+--- Whether the claim's process made the node, and the node lived when the claim asked.
 function turns.is_own(m, node, claim)
     return turns.is_session_of(m, node, claim) and (node.deleted or huge) > claim.invoked
 end
 
 
---- Returns a function for the end of the time in which a claim's process wanted its node.
+--- Returns a function that says until when a claim's process wanted its node.
 function turns.wanted_until(m)
     local spans, wanted_by = {}, {}
     local function key(claim) return claim.process .. " " .. claim.path end
@@ -122,7 +123,7 @@ function turns.wanted_until(m)
 end
 
 
--- Checks a gap, in which nobody has the node until its `heir` gets it or it goes.
+-- Checks a gap, in which nobody holds by the node, until the `heir` is granted or the node goes.
 local function check_gap(m, report, gap, options)
     local node, since, heir, trouble = gap.node, gap.since, gap.heir, m.trouble[gap.place]
     local over = min(heir and heir.granted or huge, node.deleted or huge)
@@ -136,7 +137,8 @@ local function check_gap(m, report, gap, options)
 end
 
 
--- Returns the gaps before the first grant and after each.
+-- Returns the gap before the first grant, a hand-off between nodes if the node waited, and the gap
+-- after each grant, a hand-over within the turn if the heir waited.
 local function gaps_of(node, grants)
     local claim = node.claim
     local gaps = { { node = node, since = node.turn, claim = claim, place = claim.place,
@@ -150,7 +152,7 @@ local function gaps_of(node, grants)
 end
 
 
---- Checks that each turn goes on or ends, and its node never rests.
+--- Checks that each turn goes on or ends, in time.
 function turns.hand_over(m, report, options)
     local _, by_node = turns.find(m)
     for _, node in ipairs(m.nodes) do
