@@ -177,7 +177,7 @@ end)
 describe("a place to change", function()
     local function changes(text, is_c)
         local list = {}
-        for i, place in ipairs(places.of(text, is_c)) do
+        for i, place in ipairs(places.find(text, is_c)) do
             list[i] = text:sub(1, place.first - 1) .. place.change .. text:sub(place.last + 1)
         end
         return list

@@ -188,7 +188,7 @@ end
 
 
 --- Returns one name for all checks of a row.
-function catch.name(row)
+function catch.check_name(row)
     if not row.catch then return "unit tests and simulator" end
     if row.catch.program then return row.catch.program end
     return row.catch.spec .. (row.catch.in_memory and ", in memory" or "")
@@ -198,7 +198,7 @@ end
 --- Returns the checks of a row, each { name, function(tree, row) }.
 function catch.checks(row)
     if row.catch then
-        return { { catch.name(row), row.catch.program and by_program or by_spec } }
+        return { { catch.check_name(row), row.catch.program and by_program or by_spec } }
     end
     local simulator = { "simulator", by_simulator }
     local driven = row.find and not mutant.file(row):find("^src/core/")

@@ -33,7 +33,7 @@ local function all_places()
     for file in shell.must("cd %s && { find lua/zklock -name '*.lua'; " ..
                            "ls src/child/*.c src/lua/*.c; } | LC_ALL=C sort", BASE):gmatch("%S+") do
         local text = files.read(BASE .. "/" .. file)
-        for _, place in ipairs(places.of(text, file:find("%.c$"))) do
+        for _, place in ipairs(places.find(text, file:find("%.c$"))) do
             list[#list + 1] = place
             place.file, place.is_c = file, file:find("%.c$") ~= nil
             local line = text:sub(1, place.first - 1):match("[^\n]*$") .. "\n" ..
@@ -284,7 +284,7 @@ end
 -- --- all --------------------------------------------------------------------------------
 
 -- Runs a command for each name, its last word, JOBS at a time; returns the lines.
-local function each(names, words)
+local function run_each(names, words)
     files.write(FOLDER .. "/names", table.concat(names, "\n") .. "\n")
     return assert(io.popen(("xargs -a %s/names -P %s -L 1 %s %s %s"):format(
         FOLDER, JOBS, "lua5.4", arg[0], words))):lines()
@@ -301,7 +301,7 @@ local function make_traces()
             end
         end
     end
-    if missing[1] then for _ in each(missing, "--trace") do end end
+    if missing[1] then for _ in run_each(missing, "--trace") do end end
 end
 
 
@@ -326,7 +326,7 @@ local function main(count, seed, names)
     end
     local tsv = assert(io.open(FOLDER .. "/table.tsv", "w"))
     tsv:setvbuf "line"
-    for line in each(words, "--judge") do
+    for line in run_each(words, "--judge") do
         local name, kind, by = line:match("^(%d+)\t([^\t]*)\t(.*)")
         local place = rows[name]
         local what = ("%s\t%s:%d\t%s -> %s"):format(name, place.file, place.line,

@@ -16,7 +16,7 @@
 
 enum { BYTES = 200, MEMORY = 2000000000 };
 
-void judge_goes_on(void) {
+void judge_renew_time(void) {
     const struct itimerval limit = {.it_value = {.tv_sec = SECONDS}};
     setitimer(ITIMER_VIRTUAL, &limit, NULL);
 }
@@ -37,7 +37,7 @@ static void judge_here(unsigned mutant, char why[BYTES]) {
     if (nothing < 0 || dup2(nothing, 1) < 0 || dup2(nothing, 2) < 0) _exit(2);
     limit_memory();
     zkl_mutant = mutant;
-    judge_goes_on();
+    judge_renew_time();
     const char *broken = judge();
     if (broken) snprintf(why, BYTES, "%s", broken);
     exit(broken ? 1 : 0);

@@ -17,6 +17,6 @@ extern unsigned zkl_mutant; /* the active mutant; 0: none */
 const char *judge(void);
 
 /* Grants SECONDS (2) of the processor for the next part. */
-void judge_goes_on(void);
+void judge_renew_time(void);
 
 #endif

@@ -8,7 +8,7 @@
 const char *judge(void) {
     static char why[300];
     for (uint64_t seed = 1; seed <= SCHEDULES; seed++) {
-        judge_goes_on();
+        judge_renew_time();
         choose_by_seed(seed);
         const char *broken = schedule_run(NULL);
         if (!broken) continue;

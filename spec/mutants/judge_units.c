@@ -15,7 +15,7 @@ static const struct unit {
 
 const char *judge(void) {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        judge_goes_on();
+        judge_renew_time();
         char *arguments[] = {(char *)units[i].name, NULL};
         if (units[i].run(1, arguments) != 0) return units[i].name;
     }

@@ -69,7 +69,7 @@ local function all_mutants()
 end
 
 
-local function number(list)
+local function number_mutants(list)
     local id = 0
     for _, mutant in ipairs(list) do
         if mutant.refused then
@@ -90,7 +90,7 @@ end
 
 
 -- Marks the mutants that the compiler refuses; returns whether there are any.
-local function refuse(list, errors)
+local function mark_refused(list, errors)
     local found = false
     for path, line, what in errors:gmatch "(src/[^:\n]+):(%d+):%d+: error:([^\n]*)" do
         local text, at = files.read(PLAIN .. "/" .. path:gsub("[^/]+/%.%./", "")), 0
@@ -108,10 +108,10 @@ end
 
 
 -- Writes the sources with the switch and the mutants that compile.
-local function write(list, sites_of)
+local function write_sources(list, sites_of)
     local errors
     repeat
-        number(list)
+        number_mutants(list)
         for file, sites in pairs(sites_of) do
             os.remove(PLAIN .. "/" .. file)
             files.write(PLAIN .. "/" .. file, switch.render(files.read(file), sites))
@@ -119,7 +119,7 @@ local function write(list, sites_of)
         errors = shell.run("cd %s && for source in src/core/*.c src/session/*.c; do %s -std=c11 " ..
                            "-fsyntax-only -w -Isrc/core -include spec/mutants/judge.h $source; " ..
                            "done", PLAIN, os.getenv "CC")
-    until not refuse(list, errors)
+    until not mark_refused(list, errors)
 end
 
 
@@ -199,7 +199,7 @@ local function prepare()
     files.write(FOLDER .. "/results.tsv", still)
     files.write(FOLDER .. "/sums", now)
     shell.must("cp -R src spec lua docs examples %s && cp spec/mutants/*.mk %s", PLAIN, PLAIN)
-    write(list, sites_of)
+    write_sources(list, sites_of)
     shell.must("cp -R %s %s", PLAIN, ASAN)
     local build = "make -s -r -j%d -C %s -f machine.mk %s"
     shell.must(build, JOBS, PLAIN, "judge_units judge_table judge_schedules zklock/core.so")
@@ -210,7 +210,7 @@ local function prepare()
 end
 
 
-local function ask(check, ids, report)
+local function run_check(check, ids, report)
     if not ids[1] then return end
     local command = ("echo %s | xargs -n %d -P %d %s"):format(table.concat(ids, " "), check[3],
                                                               JOBS, check[2])
@@ -249,7 +249,7 @@ end
 
 -- Checks that the unchanged tree survives, and the planted mutant does not.
 local function check_the_switch(check, planted)
-    ask(check, { 0, planted }, function(id, verdict, _, why)
+    run_check(check, { 0, planted }, function(id, verdict, _, why)
         local wanted = id == 0 and "survived" or "killed"
         if verdict ~= wanted then
             error(("%s: mutant %d has %s %s"):format(check[1], id, verdict, why), 0)
@@ -278,7 +278,7 @@ end
 
 -- Asks the checks about the mutants. Each gets the levels that kill it, in `killers`, and the first
 -- reason, in `why`.
-local function judge(chosen, planted, judged)
+local function judge(chosen, planted, is_listed)
     local results = remembered()
     for _, mutant in ipairs(chosen) do mutant.killers = {} end
     local log = assert(io.open(FOLDER .. "/results.tsv", "a"))
@@ -287,11 +287,11 @@ local function judge(chosen, planted, judged)
         local left, known = left_for(check, chosen), results[check[1]]
         local ids, seconds, killed = {}, 0, 0
         for _, mutant in ipairs(left) do
-            local needless = check[2]:find "%-%-by" and judged(mutant)
+            local needless = check[2]:find "%-%-by" and is_listed(mutant)
             if not known[mutant.id] and not needless then ids[#ids + 1] = mutant.id end
         end
         if ids[1] then check_the_switch(check, planted) end
-        ask(check, ids, function(id, ...)
+        run_check(check, ids, function(id, ...)
             known[id] = { ... }
             log:write(table.concat({ check[1], id, ... }, "\t"), "\n")
         end)
@@ -352,7 +352,7 @@ end
 
 -- --- the run ------------------------------------------------------------------------------------
 
-local function choose(list, count, seed, wanted)
+local function choose_mutants(list, count, seed, wanted)
     local complete, chosen, rest = {}, {}, {}
     for _, file in ipairs(wanted[1] and wanted or COMPLETE) do
         complete[wanted[1] and file or "src/core/" .. file] = true
@@ -369,7 +369,7 @@ local function choose(list, count, seed, wanted)
 end
 
 
-local function told(mutant)
+local function described(mutant)
     return ("%s:%d: %s\n-   %s\n+   %s"):format(mutant.file, mutant.line, mutant.in_, mutant.text,
                                                mutant.after)
 end
@@ -377,29 +377,29 @@ end
 
 -- Prints how many mutants each level kills, and how many no other level does.
 local function print_matrix(chosen)
-    local kills, alone = {}, {}
+    local kills, only_killer = {}, {}
     for _, mutant in ipairs(chosen) do
         local room, killers = mutant.file:match "^src/(%w+)", mutant.killers
         for _, level in ipairs(killers) do
             local cell = level .. room
             kills[cell] = (kills[cell] or 0) + 1
-            if not killers[2] then alone[cell] = (alone[cell] or 0) + 1 end
+            if not killers[2] then only_killer[cell] = (only_killer[cell] or 0) + 1 end
         end
     end
     print "\nof core and session: killed, and by no other level of those asked"
     for _, level in ipairs{ "C tests", "schedules", "worlds", "memory" } do
         print(("%-10s %6d %6d   %6d %6d"):format(level, kills[level .. "core"] or 0,
-            alone[level .. "core"] or 0, kills[level .. "session"] or 0,
-            alone[level .. "session"] or 0))
+            only_killer[level .. "core"] or 0, kills[level .. "session"] or 0,
+            only_killer[level .. "session"] or 0))
     end
 end
 
 
-local function report(list, chosen, equivalents)
-    local failed, equal, there = 0, 0, {}
+local function print_report(list, chosen, equivalents)
+    local failed, equal, found = 0, 0, {}
     for _, mutant in ipairs(list) do
         local entry = mutant.id and entry_of(equivalents, mutant)
-        if entry then there[entry] = true end
+        if entry then found[entry] = true end
     end
     for _, mutant in ipairs(chosen) do
         local entry = entry_of(equivalents, mutant)
@@ -409,11 +409,11 @@ local function report(list, chosen, equivalents)
         elseif entry or not killed then
             failed = failed + 1
             local what = entry and "listed as equivalent, but killed: " .. mutant.why or "survives"
-            print(("\n%s\n%s"):format(told(mutant), what))
+            print(("\n%s\n%s"):format(described(mutant), what))
         end
     end
     for _, entry in ipairs(equivalents) do
-        if not there[entry] then
+        if not found[entry] then
             failed = failed + 1
             print(("\n%s: no such mutant any more in %s:\n-   %s\n+   %s"):format(
                 entry.file, entry.in_, entry["-"], entry["+"]))
@@ -432,10 +432,11 @@ local function main()
         return true
     end
     local list, equivalents = prepare(), entries()
-    local chosen = choose(list, tonumber(arg[1]), tonumber(arg[2]), { table.unpack(arg, 3) })
+    local chosen = choose_mutants(list, tonumber(arg[1]), tonumber(arg[2]),
+                                  { table.unpack(arg, 3) })
     judge(chosen, find_planted(list), function(mutant) return entry_of(equivalents, mutant) end)
     if KILLS > 1 then print_matrix(chosen) end
-    return report(list, chosen, equivalents)
+    return print_report(list, chosen, equivalents)
 end
 
 

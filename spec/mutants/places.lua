@@ -225,7 +225,7 @@ places.closing = closing
 
 
 --- Returns the places of a source, in C if is_c, else in Lua.
-function places.of(text, is_c)
+function places.find(text, is_c)
     local grammar = is_c and C or LUA
     local tokens, list = tokens_of(text, grammar), {}
     local inside = asserted(tokens)

@@ -39,7 +39,7 @@ end
 local function controls(rows)
     local list, by_check = {}, {}
     for _, row in ipairs(rows) do
-        local check, by = catch.name(row), row.catch
+        local check, by = catch.check_name(row), row.catch
         local control = by_check[check]
         if not control then
             control = { name = "control-" .. check:gsub("%W", "-"), what = check,

@@ -152,8 +152,6 @@ function Parser:condition_edits(first, last, is_condition, add)
                 local group = conditional and close == stop - 1 and
                               (inner == at or inner == at + 1 and self:is(at, "!"))
                 self:condition_edits(inner + 1, close - 1, group, add)
-                -- Its inside is done.
-                for skipped = inner + 1, close do self.done[skipped] = true end
             end
         end
         at, before = stop + 1, after
@@ -203,7 +201,6 @@ function Parser:site(first, last, kind)
         seen[after] = true
         site.mutants[#site.mutants + 1] = { after = after }
     end
-    self.done = {}
     self:token_edits(first, last, add)
     self:condition_edits(first, last, kind == "condition", add)
     self:bit_edits(first, last, add)

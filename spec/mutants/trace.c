@@ -37,7 +37,7 @@ static int compare(const void *name, const void *file) {
     return strcmp(name, (const char *)file + sizeof files[0].first);
 }
 
-static void executes(lua_State *L, lua_Debug *at) {
+static void on_line(lua_State *L, lua_Debug *at) {
     if (!lua_getinfo(L, "Sl", at) || at->currentline <= 0) return;
     const char *name = strstr(at->source, "lua/zklock/");
     if (!name || *at->source != '@') return;
@@ -73,7 +73,7 @@ static bool open_trace(void) {
 
 int luaopen_trace(lua_State *L) {
     if (!read_files() || !open_trace()) return 0;
-    lua_sethook(L, executes, LUA_MASKLINE, 0);
+    lua_sethook(L, on_line, LUA_MASKLINE, 0);
     lua_pushcfunction(L, set_segment);
     lua_setglobal(L, "TRACE_SEGMENT");
     return 0;

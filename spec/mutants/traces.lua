@@ -49,7 +49,7 @@ function traces.make(tree, folder, index, check, spec)
 end
 
 
-local read = {} -- of each file
+local traces_read = {} -- { [file] = its trace, or false }
 
 local function read_bytes(file, first, count)
     local trace = assert(io.open(file, "rb"))
@@ -63,17 +63,17 @@ end
 -- Returns the bytes of a trace, those of the setup of several tests, and the names of its tests;
 -- nil without a trace.
 local function read_trace(file, lines)
-    if read[file] == nil then
+    if traces_read[file] == nil then
         local tests = {}
         for name in (files.read(file .. ".tests") or ""):gmatch("([^\n]*)\n") do
             tests[#tests + 1] = name
         end
-        read[file] = tests[1] and {
+        traces_read[file] = tests[1] and {
             bytes = read_bytes(file, 0, (#tests + 1) * lines), tests = tests,
             setup = read_bytes(file, (SEGMENTS - 1) * lines, lines),
         } or false
     end
-    return read[file]
+    return traces_read[file]
 end
 
 
