@@ -8,8 +8,8 @@
 --                                       these texts, on a server of their own; with
 --                                       in_memory = true on a server in memory
 --
--- A check fails for the right reason when it names a failure, or when a sanitizer does, or when the
--- program crashes. A failed build, a missing server and an endless check catch nothing.
+-- A check catches a mutant when it, or a sanitizer, names a failure, or when the program crashes. A
+-- failed build, a missing server and an endless check catch nothing.
 
 local files = require "spec.files"
 local mutant = require "spec.mutants.mutant"
@@ -17,8 +17,8 @@ local shell = require "spec.mutants.shell"
 
 local catch = {}
 
--- Returns the start of a check's command that limits it to a minute of the processor, however many
--- share that; without a defect there is no hurry.
+-- Returns the beginning of a check's command. It limits the check to a minute of processor time,
+-- but not on the unchanged tree.
 local function limit(row)
     return (row.find and "ulimit -S -t 60 && " or "") .. "timeout -k 5 600 "
 end

@@ -1,4 +1,4 @@
---- checks.lua - parts of the suite that may catch a drawn mutant, by their price.
+--- checks.lua - parts of the suite that may catch a drawn mutant, the cheapest first.
 --
 -- Each has its specs and `command`, which runs some of them in a tree. The lists of specs are the
 -- Makefile's, by way of mutants.mk.
@@ -24,7 +24,6 @@ local BUSTED = [["$(command -v busted)" --exclude-tags=%s]]
 local IN_MEMORY = "env ZKLOCK_SERVER=memory "
 local ON_SERVER = "rig/zookeeper run -t 200 -- "
 
--- In the order of their prices.
 for _, check in ipairs{
     { name = "worlds", specs = list_of "IN_WORLDS", one_by_one = true,
       run = "env ZKLOCK_SERVER=memory SEED=1 lua5.4 spec/in_world.lua " ..
@@ -56,14 +55,14 @@ end
 
 
 --- Returns the command that runs specs in a tree. `words` are more of busted's options, and
--- `seconds` is its time, a minute of it the processor's in each process.
+-- `seconds` is the limit of its time; each process may use a minute of the processor.
 function checks.command(check, tree, specs, words, seconds)
     return ("cd %s && ulimit -S -t 60 && %stimeout -k 5 %d %s -o TAP %s %s")
         :format(tree, environment(check), seconds, check.run, words, table.concat(specs, " "))
 end
 
 
---- Returns busted's options for tests, by their names; option is --filter if left out.
+--- Returns busted's options for tests with these full names; option is --filter if left out.
 function checks.filters(tests, option)
     local words = {}
     for _, name in ipairs(tests) do

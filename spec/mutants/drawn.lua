@@ -3,11 +3,11 @@
 --
 --   lua5.4 spec/mutants/drawn.lua COUNT SEED [number ...]   from the top, by mutants.mk
 --
--- A mutant is one change of places.lua in code that loads or compiles then; its name is its number
--- in the draw. Parts of the suite (checks.lua) judge it one after the other, until one fails. The
--- tests of each that execute the changed line run (traces.lua); for a change in C, all tests.
--- A failed test runs again, and on the unchanged tree. It must fail again, and pass there.
--- Mutants and traces stay in build/mutants/drawn, and the verdicts in table.tsv there.
+-- A mutant is one change of places.lua that still loads or compiles; its name is its number in the
+-- draw. Parts of the suite (checks.lua) judge it one after the other, until one fails. Only tests
+-- that execute the changed line run (traces.lua); for a change in C, all tests. A test that failed
+-- must fail again, and pass on the unchanged tree. Traces stay in build/mutants/drawn, and the
+-- verdicts in table.tsv there.
 
 local checks = require "spec.mutants.checks"
 local files = require "spec.files"
@@ -26,8 +26,8 @@ COMPILE = COMPILE:format(os.getenv "CC")
 
 -- --- the draw -----------------------------------------------------------------------------
 
--- Returns all places of the unchanged tree, each with its `file`, and with `what`, which names it
--- in any tree by its line, the change, and the number of such changes up to it.
+-- Returns all places of the unchanged tree, each with its `file`, and with `what`, which identifies
+-- it in any tree by its line, the change, and the count of such changes up to it.
 local function all_places()
     local list, seen = {}, {}
     for file in shell.must("cd %s && { find lua/zklock -name '*.lua'; " ..
@@ -119,8 +119,8 @@ local function sum()
 end
 
 
--- Copies the unchanged tree, unless it is the same as last time. From here on the original may
--- change.
+-- Copies and builds the unchanged tree, unless nothing changed since last time. From here on the
+-- original may change.
 local function copy()
     if files.read(FOLDER .. "/sum") == sum() then return end
     shell.must("rm -rf %s && mkdir -p %s/build", FOLDER, BASE)
@@ -136,7 +136,7 @@ local function copy()
 end
 
 
--- Makes the tree of a mutant, with all other files of the base's.
+-- Makes the tree of a mutant. It shares all other files with the base.
 local function make(place)
     local tree = FOLDER .. "/" .. place.name
     local path = tree .. "/" .. place.file
@@ -157,8 +157,7 @@ end
 local SECONDS = { memory = 600, luajit = 600 }
 local index
 
--- Returns the specs of a check that execute the place, the quickest first, and all their tests that
--- do.
+-- Returns the specs of a check that execute the place, the quickest first, and their tests that do.
 local function executing(check, place)
     local specs, tests = {}, {}
     for _, spec in ipairs(check.specs) do
@@ -283,7 +282,7 @@ end
 
 -- --- all --------------------------------------------------------------------------------
 
--- Runs a command for each name, its last word, JOBS at a time; returns the lines.
+-- Runs this program for each name, JOBS at a time; returns an iterator of its output's lines.
 local function run_each(names, words)
     files.write(FOLDER .. "/names", table.concat(names, "\n") .. "\n")
     return assert(io.popen(("xargs -a %s/names -P %s -L 1 %s %s %s"):format(

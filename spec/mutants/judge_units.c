@@ -1,4 +1,4 @@
-/* judge_units.c - judges by the C tests, with main() functions named after their programs. */
+/* judge_units.c - judges by the C tests. Each one's main() is named after its program. */
 #include <stddef.h>
 
 #include "judge.h"

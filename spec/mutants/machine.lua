@@ -3,13 +3,13 @@
 --
 --   lua5.4 spec/mutants/machine.lua COUNT SEED [file ...]   from the top, by mutants.mk
 --
--- Takes all mutants of the files; without files, all of those in COMPLETE, and COUNT of the rest,
--- drawn by the seed. Checks judge a mutant one after the other, until KILLS (1) of them kill it: C
--- tests, schedules of the simulator, both with sanitizers, worlds, servers in memory. A survivor
--- must be in equivalent.txt, with its reason; an entry of a killed or vanished mutant fails, too.
--- With KILLS=2 a table shows what each check alone kills. PARTS=20 takes a twentieth of them, which
--- changes with the sources. Verdicts stay in build/mutants/machine/results.tsv, as long as neither
--- the sources nor the check's tests change, so an interrupted run goes on.
+-- Takes all mutants of the files; without files, all mutants of the files in COMPLETE, and COUNT of
+-- the rest, drawn by the seed. The checks (CHECKS) judge a mutant one after the other, until KILLS
+-- (1) levels of them kill it. A survivor must be in equivalent.txt, with its reason; an entry of a
+-- killed or vanished mutant fails, too. With KILLS=2 a table shows how many mutants only one level
+-- kills. PARTS=20 takes a twentieth of the mutants, another one when the sources change. Verdicts
+-- stay in build/mutants/machine/results.tsv until the sources or the check's tests change, so an
+-- interrupted run goes on.
 
 local files = require "spec.files"
 local ranks = require "spec.mutants.ranks"
@@ -25,7 +25,7 @@ local COMPLETE = shell.words("clock.c clock.h line.c line.h name.c name.h permit
                              "keep.c unfair.c condition.c lookahead.c max_waiters.c")
 local EQUIVALENT = "spec/mutants/equivalent.txt"
 local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -D_FORTIFY_SOURCE=2"
--- A mutant that each check has to kill if the switch works.
+-- Each check has to kill this mutant, else its switch does not work.
 local PLANTED = { file = "src/core/clock.c", in_ = "zkl_clock_phase",
                   text = "clock->connected && now < clock->certain_until",
                   after = "clock->connected && !(now < clock->certain_until)" }
@@ -47,8 +47,8 @@ local function sources()
 end
 
 
--- Returns all mutants of the tree, each with its file, `in_` (the function), text and `after`.
--- `what` tells it from all others.
+-- Returns all mutants of the tree, each with its file, `in_` (the function), text and `after` (the
+-- changed text). `what` identifies it.
 local function all_mutants()
     local list, sites_of, seen = {}, {}, {}
     for _, file in ipairs(sources()) do
@@ -132,7 +132,7 @@ end
 
 -- --- the checks -------------------------------------------------------------------------------
 
--- Prints a line as judge.h does, for one mutant.
+-- Judges one mutant, and prints a line as judge.h does.
 local function judge_by_specs(kind, id)
     local specs = os.getenv(kind == "world" and "IN_WORLDS" or "IN_MEMORY")
     local output, status = shell.run(SPECS, PLAIN, id, specs, RUN[kind])
@@ -142,7 +142,8 @@ local function judge_by_specs(kind, id)
 end
 
 
--- Name, command, mutants for each process, and sources of the verdict besides src.
+-- Each check has a name, a command, the number of mutants for each process, and the sources besides
+-- src on which its verdicts depend.
 local CHECKS = {
     { "C tests", PLAIN .. "/judge_units", 50, "spec/core spec/session" },
     { "schedules", PLAIN .. "/judge_schedules", 4, "spec/sim" },
@@ -154,7 +155,7 @@ local CHECKS = {
 }
 
 
--- Returns a line a check, with its name and a sum of all that its verdicts depend on.
+-- Returns a line for each check, with its name and a sum of all that its verdicts depend on.
 local function sums()
     local lines = {}
     for i, check in ipairs(CHECKS) do
@@ -180,8 +181,8 @@ local function verdicts(before, now)
 end
 
 
--- Copies and builds the tree with the switch, unless it is the same as last time. Without the file
--- `numbers` a build has failed.
+-- Copies the tree and builds it with the switch, unless nothing changed since last time and that
+-- build wrote its file `numbers`.
 local function prepare()
     local list, sites_of = all_mutants()
     local before, now = files.read(FOLDER .. "/sums") or "", sums()
@@ -264,7 +265,7 @@ local function level_of(check)
 end
 
 
--- Returns the mutants for a check, which too few levels kill, and its own does not.
+-- Returns the mutants for a check: those that too few levels have killed, and its own has not.
 local function left_for(check, mutants)
     local list, level = {}, level_of(check)
     for _, mutant in ipairs(mutants) do

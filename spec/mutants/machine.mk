@@ -3,7 +3,7 @@
 #   judge_units, judge_table, judge_schedules   as judge.h says
 #   zklock/core.so                              the module, for worlds
 #
-# tree.mk has the rules. With SANITIZE=, fewer SCHEDULES= will do.
+# tree.mk has the rules. With SANITIZE= fewer SCHEDULES= are enough.
 
 include tree.mk
 

@@ -58,8 +58,8 @@ local function originals()
 end
 
 
--- Returns where the text of an edit is, each { file =, first =, last = }, and the number of
--- definitions with the name of its place.
+-- Returns all occurrences of an edit's text, each { file =, first =, last = }, and the number of
+-- definitions with the name `at`.
 local function find(edit)
     local found, definitions = {}, 0
     for file, text in pairs(originals()) do
@@ -76,7 +76,7 @@ local function find(edit)
 end
 
 
--- Returns the one place that an edit changes, as above, or nil and the reason.
+-- Returns the only occurrence of an edit's text, or nil and why there is none or more.
 local function locate(edit)
     local found, definitions = find(edit)
     if definitions == 0 then
@@ -117,7 +117,7 @@ function mutant.sources(row)
         spot.replace = each.replace:match("^%s*(.-)%s*$")
         spots[i] = spot
     end
-    table.sort(spots, function(a, b) return a.first > b.first end) -- moves no later one
+    table.sort(spots, function(a, b) return a.first > b.first end) -- so no edit moves another
     for _, spot in ipairs(spots) do
         local text = changed[spot.file] or originals()[spot.file]
         changed[spot.file] = text:sub(1, spot.first - 1) .. spot.replace .. text:sub(spot.last + 1)

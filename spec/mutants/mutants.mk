@@ -1,4 +1,4 @@
-# mutants.mk - defects put back into src/, one at a time, of which the checks must catch each.
+# mutants.mk - puts defects back into src/, one at a time. The checks must catch each.
 # docs/testing.md has the commands, run.lua, drawn.lua and machine.lua their options. A mutant's
 # tree, its build and the output of the check that caught it stay in build/mutants/<name>.
 

@@ -1,8 +1,7 @@
 --- places.lua - the places of a source that can be changed mechanically, and the changes. Comments,
 -- texts, asserts and lines of the preprocessor have no places.
 --
--- A place is { first =, last =, text =, change =, line =, last_line = }, with the old text and the
--- new.
+-- A place is { first =, last =, text =, change = (the new text), line =, last_line = }.
 
 local places = {}
 

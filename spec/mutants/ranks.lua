@@ -25,7 +25,7 @@ function ranks.sorted(seed, list)
 end
 
 
---- Returns one of `parts` parts of a list, which changes with the sources.
+--- Returns one of `parts` parts of a list, another one when the sources change.
 function ranks.part(list, parts)
     if parts == 1 then return list end
     local wanted = tonumber(shell.must("cat src/*/*.[ch] spec/sim/* | cksum"):match "^%d+") % parts

@@ -1,11 +1,11 @@
---- run.lua - puts each defect back and sees that the checks catch it.
+--- run.lua - puts each defect back and sees that its checks catch it.
 --
 --   lua5.4 spec/mutants/run.lua [--core | --twentieth] [name ...]    from the top of the tree
 --
--- --core: the mutants of core.lua, and those of the tree of src/memory that need no spec; the
--- simulator, with fewer schedules, runs only where the C tests catch nothing. Exit status 0: every
--- mutant was caught, and the unchanged tree passes the same checks.
--- --twentieth: a twentieth of these, which changes with the sources.
+-- --core: all mutants that need no spec, of core.lua and of src/memory's tree. The simulator, with
+-- fewer schedules, runs only where the C tests catch nothing.
+-- --twentieth: a twentieth of these, another one when the sources change.
+-- Exit status 0: every mutant was caught, and the unchanged tree passes the same checks.
 
 local catch = require "spec.mutants.catch"
 local mutant = require "spec.mutants.mutant"
@@ -13,8 +13,8 @@ local ranks = require "spec.mutants.ranks"
 local shell = require "spec.mutants.shell"
 
 local JOBS = os.getenv "JOBS" or 2 -- at a time
-local PARTS = { ["--core"] = 1, ["--twentieth"] = 20 } -- one part of so many runs
-local brief = PARTS[arg[3]] -- one catch of a mutant is enough
+local PARTS = { ["--core"] = 1, ["--twentieth"] = 20 } -- one of so many parts of the mutants runs
+local brief = PARTS[arg[3]] -- the first catch of a mutant is enough
 
 
 -- --- which ----------------------------------------------------------------------------

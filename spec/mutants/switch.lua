@@ -2,14 +2,13 @@
 -- the active one, or 0.
 --
 -- A site is a whole expression (the head of an `if`, an initializer, a returned value), or a
--- statement. A site that has mutants gets a copy for each, in a chain of `?:`, so that no operand
--- need be found but those of && and ||, ?: and |. Each copy has a line of its own, so a compiler
--- that refuses a mutant names it by its line.
+-- statement. A site is replaced by a chain of `?:` with a changed copy of it for each mutant. Each
+-- copy has a line of its own, so a compiler that refuses a mutant names it by its line.
 --
--- Mutants are: a condition is negated, or the operand of && or ||; a bound is moved by one (< for
--- <=); && and || are swapped, == and !=, + and -, true and false; a number is one more, and one
--- less; an operand of | is 0; a statement is dropped. Nothing in asserts, declarations of static
--- objects, labels, steps of `for` and the preprocessor.
+-- A mutant negates a condition, or an operand of && or ||; moves a bound by one (< for <=); swaps
+-- && and ||, == and !=, + and -, true and false; makes a number one more, or one less; makes an
+-- operand of | 0; or drops a statement. Asserts, declarations of static objects, labels, steps of
+-- `for` and the preprocessor have no mutants.
 
 local places = require "spec.mutants.places"
 
@@ -123,7 +122,7 @@ function Parser:token_edits(first, last, add)
 end
 
 
--- Negates an operand that no swap of its == or its ! negates.
+-- Negates an operand, unless it is negated already by a swap of its ==, or without its !.
 function Parser:negate(first, last, add)
     local alone = first == last and SWAPS[self.tokens[first].text] -- true, false
     local equality = self:find(first, last, { ["=="] = true, ["!="] = true }) <= last
@@ -175,7 +174,7 @@ function Parser:operand_end(at, step, first, last)
 end
 
 
--- Drops an operand of |, so that a part of an action is not done.
+-- Replaces each operand of | by 0, so that a part of an action is not done.
 function Parser:bit_edits(first, last, add)
     for at = first, last do
         if self:is(at, "|") then
@@ -249,7 +248,7 @@ function Parser:is_declaration(at)
 end
 
 
--- Whether nothing but ends of blocks follows in the function.
+-- Whether only ends of blocks follow in the function.
 function Parser:is_end(at)
     for i = at, self.last do
         if not self:is(i, "}") then return false end
@@ -339,7 +338,7 @@ function Parser:statement(at)
 end
 
 
--- Parses the body whose "{" this is, if it is a function's.
+-- Parses the body that begins with this "{", if it is a function's; returns the token behind it.
 function Parser:body(at)
     local last = self:close(at)
     if not self:is(at - 1, ")") then return last + 1 end

@@ -2,9 +2,9 @@
  * trace.c - records the lines of lua/zklock that each test of a spec executes, with its child
  * processes.
  *
- *   TRACE        a shared file of bytes, one for each line of TRACE_FILES in each segment of the
- *                spec. Segment 0 precedes its tests, the last is common to them. Killed children
- *                leave their records.
+ *   TRACE        a shared file of bytes, one for each line of TRACE_FILES in each segment. Each
+ *                test has a segment. Segment 0 precedes them, the last has setups that tests
+ *                share. Killed children leave their records.
  *   TRACE_FILES  lines "first name" in the order of bytes; `first` is the byte before line 1
  *
  * LUA_INIT_5_4 loads this library into each Lua 5.4 (drawn.lua); trace.lua reports the tests.

@@ -15,8 +15,8 @@ local function file_of(folder, check, spec)
 end
 
 
---- Lists the traced files, and builds the library. Returns the index, { [file] = number of the byte
--- before its first line }, with `lines`.
+--- Lists the traced files for trace.c. Returns the index, { [file] = number of the byte before its
+-- first line }, with `lines`, their sum, and `length`, each file's.
 function traces.index(tree, folder)
     local index, first, rows = { length = {} }, 0, {}
     local list = shell.must("cd %s && find lua/zklock -name '*.lua' | LC_ALL=C sort", tree)
@@ -60,8 +60,8 @@ local function read_bytes(file, first, count)
 end
 
 
--- Returns the bytes of a trace, those of the setup of several tests, and the names of its tests;
--- nil without a trace.
+-- Returns a trace: its bytes, the bytes of setups that several tests share, and the names of its
+-- tests; false without a trace.
 local function read_trace(file, lines)
     if traces_read[file] == nil then
         local tests = {}
@@ -92,9 +92,9 @@ local function executing(trace, lines, first, last)
 end
 
 
---- Returns the names of a spec's tests that execute any of the lines from..to of a file. All do if
--- a shared setup does. For lines that run as the file is loaded, it returns the tests that execute
--- anything in it.
+--- Returns the names of a spec's tests that execute any of the lines from..to of a file. If a
+-- shared setup does, these are all tests. For lines that run as the file is loaded, they are the
+-- tests that execute anything in the file.
 function traces.tests(folder, index, check, spec, file, from, to)
     local trace, first = read_trace(file_of(folder, check, spec), index.lines), index[file]
     if not trace then return {} end

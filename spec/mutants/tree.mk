@@ -6,8 +6,8 @@
 #   cost/<spec>      one of spec/cost
 #   zklock/core.so   the module for Lua 5.4; with it zklock/child.so
 #
-# A mutant begins as a copy of the tree as it is, already built, so only what its defect
-# is in is built again. No warnings: a defect may leave something unused.
+# A mutant begins as a built copy of the unchanged tree, so only files with its defect are compiled
+# again. There are no warnings, because a defect may leave something unused.
 
 CC ?= cc
 ZOOKEEPER_INCDIR ?= /usr/include
