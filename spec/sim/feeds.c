@@ -134,7 +134,7 @@ FEED(adopt_fixed, EVENT_ADOPT, (CLAIM, int64_t czxid), (claim, czxid))
 FEED(cancel, cancel_event(claim, why), (CLAIM, enum zkl_code why), (claim, why))
 FEED(release, release_event(claim), (CLAIM, zkl_time now), (claim, now))
 FEED(yield, EVENT_YIELD, (CLAIM), (claim))
-FEED(take, EVENT_TAKE, (CLAIM, zkl_time now), (claim, now))
+FEED(offer_kept, EVENT_TAKE, (CLAIM, zkl_time now), (claim, now))
 FEED(contended, EVENT_CONTENDED, (CLAIM, zkl_time now), (claim, now))
 FEED(downgrade, EVENT_DOWNGRADE, (CLAIM), (claim))
 FEED(resume, EVENT_RESUME, (CLAIM, zkl_time now), (claim, now))
@@ -176,8 +176,8 @@ static enum event forwarded_event(enum zkl_reply reply, bool next) {
 FEED(created, REPLIED(EVENT_CREATED),
      (CLAIM, enum zkl_reply reply, enum zkl_code why, const char *name, int64_t czxid),
      (claim, reply, why, name, czxid))
-FEED(placed, EVENT_CREATED, (CLAIM, int64_t czxid, zkl_time now), (claim, czxid, now))
-FEED(taken, EVENT_TAKEN, (CLAIM), (claim))
+FEED(fixed_created, EVENT_CREATED, (CLAIM, int64_t czxid, zkl_time now), (claim, czxid, now))
+FEED(fixed_exists, EVENT_TAKEN, (CLAIM), (claim))
 FEED(listed, REPLIED(EVENT_LISTED), (CLAIM, enum zkl_reply reply, enum zkl_code why, zkl_time now),
      (claim, reply, why, now))
 FEED(synced, REPLIED(EVENT_SYNCED), (CLAIM, enum zkl_reply reply, zkl_time now),
@@ -192,7 +192,7 @@ FEED(got_ahead, REPLIED(ahead_event(claim, contender, reply, EVENT_GOT_AHEAD, EV
 FEED(ahead_marked, EVENT_AHEAD_MARKED, (CLAIM, struct zkl_contender *contender, int64_t at),
      (claim, contender, at))
 FEED(marked, REPLIED(EVENT_MARKED), (CLAIM, enum zkl_reply reply), (claim, reply))
-FEED(unmarked, EVENT_UNMARKED, (CLAIM), (claim))
+FEED(mark_overwritten, EVENT_UNMARKED, (CLAIM), (claim))
 FEED(ranked, REPLIED(EVENT_RANKED),
      (CLAIM, struct zkl_contender *contender, enum zkl_reply reply, int64_t czxid, zkl_time now),
      (claim, contender, reply, czxid, now))
@@ -200,7 +200,7 @@ FEED(downgraded, REPLIED(EVENT_DOWNGRADED), (CLAIM, enum zkl_reply reply, enum z
      (claim, reply, why))
 FEED(removed, REPLIED(EVENT_REMOVED), (CLAIM, enum zkl_reply reply), (claim, reply))
 FEED(left_nothing, EVENT_LEFT_NOTHING, (CLAIM), (claim))
-FEED(told_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS,
+FEED(ahead_is_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS,
      (CLAIM, const struct zkl_contender *contender), (claim, contender))
 /* Only waiters take this write for a signal. */
 FEED(signalled, claim->waiting ? EVENT_SIGNALLED : EVENTS, (CLAIM), (claim))
@@ -220,13 +220,13 @@ FEED(ahead_changed,
 
 /* --- a condition, with two claims ------------------------------------------------------- */
 
-zkl_actions __real_zkl_claim_await(struct zkl_claim *, struct zkl_claim *, zkl_time);
-zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lock,
-                                   zkl_time deadline) {
+zkl_actions __real_zkl_claim_enter_condition(struct zkl_claim *, struct zkl_claim *, zkl_time);
+zkl_actions __wrap_zkl_claim_enter_condition(struct zkl_claim *claim, struct zkl_claim *lock,
+                                             zkl_time deadline) {
     struct before before = before_of(claim);
     count_event(lock, EVENT_AWAIT);
     begin(claim, EVENTS);
-    return end(claim, before, EVENT_AWAIT, __real_zkl_claim_await(claim, lock, deadline));
+    return end(claim, before, EVENT_AWAIT, __real_zkl_claim_enter_condition(claim, lock, deadline));
 }
 
 zkl_actions __real_zkl_claim_partner_changed(struct zkl_claim *);
