@@ -358,9 +358,9 @@ rule("gone", "a node goes when its claim has ended", function(m, report, options
 end)
 
 
--- Returns the seconds for which a holder may be certain of a node that is gone: none after an expiry,
--- which its clock foretells; after a theft, until the news arrives or, if none can arrive, until its
--- clock runs out.
+-- Returns the seconds for which a holder may be certain of a node that is gone: none after an
+-- expiry, which its clock foretells; after a theft, until the news arrives or, if none can arrive,
+-- until its clock runs out.
 local function certain_for(m, claim, taken, options)
     if not taken then return SKEW end
     local gone = claim.node.deleted

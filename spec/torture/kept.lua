@@ -15,8 +15,8 @@ local KEEPING = "^_c_%x+%-%x+%-%x+%-4"
 local kept = {}
 
 
---- Whether the claim's process made the node, and the node lived when the claim asked, or was taken,
--- of which its session hears a moment later.
+--- Whether the claim's process made the node, and the node lived when the claim asked, or was
+-- taken, of which its session hears a moment later.
 function kept.is_own(m, node, claim)
     return turns.is_session_of(m, node, claim)
         and ((node.deleted or huge) > claim.invoked or m:taken(node) ~= nil)

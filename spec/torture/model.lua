@@ -31,7 +31,8 @@
 -- sessions[id]   its process
 --
 -- Intervals:
---   lost_writes[path]   when changes of its nodes that the servers lost (truth.pl) may still be seen;
+--   lost_writes[path]   when changes of its nodes that the servers lost (truth.pl) may still be
+--   seen;
 --                       after a lost delete, until the node is deleted
 --   any_trouble         of all places
 --   faulty[place]       as trouble, but only while a fault lasts

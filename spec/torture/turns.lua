@@ -10,8 +10,8 @@ local huge, max, min = math.huge, math.max, math.min
 local turns = {}
 
 
---- Returns the turns, each { node, grants in the order of their counts }, as a list and by node. With
--- the field "keep" it returns kept nodes instead.
+--- Returns the turns, each { node, grants in the order of their counts }, as a list and by node.
+-- With the field "keep" it returns kept nodes instead.
 function turns.find(m, field)
     local list, by_node = {}, {}
     for _, claim in ipairs(m.claims) do
