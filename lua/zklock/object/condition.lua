@@ -115,7 +115,7 @@ strict_methods(Condition, Condition, "condition")
 
 
 function Condition.new(lock, name)
-    local folder = options.path(lock.path .. "-condition-" .. options.segment(name))
+    local folder = options.path(lock.path .. "-condition-" .. options.condition_name(name))
     return setmetatable({ lock = lock, folder = folder }, Condition)
 end
 

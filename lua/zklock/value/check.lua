@@ -112,7 +112,7 @@ function check.name(value, name)
     check.size(value, name, NAME_SIZE)
 end
 
---- A name in Prometheus' text format.
+--- A label of metrics, which Prometheus reads as UTF-8.
 function check.label(value, name)
     check.name(value, name)
     check.line(value, name)
@@ -129,7 +129,7 @@ end
 
 -- --- tables -----------------------------------------------------------------------------
 
-function check.is_place(key, length)
+function check.is_index(key, length)
     return type(key) == "number" and key >= 1 and key <= length and key % 1 == 0
 end
 
@@ -139,7 +139,7 @@ local function check_table(given, what)
 end
 
 
-local function check_name(name, names, what)
+local function refuse_unknown(name, names, what)
     if names[name] then return end
     refuse("unknown option %s in %s; known: %s", show(name), what,
            concat(sorted_names(names), ", "))
@@ -151,23 +151,23 @@ end
 ---@param what string  for messages
 function check.known(given, names, what)
     check_table(given, what)
-    for name in pairs(given) do check_name(name, names, what) end
+    for name in pairs(given) do refuse_unknown(name, names, what) end
 end
 
 
 ---@param given table?
----@param fields table<string, fun(value: any, name: string)>
+---@param checks table<string, fun(value: any, name: string)> by option
 ---@param defaults table
 ---@param what string  for messages
 ---@return table
-function check.complete(given, fields, defaults, what)
+function check.complete(given, checks, defaults, what)
     local result = {}
     for name, default in pairs(defaults) do result[name] = default end
     if given == nil then return result end
     check_table(given, what)
     for name, value in pairs(given) do
-        check_name(name, fields, what)
-        fields[name](value, name)
+        refuse_unknown(name, checks, what)
+        checks[name](value, name)
         result[name] = value
     end
     return result

@@ -2,7 +2,7 @@
 
 local brief = require "zklock.value.misuse".brief
 
-local SUBJECT = 4096 -- bytes of the subject that a message repeats
+local SUBJECT_SIZE = 4096 -- bytes of a subject in a message
 
 ---@alias zklock.Code
 ---| "timeout"        the deadline passed, or a try got no answer
@@ -53,7 +53,7 @@ local texts = {
 ---@param detail? string the server's reason, or ours
 ---@return nil, string message, zklock.Code code
 return function(code, subject, detail)
-    local text = ("%s: %s: %s"):format(code, brief(subject, SUBJECT), texts[code] or code)
+    local text = ("%s: %s: %s"):format(code, brief(subject, SUBJECT_SIZE), texts[code] or code)
     if detail then text = ("%s (%s)"):format(text, detail) end
     return nil, text, code
 end

@@ -14,7 +14,7 @@ local NAME_SIZE = 4096 -- bytes
 local _M = {}
 
 
-local function bad_host(entry)
+local function entry_flaw(entry)
     if entry == "" then return "an entry is empty" end
     if entry:find("[%s%c]") then return "it contains a space" end
     if not utf8.is_valid(entry) then return ("%s is not UTF-8"):format(show(entry)) end
@@ -51,7 +51,7 @@ end
 local function check_hosts(hosts, text, form)
     if hosts == "" then refuse("no host in %s; %s", show(text), form) end
     for entry in (hosts .. ","):gmatch("([^,]*),") do
-        local why = bad_host(entry)
+        local why = entry_flaw(entry)
         if why then refuse("bad hosts %s: %s; %s", show(text), why, form) end
     end
 end

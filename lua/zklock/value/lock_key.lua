@@ -9,7 +9,7 @@ local concat = table.concat
 local refuse, show = misuse.refuse, misuse.show
 local type_of_number = math.type -- nil where all numbers are doubles
 
-local PLACES = 255 -- more arguments than a call may have in LuaJIT
+local LAST_PLACE = 255 -- more arguments than a call may have in LuaJIT
 local EXACT = 2 ^ 53 -- a double above it may stand for several integers
 
 
@@ -20,7 +20,7 @@ local function is_integer(value)
 end
 
 
-local function part(value, what)
+local function part_text(value, what)
     if type(value) == "string" and value ~= "" then return escape(value) end
     if is_integer(value) then return ("%d"):format(value) end
     refuse("%s must be text that is not empty, or a whole number (as a float up to 2^53), not %s",
@@ -43,34 +43,34 @@ local function check_list(list, what)
 end
 
 
-local function of_arguments(places)
+local function reader_by_places(places)
     local names = {}
     for i, place in ipairs(places) do names[i] = ("argument %d, a key,"):format(place) end
     return function(...)
         local parts = {}
-        for i, place in ipairs(places) do parts[i] = part((select(place, ...)), names[i]) end
+        for i, place in ipairs(places) do parts[i] = part_text((select(place, ...)), names[i]) end
         return concat(parts, ":")
     end
 end
 
 
-local function of_function(fn)
+local function reader_by_function(fn)
     local what = "the result of the key's function"
     return function(...)
         local given = fn(...)
-        if type(given) ~= "table" then return part(given, what) end
+        if type(given) ~= "table" then return part_text(given, what) end
         check_list(given, what)
         local parts = {}
-        for i = 1, #given do parts[i] = part(given[i], ("part %d of %s"):format(i, what)) end
+        for i = 1, #given do parts[i] = part_text(given[i], ("part %d of %s"):format(i, what)) end
         return concat(parts, ":")
     end
 end
 
 
 local function check_place(place)
-    if not is_place(place, PLACES) then
+    if not is_place(place, LAST_PLACE) then
         refuse("the key must be an argument's place, 1 to %d, a list of such places, or a " ..
-               "function, not %s", PLACES, show(place))
+               "function, not %s", LAST_PLACE, show(place))
     end
 end
 
@@ -78,7 +78,7 @@ end
 ---@param given integer|integer[]|function
 ---@return fun(...): string
 return function(given)
-    if type(given) == "function" then return of_function(given) end
+    if type(given) == "function" then return reader_by_function(given) end
     if type(given) == "table" then
         check_list(given, "the key")
     else
@@ -89,5 +89,5 @@ return function(given)
         check_place(given[i])
         places[i] = given[i]
     end
-    return of_arguments(places)
+    return reader_by_places(places)
 end

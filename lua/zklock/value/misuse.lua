@@ -50,8 +50,8 @@ function _M.refuse(text, ...)
 end
 
 
--- At most `most` bytes that end with a whole character.
-local function whole(text, most)
+-- The most bytes, up to `most`, that end with a whole character.
+local function whole_length(text, most)
     for last = most, most - 3, -1 do
         local following = byte(text, last + 1)
         if following < 0x80 or following >= 0xC0 then return last end
@@ -61,36 +61,36 @@ end
 
 
 -- The beginning of a text, and a mark with its length if it was cut.
-local function cut(text, most)
+local function cut_text(text, most)
     if #text <= most then return text, "" end
-    return sub(text, 1, whole(text, most)), format("… (%d bytes)", #text)
+    return sub(text, 1, whole_length(text, most)), format("… (%d bytes)", #text)
 end
 
 
 ---@param most? integer bytes
 function _M.brief(text, most)
-    local head, rest = cut(text, most or SHOWN)
+    local head, rest = cut_text(text, most or SHOWN)
     return head .. rest
 end
 
 
-local function numbered(character)
+local function escaped(character)
     return format("\\%03d", byte(character))
 end
 
 
 -- Quotes as Lua would, in one line of UTF-8. %q of Lua 5.1 leaves control characters.
 local function quote(text)
-    local quoted = gsub(gsub(format("%q", text), "\\\n", "\\n"), "%c", numbered)
+    local quoted = gsub(gsub(format("%q", text), "\\\n", "\\n"), "%c", escaped)
     if is_valid(quoted) then return quoted end
-    return (gsub(quoted, "[\128-\255]", numbered))
+    return (gsub(quoted, "[\128-\255]", escaped))
 end
 
 
 --- Shows any value in a message, as Lua would write it.
 function _M.show(value)
     if type(value) ~= "string" then return _M.brief(tostring(value)) end
-    local head, rest = cut(value, SHOWN)
+    local head, rest = cut_text(value, SHOWN)
     return quote(head) .. rest
 end
 

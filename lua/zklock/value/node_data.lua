@@ -1,5 +1,6 @@
---- Reads a contender's data, which are its identity and, on further lines, the lock's data; or a
--- word that asks the holder to give way. A node that may be kept adds a word when it is held.
+--- Reads the data of a contender's node, which are its identity and, on further lines, the lock's
+-- data. lock:revoke writes a word in their place. A node that can be kept ends with a word while it
+-- is held.
 
 local core = require "zklock.core"
 
@@ -14,9 +15,9 @@ local _M = {}
 ---@return boolean asked to give way
 ---@return boolean held
 function _M.read(text)
-    local said, words = text:gsub(HELD_WORD, "")
-    local identity, data = said:match("^([^\n]*)\n?(.*)$")
-    return identity, data ~= "" and data or nil, said == REVOKE, words > 0
+    local rest, held_words = text:gsub(HELD_WORD, "")
+    local identity, data = rest:match("^([^\n]*)\n?(.*)$")
+    return identity, data ~= "" and data or nil, rest == REVOKE, held_words > 0
 end
 
 

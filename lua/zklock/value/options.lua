@@ -30,7 +30,7 @@ local function session_timeout(value, name)
 end
 
 local function batch(value, name)
-    check.whole(value, name, core.batch_max) -- the token counts the grants of a turn
+    check.whole(value, name, core.batch_max) -- a token counts no more grants of one turn
 end
 
 local function margin(value, name)
@@ -208,7 +208,7 @@ end
 
 local election_fields = { data = check.data, max_hold = check.positive }
 
---- Options of the mutex. It is not reentrant, because a leader does not contend again.
+--- Options of the mutex, which is not reentrant, because a leader does not contend again.
 function _M.election(given)
     return complete(given, election_fields, { reentrant = false }, "the options of election")
 end
@@ -349,7 +349,7 @@ end
 
 local timeout_fields = { timeout = check.duration }
 
---- A last parameter `timeout`, as seconds, a table, or nil for the default.
+--- Returns the seconds of a `timeout`, which is given as a number, a table, or nil for the default.
 function _M.timeout(given, default)
     if type(given) == "number" then
         check.duration(given, "timeout")
@@ -368,7 +368,7 @@ function _M.locks(given)
         refuse("multi takes a list of one lock or more")
     end
     for key in pairs(given) do
-        if not check.is_place(key, #given) then
+        if not check.is_index(key, #given) then
             refuse("unknown option %s in multi; it takes a list of locks", show(key))
         end
     end
@@ -376,7 +376,7 @@ function _M.locks(given)
 end
 
 
-function _M.segment(name)
+function _M.condition_name(name)
     if type(name) ~= "string" or name == "" or name:find("/", 1, true) then
         refuse('a condition\'s name must be a string that is not empty, without "/", not %s',
                show(name))

@@ -10,7 +10,7 @@ local concat = table.concat
 local _M = {}
 
 
-local function bad_character(code)
+local function character_flaw(code)
     if code < 0x20 or code >= 0x7F and code <= 0x9F then
         return "must not contain NUL or control characters"
     end
@@ -20,12 +20,12 @@ local function bad_character(code)
 end
 
 
-local function bad_text(text)
+local function text_flaw(text)
     local at = find(text, "[^ -~]") or #text + 1
     while at <= #text do
         local code, length = character(text, at)
         if not code or code > 0xFFFF then return "must be UTF-8 up to U+FFFF" end
-        local why = bad_character(code)
+        local why = character_flaw(code)
         if why then return why end
         at = at + length
     end
@@ -43,7 +43,7 @@ function _M.flaw(path)
             return "must not contain the segment . or .."
         end
     end
-    return bad_text(path)
+    return text_flaw(path)
 end
 
 
@@ -65,7 +65,7 @@ local function escaped_character(text, at)
     local code, length = character(text, at)
     length = length or 1
     local bytes = sub(text, at, at + length - 1)
-    local bad = not code or code > 0xFFFF or bad_character(code) or find(bytes, "[%%/:]")
+    local bad = not code or code > 0xFFFF or character_flaw(code) or find(bytes, "[%%/:]")
     return bad and escape(bytes) or bytes, length
 end
 

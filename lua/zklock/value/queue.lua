@@ -23,22 +23,20 @@ local huge = math.huge
 local ipairs = ipairs
 
 
--- For a contender at the front. A node that another session can keep is "unknown", unless its data
--- says that it is held.
-local function is_held(entry, says_held)
-    local unknown = entry.keeps and not entry.mine and not says_held
-    entry.keeps = nil
+-- The field `held` of a contender at the front. A node that another session can keep is "unknown",
+-- unless its data says that it is held.
+local function held_at_front(entry, says_held)
     if entry.kept then return false end
-    return unknown and "unknown" or true
+    return entry.keeps and not entry.mine and not says_held and "unknown" or true
 end
 
 
-local function describe(entry, first)
+local function describe(entry, at_front)
     local identity, data, asked, says_held = node_data.read(entry.data)
-    local held = is_held(entry, says_held)
     entry.identity, entry.data = identity, data
     entry.revoked = asked or nil
-    entry.held = first and held
+    entry.held = at_front and held_at_front(entry, says_held)
+    entry.keeps = nil
 end
 
 

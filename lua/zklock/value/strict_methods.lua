@@ -7,8 +7,8 @@ local getmetatable, pairs, type = getmetatable, pairs, type
 
 local function refuse(object, class, call)
     local kind = misuse.kind_of(object)
-    local not_of = kind ~= type(object) and (" of a %s, not of a %s"):format(class.__name, kind)
-    misuse.refuse("call it with a colon: %s(...)%s", call, not_of or "")
+    local kinds = kind ~= type(object) and (" of a %s, not of a %s"):format(class.__name, kind)
+    misuse.refuse("call it with a colon: %s(...)%s", call, kinds or "")
 end
 
 

@@ -20,7 +20,7 @@ local function shape(first)
 end
 
 
-local function length(text, i)
+local function character_length(text, i)
     local more, least, most = shape(text:byte(i))
     if not more then return nil end
     for k = 1, more do
@@ -39,7 +39,7 @@ end
 ---@return integer? code
 ---@return integer? length
 function utf8.character(text, i)
-    local count = length(text, i)
+    local count = character_length(text, i)
     if not count then return nil end
     local code = text:byte(i) % (count == 1 and 0x80 or 2 ^ (7 - count))
     for k = 1, count - 1 do code = code * 0x40 + text:byte(i + k) % 0x40 end
@@ -52,7 +52,7 @@ end
 function utf8.is_valid(text)
     local i = text:find("[\128-\255]")
     while i and i <= #text do
-        local count = length(text, i)
+        local count = character_length(text, i)
         if not count then return false end
         i = i + count
     end
@@ -66,7 +66,7 @@ function utf8.clean(text)
     if not text:find("[\128-\255]") then return text end
     local parts, i = {}, 1
     while i <= #text do
-        local count = length(text, i)
+        local count = character_length(text, i)
         parts[#parts + 1] = count and text:sub(i, i + count - 1) or REPLACEMENT
         i = i + (count or 1)
     end
@@ -74,7 +74,7 @@ function utf8.clean(text)
 end
 
 
---- For HTML and CSV, where tabs and line ends are the only control characters.
+--- Cleans for HTML and CSV. Control characters other than tabs and line ends become spaces.
 ---@param text string
 ---@return string
 function utf8.plain(text)

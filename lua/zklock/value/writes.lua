@@ -18,10 +18,10 @@ local refuse, show = misuse.refuse, misuse.show
 local GUARD_SIZE = 512 * 1024
 
 local write_forms = {
-    set = { text = '{ "set", path, data [, version] }', data = true, version = 4, length = 4 },
+    set = { text = '{ "set", path, data [, version] }', data = true, version_at = 4, length = 4 },
     create = { text = '{ "create", path, data }', data = true, length = 3 },
-    delete = { text = '{ "delete", path [, version] }', version = 3, length = 3 },
-    check = { text = '{ "check", path [, version] }', version = 3, length = 3 },
+    delete = { text = '{ "delete", path [, version] }', version_at = 3, length = 3 },
+    check = { text = '{ "check", path [, version] }', version_at = 3, length = 3 },
 }
 
 local function check_version(value, name)
@@ -34,13 +34,14 @@ end
 
 local function check_fields(given, form, what)
     for key in pairs(given) do
-        if not check.is_place(key, form.length) then
+        if not check.is_index(key, form.length) then
             refuse("%s has an unknown field %s; its form is %s", what, show(key), form.text)
         end
     end
 end
 
-local function write(given, what)
+-- Returns a checked write and its size in bytes.
+local function checked_write(given, what)
     check.type(given, "table", what)
     local form = write_forms[given[1]]
     if not form then
@@ -51,7 +52,7 @@ local function write(given, what)
     check.node(given[2], what .. "'s path")
     local data = form.data and given[3] or ""
     if form.data then check.type(given[3], "string", what .. "'s data") end
-    local version = form.version and given[form.version]
+    local version = form.version_at and given[form.version_at]
     check_version(version, what .. "'s version")
     return { given[1], given[2], data, version or -1 }, #given[2] + #data + 64
 end
@@ -65,13 +66,13 @@ return function(given)
         if key == "timeout" then
             check.duration(value, key)
             timeout = value
-        elseif not check.is_place(key, #given) then
+        elseif not check.is_index(key, #given) then
             refuse("unknown option %s in guard; known: timeout, and a list of writes", show(key))
         end
     end
     for i, each in ipairs(given) do
         local size
-        writes[i], size = write(each, ("write %d of guard"):format(i))
+        writes[i], size = checked_write(each, ("write %d of guard"):format(i))
         total = total + size
     end
     if total > GUARD_SIZE then
