@@ -20,7 +20,7 @@ local calls = require "spec.finalizers.calls"
 local core = require "zklock.core"
 local zklock = require "zklock"
 
-local STRANGE = require("zklock.waiting.runtime").STRANGE
+local FOREIGN = require("zklock.waiting.runtime").FOREIGN
 local floor = math.floor
 local unpack = table.unpack or unpack
 local passed, failed = 0, 0
@@ -103,7 +103,7 @@ end
 local function is_ordinary(ok, result, message, code)
     if ok then return result ~= nil or message == nil or codes[code] end
     local text = tostring(result)
-    return text:find("across", 1, true) or text:find(STRANGE, 1, true)
+    return text:find("across", 1, true) or text:find(FOREIGN, 1, true)
 end
 
 

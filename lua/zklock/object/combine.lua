@@ -40,7 +40,7 @@ local function is_inside(self)
     local inside = {} -- a copy, because a finalizer may change the set
     for thread, lease in pairs(self.inside) do inside[thread] = lease end
     for thread, lease in pairs(inside) do
-        local calls = thread == own or callers.include(thread)
+        local calls = thread == own or callers.is_caller(thread)
         if calls and lease:state() ~= "released" then return true end
     end
     return false

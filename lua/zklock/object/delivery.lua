@@ -102,20 +102,20 @@ local function deliver_again(self)
 end
 
 
-local function deliver_mixed(self)
-    local mixed = self.mixed
-    self.mixed = nil
-    for _, event in ipairs(mixed) do deliver.step(self, event) end
+local function deliver_mixed_tokens(self)
+    local events = self.mixed_tokens
+    self.mixed_tokens = nil
+    for _, event in ipairs(events) do deliver.step(self, event) end
 end
 
 
 local function deliver_each(self)
     local count, handle = 0, self.handle
-    if self.cut then
-        self.cut = false
+    if self.cut_short then
+        self.cut_short = false
         deliver_again(self)
     end
-    if self.mixed then deliver_mixed(self) end
+    if self.mixed_tokens then deliver_mixed_tokens(self) end
     while true do
         local kind, subject, more, position = handle:next()
         if not kind then return count end
@@ -130,8 +130,8 @@ end
 local function deliver_all(self)
     local ok, result = pcall(deliver_each, self)
     if ok then return result end
-    sessions.look_again(self)
-    self.cut = true -- by an interrupt, or an error of request:on_done()'s function
+    sessions.deliver_more(self)
+    self.cut_short = true -- by an interrupt, or an error of request:on_done()'s function
     error(result, 0)
 end
 

@@ -26,10 +26,11 @@ function _M.record(lock)
     end
     memory.uses[key] = "mixed"
     local time = session.runtime:date()
-    local mixed, event = {}, { event = "mixed_tokens", path = lock.path, time = time }
-    session.mixed = session.mixed or mixed -- a finalizer may have made it
-    session.mixed[#session.mixed + 1] = event
-    sessions.look_again(session)
+    local made, event = {}, { event = "mixed_tokens", path = lock.path, time = time }
+    local events = session.mixed_tokens or made -- a finalizer may have made them
+    session.mixed_tokens = events
+    events[#events + 1] = event
+    sessions.deliver_more(session)
 end
 
 

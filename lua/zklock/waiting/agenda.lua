@@ -15,8 +15,8 @@ local Agenda = {}
 Agenda.__index = Agenda
 
 
--- Puts the entry at the end, or without one the last entry into the free `place`, and moves it up
--- or down.
+-- Puts the entry at the end, or without an entry moves the last one to the free `place`. Then moves
+-- it up or down until the heap is in order.
 local function put(heap, place, entry)
     local count = #heap
     local at, moved = place or count + 1, entry or heap[count]

@@ -9,7 +9,7 @@ local remove, setmetatable = table.remove, setmetatable
 
 ---@class zklock.Caller
 ---@field thread table [1] is the calling coroutine; weak, since a killed one is only collected
----@field again boolean there may be news for one more call
+---@field again boolean news came during the call, for one more call
 local Caller = {}
 Caller.__index = Caller
 

@@ -39,15 +39,15 @@ end
 
 --- True if the thread is a caller. "main" is Lua 5.1's main program.
 ---@type fun(thread: thread|"main"): boolean
-_M.include = ngx and leads_to_running or is_normal
+_M.is_caller = ngx and leads_to_running or is_normal
 
 
-local function holders(lock)
+local function callers_holding(lock)
     local found
     for _, part in ipairs(lock.parts or { lock }) do
         for _, key in ipairs(part.session.handle:holders(part.path, owners.prefix())) do
             local thread = owners.thread_of(key)
-            if thread and _M.include(thread) then
+            if thread and _M.is_caller(thread) then
                 found = found or {}
                 found[#found + 1] = key
             end
@@ -62,7 +62,7 @@ end
 ---@param lock zklock.Lock
 ---@return string[]?
 function _M.stopped(driver, lock)
-    return driver.stops_callers and holders(lock) or nil
+    return driver.stops_callers and callers_holding(lock) or nil
 end
 
 

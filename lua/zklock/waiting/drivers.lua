@@ -1,5 +1,5 @@
---- Chooses the driver of waits in the real process. It belongs to the user, to the event loop or
--- zklock.run around the caller, or blocks.
+--- Chooses the driver of waits in the real process, which is the user's, that of the event loop or
+-- zklock.run around the caller, or the usual one.
 
 local coroutines = require "zklock.waiting.coroutines"
 local failure = require "zklock.value.failure"
@@ -16,18 +16,18 @@ local loaded = package.loaded
 
 local _M = {}
 
-local built = {
+local BUILT_IN = {
     block = "zklock.waiting.driver.block",
     ngx = "zklock.waiting.driver.ngx",
     cqueues = "zklock.waiting.driver.cqueues",
     luv = "zklock.waiting.driver.luv",
     copas = "zklock.waiting.driver.copas",
 }
-local loops = { "cqueues", "luv", "copas" } -- modules of event loops
-local chosen -- by the user; nil leaves it to of_loop() and others below
+local LOOPS = { "cqueues", "luv", "copas" } -- modules of event loops
+local chosen -- by the user; nil lets _M.driver() decide
 
---- The default driver, loaded now because later there may be no descriptor to open its file with.
-_M.usual = require(ngx and built.ngx or built.block)
+--- The driver without a loop, loaded now because later there may be no descriptor to open its file.
+_M.usual = require(ngx and BUILT_IN.ngx or BUILT_IN.block)
 
 
 local function starter(spawn)
@@ -53,7 +53,7 @@ function _M.use(driver)
         chosen = { wait = driver.wait, spawn = driver.spawn and starter(driver.spawn) }
         return true
     end
-    if not built[driver] then
+    if not BUILT_IN[driver] then
         misuse.refuse('a driver is "block", "ngx", "cqueues", "luv", "copas" or a table with ' ..
                       "`wait`")
     end
@@ -63,7 +63,7 @@ function _M.use(driver)
     if driver ~= "block" and coroutines.problem then
         return failure("unsupported", "zklock.driver", coroutines.problem)
     end
-    local ok, found = pcall(require, built[driver])
+    local ok, found = pcall(require, BUILT_IN[driver])
     if not ok then
         return nil, ('the driver "%s" needs a library that cannot be loaded: %s'):format(
             driver, found), "unsupported"
@@ -73,9 +73,9 @@ function _M.use(driver)
 end
 
 
--- Refuses waits until the driver can be loaded, for its loop may be running and must not be
--- blocked.
-local function missing(name, problem)
+-- Stands for a driver that cannot be loaded. It refuses waits, for a wait that blocks would stop
+-- the loop.
+local function missing_driver(name, problem)
     return {
         drives = function() return true end,
         refusal = function()
@@ -86,31 +86,34 @@ local function missing(name, problem)
 end
 
 
-local unable = {
+local cannot_yield = {
     refusal = function()
         return select(2, failure("unsupported", "a wait in an event loop", coroutines.problem))
     end,
 }
 
 
-local function driver_of(name)
-    local ok, found = pcall(require, built[name])
-    return ok and found or missing(name, found)
+local function loop_driver(name)
+    local ok, found = pcall(require, BUILT_IN[name])
+    return ok and found or missing_driver(name, found)
 end
 
-for _, name in ipairs(loops) do
-    if loaded[name] then driver_of(name) end
+for _, name in ipairs(LOOPS) do
+    if loaded[name] then loop_driver(name) end
 end
 
 
---- The driver of the event loop around the caller, or nil. A library that was never loaded has no
+--- The driver of the event loop around the caller, or nil. A library that was never loaded runs no
 -- loop.
+---@param in_run boolean a zklock.run drives the caller
 function _M.of_loop(in_run)
     if not (loaded.cqueues or loaded.luv or loaded.copas) then return end
-    for i = 1, #loops do
-        local name = loops[i]
-        local found = loaded[name] and driver_of(name)
-        if found and found.drives(in_run) then return coroutines.problem and unable or found end
+    for i = 1, #LOOPS do
+        local name = LOOPS[i]
+        local found = loaded[name] and loop_driver(name)
+        if found and found.drives(in_run) then
+            return coroutines.problem and cannot_yield or found
+        end
     end
 end
 

@@ -42,7 +42,7 @@ local function within_task(key)
 end
 
 
-local function current()
+local function running_owner()
     local thread = running()
     return within_task(thread and number_of(thread) or "main") -- Lua 5.1 has no thread for main
 end
@@ -51,7 +51,7 @@ end
 ---@param owner any nil: the running coroutine
 ---@return string
 function _M.key(owner)
-    if owner == nil then return current() end
+    if owner == nil then return running_owner() end
     local kind = type(owner)
     if kind == "string" then return format("string %q", owner) end -- without NUL
     if kind == "number" then

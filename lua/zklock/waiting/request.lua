@@ -21,8 +21,8 @@ function Request:done()
 end
 
 
---- Calls fn(request) when session:dispatch() finds the request done, and raises errors of fn there;
--- at once if that has been.
+--- Calls fn(request) when session:dispatch() finds the request done, or at once if dispatch() has.
+-- Errors of fn are raised there.
 ---@param fn fun(request: zklock.Request)
 function Request:on_done(fn)
     if self.told then return fn(self) end
@@ -53,9 +53,9 @@ strict_methods(Request, Request, "request")
 
 
 -- Wraps a C request, and registers it for session:dispatch() and session:interrupt(). A request
--- that is done already may get no callback. A finalizer, which may run at any call or wherever an
--- object is made, may have had that delivered. To be sure of the callback, make the object without
--- a handle, begin the C request, and put it into `requests` at once, with no call between.
+-- that is done already may get no callback, because a finalizer, which may run at any call or
+-- wherever an object is made, may have dispatched before. To be sure of the callback, make the
+-- object without a handle, begin the C request, and put it into `requests` with no call between.
 function Request.new(session, handle, owner)
     local self = setmetatable({
         handle = false,

@@ -27,14 +27,14 @@ local current_of_worlds
 
 local _M = {
     real = real,
-    STRANGE = "a world of virtual time shares no session with the code outside, nor do two "
+    FOREIGN = "a world of virtual time shares no session with the code outside, nor do two "
         .. "processes of a world",
 }
 
 
 --- Sets the function that finds the runtime of a world.
 ---@param current fun(): zklock.Runtime?
-function _M.ask(current)
+function _M.set_worlds_current(current)
     current_of_worlds = current
 end
 
@@ -67,7 +67,7 @@ end
 
 --- Message and code for a session of another runtime.
 function real.refuse(_, session)
-    return select(2, failure("context", session.hosts, _M.STRANGE))
+    return select(2, failure("context", session.hosts, _M.FOREIGN))
 end
 
 

@@ -4,11 +4,11 @@
 -- A coroutine that waits yields, and is resumed when its request is done. A task may start further
 -- coroutines, as with coroutine.wrap(fn)(), which are driven too.
 --
--- An error may come between any two instructions (Ctrl-C raises one), so a scheduler needs no end
--- of its own. It drives only while a coroutine that it resumed runs, and only its run refers to it.
+-- An error may come between any two instructions (Ctrl-C raises one), so a scheduler's end needs no
+-- code. It drives only while a coroutine that it resumed runs, and only its run refers to it.
 
 local agenda = require "zklock.waiting.agenda"
-local members = require "zklock.value.keys"
+local keys_of = require "zklock.value.keys"
 local scope = require "zklock.waiting.scope"
 
 local close = coroutine.close -- Lua 5.4
@@ -25,10 +25,10 @@ local _M = {}
 ---@class zklock.Scheduler
 ---@field loop_thread thread that runs the loop
 ---@field outer? zklock.Scheduler whose coroutine made this one
----@field resumed? thread the latest
+---@field resumed? thread which it resumed last
 ---@field ready table[] entries to resume, with a thread and perhaps arguments
 ---@field sleepers zklock.Agenda of pauses
----@field run_of table thread -> its run
+---@field run_of table<thread, zklock.Run>
 ---@field runs table the runs that have not ended, as a set
 ---@field closed thread[] tasks whose waits were closed since the last look
 ---@field bury_at number time of the next look for tasks that others closed
@@ -45,7 +45,8 @@ local function this_thread()
 end
 
 
---- The scheduler that the running coroutine can yield to. It resumed that coroutine, or its caller.
+--- The scheduler to which the running coroutine can yield, because the scheduler resumed it or one
+-- of its callers.
 function _M.driving()
     local scheduler, thread = latest[1], this_thread()
     while scheduler do
@@ -106,6 +107,7 @@ end
 Pause.__close = Pause.close
 
 
+--- Waits until the pause is woken.
 function Pause:rest()
     return scope(self, self.wait, self, this_thread())
 end
@@ -132,17 +134,18 @@ Run.__index = Run
 
 
 ---@return zklock.Run[]
-function Run:all()
-    local all = { self }
-    for _, run in ipairs(all) do -- the list grows meanwhile
-        for _, inner in ipairs(members(run.inner)) do all[#all + 1] = inner end
+-- This run and the runs in it, at any depth.
+function Run:with_inner()
+    local runs = { self }
+    for _, run in ipairs(runs) do -- the list grows meanwhile
+        for _, inner in ipairs(keys_of(run.inner)) do runs[#runs + 1] = inner end
     end
-    return all
+    return runs
 end
 
 
 function Run:stop()
-    for _, run in ipairs(self:all()) do run.over = true end
+    for _, run in ipairs(self:with_inner()) do run.over = true end
 end
 
 
@@ -162,7 +165,7 @@ end
 
 
 -- Keeps only the results of the first task.
-function Run:ended(thread, ...)
+function Run:task_ended(thread, ...)
     local place = self.tasks[thread]
     if not place then return end
     if place == 1 then self.results = { n = select("#", ...), ... } end
@@ -182,7 +185,7 @@ end
 
 local function tasks_of(self, wanted)
     local found = {}
-    for _, thread in ipairs(members(self.tasks)) do
+    for _, thread in ipairs(keys_of(self.tasks)) do
         if status(thread) == wanted then
             found[#found + 1] = { number = self.tasks[thread] or 0, thread = thread }
         end
@@ -191,9 +194,9 @@ local function tasks_of(self, wanted)
 end
 
 
--- Ends tasks that other code closed, of which nobody is told.
+-- Ends tasks that other code closed. No event tells of that.
 function Run:bury()
-    for _, each in in_order(tasks_of(self, "dead")) do self:ended(each.thread) end
+    for _, each in in_order(tasks_of(self, "dead")) do self:task_ended(each.thread) end
 end
 
 
@@ -211,7 +214,7 @@ Run.__close = Run.close
 
 -- --- the scheduler -----------------------------------------------------------------------
 
-function Scheduler:run_here()
+function Scheduler:current_run()
     return self.run_of[this_thread()] or self.run_of[self.resumed]
 end
 
@@ -250,8 +253,8 @@ end
 
 
 function Scheduler:forget_sleepers(run)
-    for _, each in ipairs(run:all()) do
-        for _, thread in ipairs(members(each.paused)) do
+    for _, each in ipairs(run:with_inner()) do
+        for _, thread in ipairs(keys_of(each.paused)) do
             local pause = each.paused[thread]
             if pause then self.sleepers:remove(pause) end
         end
@@ -262,9 +265,9 @@ end
 -- Lets go of a run. Coroutines that cannot be closed are collected.
 function Scheduler:forget(run)
     self:forget_sleepers(run)
-    local all, waiters = run:all(), {}
-    for _, each in ipairs(all) do
-        for _, thread in ipairs(members(each.paused)) do
+    local runs, waiters = run:with_inner(), {}
+    for _, each in ipairs(runs) do
+        for _, thread in ipairs(keys_of(each.paused)) do
             waiters[#waiters + 1] = each.paused[thread]
         end
         each.paused = {}
@@ -272,7 +275,7 @@ function Scheduler:forget(run)
     for _, waiter in in_order(waiters) do
         if waiter.request then waiter.request:close() end
     end
-    for _, each in ipairs(all) do
+    for _, each in ipairs(runs) do
         each.tasks, each.inner = {}, {}
         self.runs[each] = nil
     end
@@ -286,21 +289,22 @@ function Scheduler:later(thread)
 end
 
 
-function Scheduler:stopped(run, thread, ok, ...)
+-- After a coroutine has yielded, ended or failed.
+function Scheduler:after_resume(run, thread, ok, ...)
     if ok and self.run_of[thread].paused[thread] then return end
     if not ok then return run:fail((...)) end
-    if status(thread) == "dead" then return run:ended(thread, ...) end
+    if status(thread) == "dead" then return run:task_ended(thread, ...) end
     if run.tasks[thread] then self:later(thread) end
 end
 
 
 function Scheduler:resume(thread, ...)
     local run = self.run_of[thread]
-    if status(thread) == "dead" then return run:ended(thread) end -- closed by other code
+    if status(thread) == "dead" then return run:task_ended(thread) end -- closed by other code
     if status(thread) ~= "suspended" or run.over then return end
     self.resumed = thread
     latest[1] = self
-    self:stopped(run, thread, resume(thread, ...))
+    self:after_resume(run, thread, resume(thread, ...))
 end
 
 
@@ -341,7 +345,7 @@ end
 
 --- Ends all tasks that other code closed.
 function Scheduler:bury()
-    for _, run in in_order(members(self.runs)) do run:bury() end
+    for _, run in in_order(keys_of(self.runs)) do run:bury() end
 end
 
 
@@ -351,7 +355,7 @@ function Scheduler:bury_closed()
     if not closed[1] then return false end
     self.closed = {}
     for _, thread in ipairs(closed) do
-        if status(thread) == "dead" then self.run_of[thread]:ended(thread) end
+        if status(thread) == "dead" then self.run_of[thread]:task_ended(thread) end
     end
     return true
 end

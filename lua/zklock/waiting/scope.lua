@@ -17,8 +17,9 @@ local function scope(closable, fn, ...)
 end
 
 
--- The guard closes it except after an error, because an error that ends a coroutine closes nothing.
-local function pass(closable, ok, ...)
+-- Closes the object after an error, because an error that ends a coroutine runs no __close. In all
+-- other cases the guard below closes it.
+local function close_on_error(closable, ok, ...)
     if ok then return ... end
     closable:close()
     error((...), 0)
@@ -27,12 +28,12 @@ end
 
 -- `<close>` is a syntax error before Lua 5.4, so it stands in a string.
 local closing = [[
-local pass, pcall = ...
+local close_on_error, pcall = ...
 return function(closable, fn, ...)
     local guard <close> = closable
-    return pass(closable, pcall(fn, ...))
+    return close_on_error(closable, pcall(fn, ...))
 end
 ]]
 
 if _VERSION < "Lua 5.4" then return scope end
-return load(closing, "=zklock.scope")(pass, pcall)
+return load(closing, "=zklock.scope")(close_on_error, pcall)

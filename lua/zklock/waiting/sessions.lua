@@ -15,7 +15,7 @@ local _M = {}
 -- Sessions by number, in order of opening. A session without other references is collected.
 local numbered = { last = 0, sessions = setmetatable({}, { __mode = "v" }) }
 local boards = {} -- thread -> the board of its sessions
-local again = {} -- number -> true, for sessions that are `cut` or have `mixed`
+local unfinished = {} -- numbers, as a set; see deliver_more()
 
 local deliver -- delivers a session's news
 
@@ -50,20 +50,22 @@ function _M.add(session)
 end
 
 
---- Has the next dispatch() look at a session that is `cut` or has `mixed`, even without events.
-function _M.look_again(session)
-    if session.number then again[session.number] = true end
+--- Has the next dispatch() deliver for a session even without events. Until then its field
+-- `cut_short` or `mixed_tokens` is set.
+function _M.deliver_more(session)
+    if session.number then unfinished[session.number] = true end
 end
 
 
-local function deliver_those(numbers)
+local function deliver_numbered(numbers)
     local count, thread = 0, this_thread()
     for _, number in ipairs(numbers) do
         local session = numbered.sessions[number]
         if session and session.thread == thread and not session.handle:foreign() then
             count = count + deliver(session)
         end
-        if not (session and (session.cut or session.mixed)) then again[number] = nil end
+        local more = session and (session.cut_short or session.mixed_tokens)
+        if not more then unfinished[number] = nil end
     end
     return count
 end
@@ -72,11 +74,11 @@ end
 --- Delivers the news of every session of this thread. Never waits.
 ---@return integer count of what was delivered
 function _M.dispatch()
-    local count = next(again) and deliver_those(sorted_names(again)) or 0
+    local count = next(unfinished) and deliver_numbered(sorted_names(unfinished)) or 0
     local numbers = board_here():news()
     if not numbers then return count end
     sort(numbers)
-    return count + deliver_those(numbers)
+    return count + deliver_numbered(numbers)
 end
 
 

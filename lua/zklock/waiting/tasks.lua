@@ -33,13 +33,13 @@ end
 function _M.end_of_run()
     local scheduler = driving()
     if not scheduler then return nil end
-    local run = scheduler:run_here()
+    local run = scheduler:current_run()
     return function() return run.over end
 end
 
 
 local function spawn(scheduler, fn)
-    local run = scheduler:run_here().root
+    local run = scheduler:current_run().root
     run:start(fn)
     return true, function() return run.over end
 end
@@ -57,6 +57,7 @@ function _M.sleep(seconds)
 end
 
 
+-- Delivers news, or waits for it or for the next sleeper.
 function Tasks:look()
     if sessions.dispatch() == 0 and #self.ready == 0 then
         local sleeper = self.sleepers:first()
@@ -68,7 +69,7 @@ function Tasks:look()
 end
 
 
-function Tasks:work()
+function Tasks:resume_ready()
     local ready = self.ready
     self.ready, self.spare = self.spare or {}, nil
     for i = 1, #ready do
@@ -83,7 +84,7 @@ end
 
 function Tasks:loop(run)
     while run.live > 0 do
-        self:work()
+        self:resume_ready()
         if run.live > 0 then self:look() end
     end
 end
@@ -121,7 +122,7 @@ local function drive(run, fn, ...)
 end
 
 
---- See zklock.run. With `inside`, a scheduler around the caller runs the functions.
+--- See zklock.run. With `inside`, a scheduler around the caller, if any, runs the functions.
 function _M.run(inside, fn, ...)
     local around = driving()
     local scheduler = inside and around or new_scheduler(around)

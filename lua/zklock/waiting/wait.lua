@@ -72,9 +72,9 @@ function _M.driver(session)
 end
 
 
---- Starts fn() beside the caller. False if nothing can run there.
+--- Starts fn() in a coroutine beside the caller. False if nothing would run that coroutine.
 ---@return boolean begun
----@return (fun(): boolean)? is_gone its coroutine is never resumed
+---@return (fun(): boolean)? is_gone true when the coroutine will not be resumed any more
 function _M.spawn(fn)
     local spawn = runtime.current():driver().spawn
     if not spawn then return false end
@@ -83,13 +83,14 @@ end
 
 
 --- Calls a user's callback, in its own thread if the event loop has threads. There, calls with one
--- `key` run one after the other, and a newer call replaces a call that has not begun. A key
--- that is false, or `overtakes`, does not wait.
+-- `key` run one after the other, and a newer call replaces a call that has not begun. A call whose
+-- key is false, or has `overtakes`, waits for no other.
 function _M.call(session, key, fn, ...)
     session.runtime:call(session, key, fn, ...)
 end
 
 
+--- Ends the waits of an nginx task's killed light threads.
 function _M.abandon(task)
     local abandon = runtime.current():driver().abandon
     if abandon then abandon(task) end

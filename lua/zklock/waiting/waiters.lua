@@ -1,10 +1,10 @@
 --- The waiters of a session in one event loop. While there are any, one poller watches the
 -- session's descriptor and dispatches for all.
 --
--- A driver tells how its poller starts and stops, and how a waiter is woken. Only the loop refers
--- to these objects, so a loop that is dropped takes its waiters along.
+-- A driver gives its hooks start(waiters) and stop(waiters), for the poller, and wake(waiter). Only
+-- the loop refers to these objects, so a loop that is dropped takes its waiters along.
 
-local members = require "zklock.value.keys"
+local keys_of = require "zklock.value.keys"
 local scope = require "zklock.waiting.scope"
 
 local collectgarbage, error = collectgarbage, error
@@ -21,15 +21,13 @@ Waiters.__index = Waiters
 local waiting = setmetatable({}, { __mode = "kv" }) -- session -> Waiters, while there are any
 
 
---- The waiters of a session in `loop`. The driver has start(waiters) and stop(waiters), for the
--- poller, and wake(waiter).
-local function waiters_of(session, loop, driver)
+local function waiters_of(session, loop, hooks)
     local self = waiting[session]
     if self then return self end
     self = setmetatable({
         session = session,
         loop = loop,
-        driver = driver,
+        hooks = hooks,
         fd = session:fd(),
         set = {},
         count = 0,
@@ -48,9 +46,9 @@ end
 function Waiters:dispatch()
     local ok, problem = pcall(self.session.dispatch, self.session)
     if ok then return end
-    for _, waiter in ipairs(members(self.set)) do
+    for _, waiter in ipairs(keys_of(self.set)) do
         waiter.problem = problem
-        self.driver.wake(waiter)
+        self.hooks.wake(waiter)
     end
 end
 
@@ -64,7 +62,7 @@ local function attend(self, suspend)
     local first = not waiters:any()
     waiters.count = waiters.count + 1
     waiters.set[self] = true
-    if first then waiters.driver.start(waiters) end
+    if first then waiters.hooks.start(waiters) end
     while not self.request:done() do
         suspend(self)
         if self.problem then error(self.problem, 0) end
@@ -79,7 +77,7 @@ function Waiter:close()
     waiters.count = waiters.count - 1
     if waiters:any() then return end
     waiting[waiters.session] = nil
-    waiters.driver.stop(waiters)
+    waiters.hooks.stop(waiters)
 end
 
 Waiter.__close = Waiter.close
@@ -88,14 +86,14 @@ Waiter.__close = Waiter.close
 local _M = {}
 
 
-function _M.wait(session, request, loop, driver, suspend)
+function _M.wait(session, request, loop, hooks, suspend)
     local self = setmetatable({
         request = request,
-        waiters = waiters_of(session, loop, driver),
+        waiters = waiters_of(session, loop, hooks),
     }, Waiter)
     request:on_done(function()
-        self:close() -- the loop may have cancelled its coroutine, which closes nothing
-        driver.wake(self)
+        self:close() -- the loop may have cancelled the coroutine, and so closed nothing
+        hooks.wake(self)
     end)
     scope(self, attend, self, suspend)
 end
@@ -106,7 +104,7 @@ function _M.context(text, ...)
 end
 
 
-local function elsewhere(session, loop)
+local function waits_elsewhere(session, loop)
     local others = waiting[session]
     return others and others.loop ~= loop
 end
@@ -117,10 +115,10 @@ function _M.refusal(session, loop)
     if not session then return end
     local fd, message, code = session:fd()
     if not fd then return message, code end
-    if not elsewhere(session, loop) then return end
+    if not waits_elsewhere(session, loop) then return end
     collectgarbage() -- the other loop may be garbage
     collectgarbage()
-    if not elsewhere(session, loop) then return end
+    if not waits_elsewhere(session, loop) then return end
     return _M.context("another loop waits in this session; open one session for each loop")
 end
 

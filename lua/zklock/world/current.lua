@@ -43,7 +43,7 @@ function _M.process()
 end
 
 
-runtime.ask(function()
+runtime.set_worlds_current(function()
     local world = _M.world()
     return world and (acting or world.nobody)
 end)
@@ -71,7 +71,7 @@ function InWorld.drives_tasks() return true end
 
 --- A session of another process, or of none, is the user's mistake.
 function InWorld.refuse(_, session)
-    misuse.refuse("%s: %s", session.hosts, runtime.STRANGE)
+    misuse.refuse("%s: %s", session.hosts, runtime.FOREIGN)
 end
 
 

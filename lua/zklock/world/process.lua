@@ -40,11 +40,11 @@ local Run = setmetatable({}, { __index = schedulers.Run })
 Run.__index = Run
 
 
-function Run:ended(thread)
+function Run:task_ended(thread)
     if not self.tasks[thread] then return end
     self.tasks[thread] = nil
     self.live = self.live - 1
-    if self.live == 0 then self.process:ended() end
+    if self.live == 0 then self.process:all_ended() end
 end
 
 
@@ -61,8 +61,8 @@ function Process:end_it()
 end
 
 
---- All coroutines have ended, so the process exits, and closes its sessions.
-function Process:ended()
+--- Its coroutines have ended, so the process exits, and closes its sessions.
+function Process:all_ended()
     if self.over then return end
     self:end_it()
     self.world:tell(self, "ends")

@@ -10,11 +10,11 @@ local _M = { stops_callers = true } -- a wait also stops the coroutines that res
 
 -- Delivers news of other sessions when this session has none.
 function _M.wait(session, request)
-    local handle, news = request.handle, session.handle
+    local handle, session_handle = request.handle, session.handle
     while not handle:done() do
-        local any = news:wait(SLICE)
+        local has_news = session_handle:wait(SLICE)
         session:dispatch()
-        if not any then sessions.dispatch() end
+        if not has_news then sessions.dispatch() end
     end
 end
 

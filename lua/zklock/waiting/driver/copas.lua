@@ -5,7 +5,7 @@
 
 local copas = require "copas"
 local coroutines = require "zklock.waiting.coroutines"
-local waiters = require "zklock.waiting.waiters"
+local loop_waits = require "zklock.waiting.waiters"
 
 local running, yieldable = coroutine.running, coroutines.yieldable
 local setmetatable = setmetatable
@@ -14,7 +14,7 @@ local LIMIT = 1024 -- FD_SETSIZE, the limit of select's descriptors
 
 local _M = {}
 
-local pollers = setmetatable({}, { __mode = "k" }) -- set of their threads
+local pollers = setmetatable({}, { __mode = "k" }) -- threads, as a set
 
 
 --- True in a thread of copas. Before copas 2 every coroutine is taken for one.
@@ -25,30 +25,30 @@ end
 
 function _M.refusal(session)
     if not yieldable() then
-        return waiters.context('the driver "copas" waits in a thread of copas: ' ..
-                               "copas.addthread(function() ... end), then copas.loop()")
+        return loop_waits.context('the driver "copas" waits in a thread of copas: ' ..
+                                  "copas.addthread(function() ... end), then copas.loop()")
     end
     if pollers[running()] then
-        return waiters.context("a callback of zklock cannot wait; start a thread for that, " ..
-                               "copas.addthread(function() ... end)")
+        return loop_waits.context("a callback of zklock cannot wait; start a thread for that, " ..
+                                  "copas.addthread(function() ... end)")
     end
-    local refusal, code = waiters.refusal(session, copas)
+    local refusal, code = loop_waits.refusal(session, copas)
     if not refusal and session and session:fd() >= LIMIT then
-        return waiters.context("copas waits with select(), for descriptors below %d: open the " ..
-                               "session before so many others", LIMIT)
+        return loop_waits.context("copas waits with select(), for descriptors below %d: " ..
+                                  "open the session before so many others", LIMIT)
     end
     return refusal, code
 end
 
 
--- Copas 4 refers to a socket even after its thread was removed, so this does not refer to the
--- waiter.
+-- A waiter's socket. It does not refer to the waiter, because copas 4 refers to a socket even after
+-- its thread was removed.
 local Socket = {}
 Socket.__index = Socket
 
 
 function Socket:getfd()
-    return self:dirty() and self.all.fd or -1
+    return self:dirty() and self.waiters.fd or -1
 end
 
 
@@ -73,42 +73,42 @@ Polled.__index = Polled
 
 
 function Polled:getfd()
-    return self.all.fd
+    return self.waiters.fd
 end
 
 
 function Polled:dirty()
-    return not self.all:any()
+    return not self.waiters:any()
 end
 
 
 function Polled:receive()
-    self.all:dispatch()
+    self.waiters:dispatch()
     return Socket.receive(self)
 end
 
 
-local driver = {}
+local hooks = {} -- see zklock.waiting.waiters
 
 
-function driver.start(all)
+function hooks.start(waiters)
     copas.addthread(function()
         pollers[running()] = true
-        copas.receive(setmetatable({ all = all }, Polled))
+        copas.receive(setmetatable({ waiters = waiters }, Polled))
     end)
 end
 
 
-function driver.stop() end
+function hooks.stop() end
 
 
-function driver.wake(waiter)
+function hooks.wake(waiter)
     if waiter.socket then waiter.socket.woken = true end
 end
 
 
 local function suspend(waiter)
-    waiter.socket = setmetatable({ all = waiter.waiters }, Socket)
+    waiter.socket = setmetatable({ waiters = waiter.waiters }, Socket)
     copas.receive(waiter.socket)
 end
 
@@ -120,7 +120,7 @@ end
 
 
 function _M.wait(session, request)
-    waiters.wait(session, request, copas, driver, suspend)
+    loop_waits.wait(session, request, copas, hooks, suspend)
 end
 
 

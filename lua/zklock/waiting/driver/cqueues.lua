@@ -2,7 +2,7 @@
 
 local condition = require "cqueues.condition"
 local cqueues = require "cqueues"
-local waiters = require "zklock.waiting.waiters"
+local loop_waits = require "zklock.waiting.waiters"
 
 local this_thread = coroutine.running
 local poll, running = cqueues.poll, cqueues.running
@@ -10,7 +10,7 @@ local setmetatable = setmetatable
 
 local _M = {}
 
-local pollers = setmetatable({}, { __mode = "k" }) -- set of their threads
+local pollers = setmetatable({}, { __mode = "k" }) -- threads, as a set
 
 
 --- True inside a controller, unless a zklock.run within it runs the caller.
@@ -23,44 +23,44 @@ end
 function _M.refusal(session)
     local controller = running()
     if not controller then
-        return waiters.context('the driver "cqueues" waits inside a controller: ' ..
-                               "controller:wrap(function() ... end), then controller:loop()")
+        return loop_waits.context('the driver "cqueues" waits inside a controller: ' ..
+                                  "controller:wrap(function() ... end), then controller:loop()")
     end
     if pollers[this_thread()] then
-        return waiters.context("a callback of zklock cannot wait; start a coroutine for " ..
-                               "that, controller:wrap(function() ... end)")
+        return loop_waits.context("a callback of zklock cannot wait; start a coroutine for " ..
+                                  "that, controller:wrap(function() ... end)")
     end
-    return waiters.refusal(session, controller)
+    return loop_waits.refusal(session, controller)
 end
 
 
--- Tells the loop when it is done with the descriptor, because the number may soon be reused.
-local function watch(all)
-    local readable = { pollfd = all.fd, events = "r" }
+-- At its end makes the loop forget the descriptor, because the number may soon be reused.
+local function poll_session(waiters)
+    local readable = { pollfd = waiters.fd, events = "r" }
     pollers[this_thread()] = true
-    while all:any() do
-        poll(readable, all.stopped)
-        all:dispatch()
+    while waiters:any() do
+        poll(readable, waiters.stopped)
+        waiters:dispatch()
     end
-    if not all.session:forked() then all.loop:cancel(all.fd) end
+    if not waiters.session:forked() then waiters.loop:cancel(waiters.fd) end
 end
 
 
-local driver = {}
+local hooks = {} -- see zklock.waiting.waiters
 
 
-function driver.start(all)
-    all.stopped = condition.new()
-    all.loop:wrap(watch, all)
+function hooks.start(waiters)
+    waiters.stopped = condition.new()
+    waiters.loop:wrap(poll_session, waiters)
 end
 
 
-function driver.stop(all)
-    all.stopped:signal()
+function hooks.stop(waiters)
+    waiters.stopped:signal()
 end
 
 
-function driver.wake(waiter)
+function hooks.wake(waiter)
     if waiter.condition then waiter.condition:signal() end
 end
 
@@ -78,7 +78,7 @@ end
 
 
 function _M.wait(session, request)
-    waiters.wait(session, request, running(), driver, suspend)
+    loop_waits.wait(session, request, running(), hooks, suspend)
 end
 
 

@@ -2,7 +2,7 @@
 
 local coroutines = require "zklock.waiting.coroutines"
 local uv = require "luv"
-local waiters = require "zklock.waiting.waiters"
+local loop_waits = require "zklock.waiting.waiters"
 
 local error, ipairs, type = error, ipairs, type
 local resume, status = coroutine.resume, coroutine.status
@@ -22,15 +22,15 @@ end
 
 function _M.refusal(session)
     if not yieldable() then
-        return waiters.context("a wait in luv needs a coroutine, even in a callback: " ..
-                               "coroutine.wrap(function() ... end)()")
+        return loop_waits.context("a wait in luv needs a coroutine, even in a callback: " ..
+                                  "coroutine.wrap(function() ... end)()")
     end
-    return waiters.refusal(session, uv)
+    return loop_waits.refusal(session, uv)
 end
 
 
--- Returns the coroutine's error, which the loop's callback is to raise.
-local function wake_up(waiter)
+-- Returns the error of the waiter's coroutine, which the loop's callback is to raise.
+local function resume_waiter(waiter)
     local thread = waiter.thread
     if not thread or status(thread) ~= "suspended" then return end
     local ok, problem = resume(thread)
@@ -40,48 +40,49 @@ end
 
 
 -- Resumes the waiters that are done, outside of dispatch(), which would catch their errors.
-local function go_on(all)
-    local ready, problem = all.ready, nil
-    all.ready = {}
+local function resume_ready(waiters)
+    local ready, problem = waiters.ready, nil
+    waiters.ready = {}
     for _, waiter in ipairs(ready) do
-        problem = wake_up(waiter) or problem
+        problem = resume_waiter(waiter) or problem
     end
     if problem then error(problem, 0) end
 end
 
 
-local driver = {}
+local hooks = {} -- see zklock.waiting.waiters
 
 
--- libuv allows one poll handle for a descriptor. A user who polls the session's must dispatch it.
-function driver.start(all)
-    all.ready = {}
-    all.poll = uv.new_poll(all.fd)
-    if not all.poll then return end
-    all.poll:start("r", function()
-        all.polled = true
-        all:dispatch()
-        all.polled = false
-        go_on(all)
+-- libuv allows one poll handle for a descriptor. A user who polls the session's descriptor
+-- must call session:dispatch().
+function hooks.start(waiters)
+    waiters.ready = {}
+    waiters.poll = uv.new_poll(waiters.fd)
+    if not waiters.poll then return end
+    waiters.poll:start("r", function()
+        waiters.polled = true
+        waiters:dispatch()
+        waiters.polled = false
+        resume_ready(waiters)
     end)
 end
 
 
 -- The user may have closed this handle, too, with uv.walk.
-function driver.stop(all)
-    if all.poll and not all.poll:is_closing() then all.poll:close() end
+function hooks.stop(waiters)
+    if waiters.poll and not waiters.poll:is_closing() then waiters.poll:close() end
 end
 
 
 -- If other code than the poller dispatches, a timer resumes the waiters, one timer for all.
-function driver.wake(waiter)
-    local all = waiter.waiters
-    all.ready[#all.ready + 1] = waiter
-    if all.polled or #all.ready > 1 then return end
+function hooks.wake(waiter)
+    local waiters = waiter.waiters
+    waiters.ready[#waiters.ready + 1] = waiter
+    if waiters.polled or #waiters.ready > 1 then return end
     local timer = uv.new_timer()
     timer:start(0, 0, function()
         timer:close()
-        go_on(all)
+        resume_ready(waiters)
     end)
 end
 
@@ -89,7 +90,7 @@ end
 local function suspend(waiter)
     waiter.thread = running()
     yield()
-    waiter.thread = nil -- if other code resumed it, wake_up() must not
+    waiter.thread = nil -- if other code resumed it, resume_waiter() must not
 end
 
 
@@ -100,7 +101,7 @@ end
 
 
 function _M.wait(session, request)
-    waiters.wait(session, request, uv, driver, suspend)
+    loop_waits.wait(session, request, uv, hooks, suspend)
 end
 
 

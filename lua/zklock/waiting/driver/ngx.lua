@@ -23,12 +23,12 @@ local sleep = ngx.sleep
 local get_phase, spawn, kill = ngx.get_phase, ngx.thread.spawn, ngx.thread.kill
 local tcp, timer_at, timer_every = ngx.socket.tcp, ngx.timer.at, ngx.timer.every
 
-local STEP = 0.01 -- seconds between looks where nothing wakes us
-local IDLE = 0.1 -- the same while nobody waits
+local STEP = 0.01 -- seconds between looks for news where no socket tells it
+local IDLE = 0.1 -- the same while no light thread waits
 local WATCH = 5 -- between looks for a dispatcher that does not run
-local LOOK = 0.5 -- between looks for the end, and for timers that were dropped
-local SLICE = 60 -- of a wait, after which its thread looks by itself
-local LATE = 0.1 -- after its deadline, a wait looks by itself
+local LOOK = 0.5 -- between looks for the worker's end, and for timers that were dropped
+local SLICE = 60 -- of a wait, after which its light thread dispatches
+local LATE = 0.1 -- after its deadline, when a wait dispatches
 local CLOSE_BOUND = 1
 local FOREVER = 2147483647 -- milliseconds
 
@@ -40,16 +40,16 @@ local _M = { stops_callers = true } -- a wait also stops the coroutines that res
 -- The Lua module lets a light thread wait in these phases, but only a patched nginx (OpenResty)
 -- resumes it. In any other the handshake would hang.
 local patched = ngx.config.nginx_configure():find("openresty", 1, true) ~= nil
-local can_wait = { ssl_client_hello = patched, ssl_session_fetch = patched } -- by phase
+local waits_by_phase = { ssl_client_hello = patched, ssl_session_fetch = patched }
 
--- Tries other phases once. A wait for a posted semaphore ends at once, or fails where waits are not
--- allowed.
-local function waits_in(phase)
-    if can_wait[phase] == nil then
+-- Tries a wait once in each other phase. A wait for a posted semaphore ends at once, or fails where
+-- waits are not allowed.
+local function can_wait_in(phase)
+    if waits_by_phase[phase] == nil then
         local ok, waited = pcall(function() return semaphore.new(1):wait(0) end)
-        can_wait[phase] = ok and waited == true
+        waits_by_phase[phase] = ok and waited == true
     end
-    return can_wait[phase]
+    return waits_by_phase[phase]
 end
 
 
@@ -76,7 +76,7 @@ local NO_CACHE = "each request has a Lua of its own, and none could keep the ses
 local function refusal_of_place()
     local phase = get_phase()
     local subject, why
-    if not waits_in(phase) then
+    if not can_wait_in(phase) then
         subject, why = ('waiting in the phase "%s"'):format(phase), instead[phase] or ELSEWHERE
     elseif not core.isyieldable() then
         subject, why = "waiting here", NO_YIELD
@@ -102,13 +102,13 @@ end
 -- session's own table is weak, and a collected request is closed later
 ---@field woken zklock.Request[] posted, and not seen awake yet
 ---@field calls zklock.NgxCalls callbacks that have not begun
----@field started? number when its timer was asked for
+---@field started_at? number when its timer was asked for
 ---@field runs boolean
 local Dispatcher = {}
 Dispatcher.__index = Dispatcher
 
 local dispatchers = setmetatable({}, { __mode = "k" }) -- by session
-leaving.of(dispatchers)
+leaving.set_dispatchers(dispatchers)
 
 
 local function dispatcher_of(session)
@@ -126,10 +126,10 @@ local function dispatcher_of(session)
 end
 
 
--- nginx calls this timer when the worker is to exit, which the dispatchers' reads would prevent. It
--- also restarts dispatchers with dropped timers.
+-- Restarts dispatchers whose timers were dropped. nginx also calls this timer when the worker is to
+-- exit; then the dispatchers end their reads, which would keep the worker.
 local function watch(premature)
-    if leaving.has_begun(premature) then return end
+    if leaving.check_exiting(premature) then return end
     for session, dispatcher in pairs(dispatchers) do
         if not (dispatcher.runs or session.handle:ended()) then dispatcher:start() end
     end
@@ -164,26 +164,27 @@ function Dispatcher:is_needed()
 end
 
 
-function Dispatcher:hurry()
+function Dispatcher:interrupt_waits()
     for request in pairs(self.waits) do
-        if leaving.ends(request) then request:interrupt() end
+        if leaving.must_end(request) then request:interrupt() end
     end
 end
 
 
-function Dispatcher:is_wanted()
+-- Does what is due at the end of the worker. False if the dispatcher is not needed any more.
+function Dispatcher:proceed()
     local session = self.weak.session
     if not session or session.handle:ended() then return false end
-    if not leaving.has_begun() then return true end
-    local wanted = leaving.proceed()
-    self:hurry()
-    return wanted or self:is_needed()
+    if not leaving.check_exiting() then return true end
+    local more = leaving.proceed()
+    self:interrupt_waits()
+    return more or self:is_needed()
 end
 
 
--- Drops waiters that were posted last time, and killed before they woke. Their posts are still
--- there.
-function Dispatcher:look_after()
+-- Drops requests that were posted last time if their light threads were killed before they woke.
+-- Their posts are still there.
+function Dispatcher:drop_killed()
     if #self.woken == 0 then return end
     local none = {}
     local woken = self.woken
@@ -197,10 +198,10 @@ end
 function Dispatcher:deliver()
     local session = self.weak.session
     if not session then return end
-    self:look_after()
+    self:drop_killed()
     session.handle:heard()
     session:dispatch()
-    if #self.woken > 0 then session.handle:poke() end -- to look after them in a moment
+    if #self.woken > 0 then session.handle:poke() end -- for drop_killed() in a moment
 end
 
 
@@ -233,7 +234,7 @@ end
 
 
 function Dispatcher:pace()
-    if leaving.has_begun() then return leaving.step() end
+    if leaving.check_exiting() then return leaving.step() end
     return self:is_needed() and STEP or IDLE
 end
 
@@ -241,13 +242,13 @@ end
 -- Reads the socket until the worker is to exit, which the read would prevent.
 function Dispatcher:work()
     local socket, problem
-    if not leaving.has_begun() then
+    if not leaving.check_exiting() then
         socket, problem = self:connect()
         if not socket then warn(problem) end
     end
     self:deliver()
-    while self:is_wanted() do
-        if not (socket and not leaving.has_begun() and read(socket)) then
+    while self:proceed() do
+        if not (socket and not leaving.check_exiting() and read(socket)) then
             if socket then socket:close() end
             socket = nil
             sleep(self:pace())
@@ -264,7 +265,7 @@ end
 function Dispatcher:look()
     while true do
         sleep(LOOK)
-        leaving.has_begun()
+        leaving.check_exiting()
         self.calls:retry()
     end
 end
@@ -276,15 +277,15 @@ local function run(_, self)
     local looker = spawn(self.look, self)
     local ok, problem = pcall(self.work, self)
     kill(looker)
-    self.runs, self.started = false, nil
+    self.runs, self.started_at = false, nil
     if not ok then log(ERR, "zklock: ", problem) end
 end
 
 
 -- Asks again after a second, because nginx may drop a timer when it runs many.
 function Dispatcher:start()
-    if self.runs or self.started and now() < self.started + 1 then return end
-    self.started = now()
+    if self.runs or self.started_at and now() < self.started_at + 1 then return end
+    self.started_at = now()
     timer_at(0, run, self)
     begin_watch()
 end
@@ -292,7 +293,7 @@ end
 
 -- --- a wait ---------------------------------------------------------------------------
 
--- Wakes the light thread of a request. It is no closure of that thread, because nginx clears the
+-- Wakes the light thread of a request. This is no closure of that thread, because nginx clears the
 -- stack of a killed thread, and so the closure's upvalues.
 local function wake(request)
     local woken = request.dispatcher.woken
@@ -309,9 +310,9 @@ function Dispatcher:sleep(session, request, deadline)
     request.asleep = false
     if posted then return end
     session:dispatch()
-    if not self.runs and leaving.has_begun() then
+    if not self.runs and leaving.check_exiting() then
         leaving.proceed()
-        self:hurry()
+        self:interrupt_waits()
     end
 end
 
@@ -351,10 +352,11 @@ function _M.call(session, key, fn, ...)
 end
 
 
+--- The number of callbacks that have not begun, of all sessions by default.
 function _M.unsent(session)
     local count = 0
-    for of, dispatcher in pairs(dispatchers) do
-        if of == (session or of) then count = count + dispatcher.calls:count() end
+    for each, dispatcher in pairs(dispatchers) do
+        if each == (session or each) then count = count + dispatcher.calls:count() end
     end
     return count
 end

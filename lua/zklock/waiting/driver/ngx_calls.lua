@@ -21,7 +21,7 @@ local LATE = 0.3 -- seconds; a timer that has not begun by then was dropped
 ---@field latest table<any, zklock.NgxCall> key -> its call that has not begun
 ---@field running table<any, table> key -> a token on the stack of the running call; weak, so that
 -- the token of a killed light thread is collected
----@field asked? number when a timer was asked for
+---@field asked_at? number when a timer was asked for
 local Calls = {}
 Calls.__index = Calls
 
@@ -45,23 +45,23 @@ function Calls:add(key, fn, ...)
     call = fill({ key = key }, fn, ...)
     if key then self.latest[key] = call end
     self.unsent[#self.unsent + 1] = call
-    self:ask()
+    self:ask_for_timer()
 end
 
 
-local function make(self, call)
+local function carry_out(self, call)
     local key, token = call.key, {}
-    local alone = key and not key.overtakes
-    if alone then self.running[key] = token end
+    local in_turn = key and not key.overtakes
+    if in_turn then self.running[key] = token end
     call.fn(unpack(call, 1, call.n))
-    if alone then self.running[key] = nil end
+    if in_turn then self.running[key] = nil end
     return token
 end
 
 
 -- The light thread of a call. The next call of its key may have waited for its end.
 local function run(self, call)
-    make(self, call)
+    carry_out(self, call)
     if call.key and self.latest[call.key] then self:begin() end
 end
 
@@ -69,7 +69,7 @@ end
 --- Begins all calls that can begin. A call may end the running timer, so each is taken out only in
 -- its turn.
 function Calls:begin()
-    self.asked = nil
+    self.asked_at = nil
     local at, unsent = 1, self.unsent
     while unsent[at] do
         local call = unsent[at]
@@ -84,21 +84,21 @@ function Calls:begin()
 end
 
 
-local function begin(_, self)
+local function on_timer(_, self)
     self:begin()
 end
 
 
-function Calls:ask()
-    if self.asked and now() < self.asked + LATE then return end
-    self.asked = timer_at(0, begin, self) and now()
+function Calls:ask_for_timer()
+    if self.asked_at and now() < self.asked_at + LATE then return end
+    self.asked_at = timer_at(0, on_timer, self) and now()
 end
 
 
 --- Begins overdue calls, in the caller's timer.
 function Calls:retry()
     if not self.unsent[1] then return end
-    if self.asked and now() < self.asked + LATE then return end
+    if self.asked_at and now() < self.asked_at + LATE then return end
     self:begin()
 end
 

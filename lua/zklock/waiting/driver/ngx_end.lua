@@ -24,7 +24,7 @@ local exiting = ngx.worker.exiting
 local STAYS, LEAVING, OVER, CLOSED = 0, 1, 2, 3
 
 local STEP = 0.01 -- seconds, between looks of a worker that is to exit
-local LOOK = 0.5 -- between looks at exiting(), where no dispatcher looks
+local WATCH_STEP = 0.5 -- between looks at exiting() where no dispatcher looks
 local SLICE = 60 -- of a sleep where a dispatcher looks
 local SOON = 0.001 -- until a lease of a timer is lost
 local PATIENCE = 0.5 -- with a loop that ignores an interrupted sleep
@@ -32,15 +32,15 @@ local CLOSE_BOUND = 1
 
 local function weak(mode) return setmetatable({}, { __mode = mode }) end
 
-local stage, since, drain = STAYS, nil, 0
+local stage, leaving_at, drain = STAYS, nil, 0
 local over_at -- when the stage became OVER
 local collected = 0 -- when the collector last ran, to find requests that have ended
 
 local dispatchers -- session -> zklock.Dispatcher
 local of_timers = weak "k" -- leases, as a set
 local of_requests = weak "kv" -- lease -> task of its request, while that lives
-local sleepers = weak "k" -- token on the stack of a sleep -> the stage when a timer's sleep began,
--- STAYS for a request's
+local sleepers = weak "k" -- token on the stack of a sleep -> the stage when it began; STAYS for the
+-- sleep of a request
 local bell -- the semaphore that sleepers wait for
 
 local _M = {}
@@ -76,7 +76,7 @@ local function is_held(lease)
 end
 
 
-local function any_of_timers()
+local function any_timer_holds()
     for lease in pairs(of_timers) do
         if is_held(lease) then return true end
     end
@@ -86,7 +86,7 @@ end
 
 -- A request that holds a lease is open, unless release_all in log_by_lua told its end, or the
 -- collector took its ngx.ctx.
-local function any_of_requests()
+local function any_request_holds()
     if not next(of_requests) then return false end
     if now() > collected + 1 then
         collectgarbage()
@@ -107,10 +107,10 @@ local function any_wait()
 end
 
 
--- True if a timer's sleep was interrupted, and the timer sleeps again.
-local function any_ignores()
-    for _, begun in pairs(sleepers) do
-        if begun == OVER then return true end
+-- True if a timer sleeps, though its sleep before was interrupted.
+local function any_timer_sleeps_again()
+    for _, first_stage in pairs(sleepers) do
+        if first_stage == OVER then return true end
     end
     return false
 end
@@ -127,12 +127,12 @@ local function sessions()
 end
 
 
---- True once the worker is told to exit. `told` reports that it is.
-function _M.has_begun(told)
+--- True once the worker is told to exit, which `told` reports. Begins the stage LEAVING then.
+function _M.check_exiting(told)
     if stage == STAYS and (told or exiting()) then
-        stage, since = LEAVING, now()
+        stage, leaving_at = LEAVING, now()
         collectgarbage() -- takes killed sleepers and unused sessions
-        collected = since
+        collected = leaving_at
         for _, session in ipairs(sessions()) do
             drain = max(drain, session.drain)
             session.handle:poke()
@@ -143,22 +143,24 @@ function _M.has_begun(told)
 end
 
 
+-- Members leave, watches and followers stop.
 local function depart()
     for _, session in ipairs(sessions()) do
-        local all = {} -- a list, because each that stops changes the sets
-        for follower in pairs(session.followers) do all[#all + 1] = follower end
-        for _, each in pairs(session.watchers) do all[#all + 1] = each end
-        for _, each in ipairs(all) do (each.leave or each.stop)(each) end
+        local listeners = {} -- a list, because each that stops changes the sets
+        for follower in pairs(session.followers) do listeners[#listeners + 1] = follower end
+        for _, each in pairs(session.watchers) do listeners[#listeners + 1] = each end
+        for _, each in ipairs(listeners) do (each.leave or each.stop)(each) end
     end
 end
 
 
 -- True when timers must not wait any more, so that none acquires a lease only to lose it.
-local function is_due()
-    return stage >= OVER or stage == LEAVING and now() >= since + drain
+local function drain_is_over()
+    return stage >= OVER or stage == LEAVING and now() >= leaving_at + drain
 end
 
 
+-- True if no lease of a timer is left. Makes such leases expire.
 local function take_leases()
     local left = false
     for lease in pairs(of_timers) do
@@ -182,7 +184,7 @@ local function close_sessions()
 end
 
 
-local function any_listens()
+local function any_listener()
     for _, session in ipairs(sessions()) do
         if next(session.watchers) or next(session.followers) then return true end
     end
@@ -192,21 +194,21 @@ end
 
 -- True if nothing would have to be ended after the drain.
 local function is_idle()
-    return not (next(sleepers) or any_wait() or any_of_timers() or any_listens())
+    return not (next(sleepers) or any_wait() or any_timer_holds() or any_listener())
 end
 
 
 --- Does the work that is due. False if none will be due any more.
 function _M.proceed()
-    if not _M.has_begun() then return true end
-    if stage == LEAVING and is_due() and take_leases() then
+    if not _M.check_exiting() then return true end
+    if stage == LEAVING and drain_is_over() and take_leases() then
         depart()
         over_at = now()
         enter(OVER)
     end
     if stage == LEAVING and not is_idle() then return true end
-    local serves = any_of_requests()
-    if stage == OVER and any_ignores() then
+    local serves = any_request_holds()
+    if stage == OVER and any_timer_sleeps_again() then
         if serves or now() < over_at + PATIENCE then return true end
         close_sessions()
         enter(CLOSED)
@@ -225,21 +227,21 @@ end
 
 --- True if the wait must end. A request's wait gets `drain` even if it begins late; a timer's does
 -- not.
-function _M.ends(request)
-    if request.of_timer then return is_due() end
-    return stage >= LEAVING and now() >= max(since, request.begun) + drain
+function _M.must_end(request)
+    if request.of_timer then return drain_is_over() end
+    return stage >= LEAVING and now() >= max(leaving_at, request.begun) + drain
 end
 
 
 local REFUSED = "a worker that is told to exit"
 
---- Message and code if nothing waits in the session any more (nil stands for a new one), else
+--- Message and code if the caller must not wait in the session (nil stands for a new one), else
 -- nothing. A loop that ignores the refusal is slowed down.
 function _M.refusal(session)
-    if not _M.has_begun() then return end
+    if not _M.check_exiting() then return end
     if session and stage < CLOSED then
         if stage == LEAVING then _M.proceed() end
-        if not is_due() or get_phase() ~= "timer" then return end
+        if not drain_is_over() or get_phase() ~= "timer" then return end
     end
     sleep(STEP)
     return select(2, failure("interrupted", REFUSED))
@@ -252,15 +254,15 @@ local function slice()
     for _, dispatcher in pairs(dispatchers) do
         if dispatcher.runs then return SLICE end
     end
-    return (stage == LEAVING or stage == OVER) and STEP or LOOK
+    return (stage == LEAVING or stage == OVER) and STEP or WATCH_STEP
 end
 
 
-local function sleep_until(due, begun)
+local function sleep_until(due, first_stage)
     repeat
         pause(min(max(due - now(), 0.001), slice()))
         _M.proceed()
-    until now() >= due or stage >= OVER and stage > begun
+    until now() >= due or stage >= OVER and stage > first_stage
 end
 
 
@@ -270,18 +272,19 @@ end
 ---@return string? code "interrupted"
 function _M.sleep(seconds)
     _M.proceed()
-    local sleeper, begun = {}, stage
-    sleepers[sleeper] = get_phase() == "timer" and begun or STAYS
-    if seconds == 0 then sleep(begun >= OVER and STEP or 0)
-    else sleep_until(now() + (begun >= OVER and max(seconds, STEP) or seconds), begun) end
+    local sleeper, first_stage = {}, stage
+    sleepers[sleeper] = get_phase() == "timer" and first_stage or STAYS
+    local least = first_stage >= OVER and STEP or 0
+    if seconds == 0 then sleep(least)
+    else sleep_until(now() + max(seconds, least), first_stage) end
     sleepers[sleeper] = nil
     if stage < OVER then return true end
     return failure("interrupted", "zklock.sleep", REFUSED)
 end
 
 
-function _M.of(table)
-    dispatchers = table
+function _M.set_dispatchers(by_session)
+    dispatchers = by_session
 end
 
 
