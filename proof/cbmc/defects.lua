@@ -23,8 +23,8 @@ return {
       at = "zkl_clock_attend", find = "if (stopped) clock->awake_since = now;" },
 
     { "histogram", "long-time-wraps", breaks = "buckets are in the order of time",
-      at = "bucket_of", find = "(uint64_t)time * (STEPS / 8) / 125",
-      replace = "(uint64_t)time * STEPS / 1000" },
+      at = "bucket_of", find = "(uint64_t)duration * (STEPS / 8) / 125",
+      replace = "(uint64_t)duration * STEPS / 1000" },
     { "histogram", "no-last-bucket", breaks = "there is a bucket",
       at = "bucket_of", find = "bucket < LAST ? bucket : LAST", replace = "bucket" },
     { "histogram", "middle-is-begin", breaks = "the middle is within 1/32, and a nanosecond",

@@ -210,7 +210,7 @@ zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {
     claim->rounds = 0;
     if (claim->stalled || claim->state == ZKL_WAIT) return zkl_claim_resume(claim, now);
-    zkl_actions did = zkl_claim_offer_kept(claim, now);
+    zkl_actions actions = zkl_claim_offer_kept(claim, now);
     bool watches = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
-    return watches ? watch_own(claim) : did;
+    return watches ? watch_own(claim) : actions;
 }

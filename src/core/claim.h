@@ -147,8 +147,8 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim);
 /* The own node was written to, which is the signal. */
 zkl_actions zkl_claim_signalled(struct zkl_claim *claim);
-/* The reply to ZKL_DO_FORWARD. `next` is true if the write to the next waiter was refused. */
-zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool next);
+/* The reply to ZKL_DO_FORWARD; `write_failed`: because of its write to the next waiter's node. */
+zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool write_failed);
 
 /* --- watch events ------------------------------------------------------------------- */
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim);
@@ -160,8 +160,8 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);
-/* For line->keeper, when line->changed was set. */
-zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now);
+/* For line->keeper, after line->changed was set. */
+zkl_actions zkl_claim_contended(struct zkl_claim *keeper, zkl_time now);
 /* --- connection and time -------------------------------------------------------------- */
 /* The session is connected again, or a stalled claim may try again. */
 zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now);

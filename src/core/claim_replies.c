@@ -70,8 +70,8 @@ static zkl_actions try_permits(struct zkl_claim *claim) {
 static bool may_be_free(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     if (zkl_line_is_free(line, claim->kind)) return true;
-    bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
-    return alone && line->count == 1 && zkl_line_first_keepable(line);
+    bool is_plain_mutex = claim->kind == ZKL_MUTEX && !is_part(claim);
+    return is_plain_mutex && line->count == 1 && zkl_line_first_keepable(line);
 }
 
 static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {

@@ -141,7 +141,8 @@ struct zkl_claim {
     enum zkl_claim_state state;
     enum zkl_code code;    /* why it failed, or ZKL_LOST */
     enum zkl_code refusal; /* why its parents could not be made, or it stays a writer, or cannot
-                              wait; DOWNGRADE: ZKL_IN_DOUBT once a transaction stayed unknown */
+                              wait in the condition; DOWNGRADE: ZKL_IN_DOUBT once a transaction
+                              stayed unknown */
     uint32_t rounds; /* attempts and lists since the last heartbeat or watch event (ZKL_ROUNDS) */
     struct zkl_node node;
 

@@ -138,8 +138,8 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
  * the try gets its answer.
  */
 static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_contender *ahead) {
-    bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
-    return alone && zkl_line_first_keepable(claim->line) == ahead;
+    bool is_plain_mutex = claim->kind == ZKL_MUTEX && !is_part(claim);
+    return is_plain_mutex && zkl_line_first_keepable(claim->line) == ahead;
 }
 
 /* A list for another claim may have shown that the own node is gone. */

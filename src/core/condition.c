@@ -147,10 +147,10 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
 }
 
 /* After a lost reply a list decides, because the own node exists until the signal is passed on. */
-zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
+zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool write_failed) {
     if (claim->state != ZKL_FORWARD) return 0;
-    if (reply == ZKL_DONE || (reply == ZKL_ABSENT && !next)) return become_gone(claim);
-    if (reply != ZKL_UNKNOWN && next) return pass_signal(claim);
+    if (reply == ZKL_DONE || (reply == ZKL_ABSENT && !write_failed)) return become_gone(claim);
+    if (reply != ZKL_UNKNOWN && write_failed) return pass_signal(claim);
     drop_ahead(claim); /* the same waiter may still get the signal */
     return stall(claim);
 }

@@ -13,8 +13,8 @@ static unsigned log2_of(uint64_t value) {
     return 63 - (unsigned)__builtin_clzll(value);
 }
 
-static size_t bucket_of(zkl_time time) {
-    uint64_t units = (uint64_t)time * (STEPS / 8) / 125; /* STEPS / 1000 would overflow */
+static size_t bucket_of(zkl_time duration) {
+    uint64_t units = (uint64_t)duration * (STEPS / 8) / 125; /* duration * STEPS could overflow */
     if (units < STEPS) return (size_t)units;
     unsigned doublings = log2_of(units) - STEPS_LOG2;
     size_t bucket = doublings * STEPS + (size_t)(units >> doublings);
@@ -28,12 +28,12 @@ static zkl_time middle_of(size_t bucket) {
     return (zkl_time)((2 * units + width) * 1000 / (2 * STEPS));
 }
 
-void zkl_histogram_add(struct zkl_histogram *histogram, zkl_time time) {
-    assert(time >= 0);
+void zkl_histogram_add(struct zkl_histogram *histogram, zkl_time duration) {
+    assert(duration >= 0);
     histogram->count++;
-    histogram->sum += (uint64_t)time;
-    if (time > histogram->max) histogram->max = time;
-    histogram->buckets[bucket_of(time)]++;
+    histogram->sum += (uint64_t)duration;
+    if (duration > histogram->max) histogram->max = duration;
+    histogram->buckets[bucket_of(duration)]++;
 }
 
 void zkl_histogram_merge(struct zkl_histogram *to, const struct zkl_histogram *from) {

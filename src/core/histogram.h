@@ -26,7 +26,7 @@ struct zkl_histogram {
     uint64_t buckets[ZKL_HISTOGRAM_BUCKETS];
 };
 
-void zkl_histogram_add(struct zkl_histogram *histogram, zkl_time time);
+void zkl_histogram_add(struct zkl_histogram *histogram, zkl_time duration);
 void zkl_histogram_merge(struct zkl_histogram *to, const struct zkl_histogram *from);
 
 /* The time that `per_mille` in a thousand, 1 to 1000, do not exceed; 0: the histogram is empty. */

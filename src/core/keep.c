@@ -14,7 +14,7 @@
 /* --- how often a lock may be kept ------------------------------------------------------------- */
 
 /* Bounds as in Lustre, and in the delegations of Linux's NFS server. */
-enum { SOON = 2, LEAST = 2, MOST = 30 }; /* seconds */
+enum { SOON = 2, SHORTEST = 2, LONGEST = 30 }; /* seconds */
 
 /* Notes that the node goes because others want it. */
 static void note_giving_back(const struct zkl_claim *claim, zkl_time now) {
@@ -26,8 +26,8 @@ static void note_giving_back(const struct zkl_claim *claim, zkl_time now) {
 static void update_backoff(struct zkl_backoff *backoff, zkl_time now) {
     if (!backoff->gave_back) return;
     bool soon = now - backoff->gave_back < SOON * ZKL_SECOND;
-    zkl_time length = backoff->length ? 2 * backoff->length : LEAST * ZKL_SECOND;
-    if (length > MOST * ZKL_SECOND) length = MOST * ZKL_SECOND;
+    zkl_time length = backoff->length ? 2 * backoff->length : SHORTEST * ZKL_SECOND;
+    if (length > LONGEST * ZKL_SECOND) length = LONGEST * ZKL_SECOND;
     backoff->length = soon ? length : 0;
     backoff->until = now + backoff->length;
     backoff->gave_back = 0;
@@ -193,9 +193,9 @@ zkl_actions zkl_claim_offer_kept(struct zkl_claim *kept, zkl_time now) {
     return known ? zkl_keep_release(kept, now) : 0;
 }
 
-zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now) {
-    if (kept->state == ZKL_HELD) return write_held_word(kept);
-    return kept->state == ZKL_KEPT ? zkl_keep_release(kept, now) : 0;
+zkl_actions zkl_claim_contended(struct zkl_claim *keeper, zkl_time now) {
+    if (keeper->state == ZKL_HELD) return write_held_word(keeper);
+    return keeper->state == ZKL_KEPT ? zkl_keep_release(keeper, now) : 0;
 }
 
 zkl_actions zkl_keep_tick(struct zkl_claim *claim, zkl_time now) {
