@@ -121,7 +121,7 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now) {
     if (claim->state != ZKL_HELD) return 0;
     zkl_actions actions = give_up_node(claim, now);
     bool removing = actions & ZKL_DO_REMOVE;
-    /* A create that stayed unknown may have landed since, so look now. */
+    /* A create of unknown outcome may have landed since, so look now. */
     if (claim->node.doubted && removing && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;
     return actions;
 }

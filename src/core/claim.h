@@ -4,8 +4,8 @@
  * docs/design/states.md the table of transitions.
  *
  * A claim does no I/O, reads no clock and allocates nothing. Each call feeds in one event and
- * returns a set of actions for its caller to carry out, the claim's owner. A session's owner of a
- * claim is a stake (session/stake_actions.c):
+ * returns a set of actions for its caller, the claim's owner, to carry out. In a session the owner
+ * is a stake (session/stake_actions.c):
  *
  *     zkl_claim_init(&claim, &line, ZKL_MUTEX, ZKL_NEVER, false);
  *     zkl_claim_start(&claim);                              ZKL_DO_CREATE | ZKL_DO_LIST
@@ -16,13 +16,14 @@
  *   - serialises calls, and feeds replies in the order of the requests;
  *   - calls zkl_clock_prove() before it feeds a reply that is a proof;
  *   - replaces the line before it feeds a list, and looks for orphans; feeds the list to the claim
- *     that asked, to each claim of the line that is in LIST or `looking`, and to line->keeper;
+ *     that asked, to each claim of the line that is in LIST or `looking_ahead`, and to
+ * line->keeper;
  *   - adds 1 to claim->rank_gets for each get of DO_RANK;
  *   - feeds zkl_claim_tick() before a release or a re-entry, so that a lease whose clock ran out is
  *     lost;
  *   - cancels a claim that is `trying` when the session is suspended;
- *   - for ZKL_UNFAIR, calls zkl_line_fixed_orphan() after each reply to DO_WATCH_OWN, and on
- * DO_DOUBT gets the node besides the list;
+ *   - for ZKL_UNFAIR, calls zkl_line_fixed_orphan() after each reply to DO_WATCH_OWN, and gets the
+ *     node besides the list on DO_DOUBT;
  *   - when a lock's claim gives DO_GRANT or DO_FAIL, first feeds its partner in a condition
  *     zkl_claim_release() or zkl_claim_cancel();
  *   - feeds line->keeper zkl_claim_offer_kept() when a claim of the line was started,
@@ -34,8 +35,8 @@
  * waiter in the condition's line. A create or delete of unknown outcome stays with its claim until
  * the outcome is certain, even after the user was answered.
  *
- * After a stop of the process no proof counts for a while (clock.h). Meanwhile a claim enters no
- * line, and a claim at the front gives its place up and begins anew.
+ * After a stop of the process no proof counts for a while (clock.h). Meanwhile no claim
+ * enters a line, and a claim at the front gives its place up and begins anew.
  */
 #ifndef ZKL_CLAIM_H
 #define ZKL_CLAIM_H
@@ -50,25 +51,25 @@ void zkl_claim_detach(struct zkl_claim *claim);
 /* Makes a claim in NEW another part of the multi-lock of `first`, also in NEW. */
 void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
 
-/* A new PERMIT wants `permits`, 1 to limit. */
+/* For a new PERMIT; `permits` is 1 to limit. */
 void zkl_claim_set_permits(struct zkl_claim *claim, int32_t permits, int32_t limit);
 
 /*
- * A new MUTEX, which is no part and will wait in no condition, takes turns. If another session
- * waits, a turn ends after `batch` grants, 1 to ZKL_BATCH_MAX, or with ZKL_BATCH_BY_TIME after
- * ZKL_QUANTUM.
+ * Lets a new MUTEX, which is no part and will wait in no condition, take turns (turn.c). If another
+ * session waits, a turn ends after `batch` grants, 1 to ZKL_BATCH_MAX, or with ZKL_BATCH_BY_TIME
+ * after ZKL_QUANTUM.
  */
 void zkl_claim_set_batch(struct zkl_claim *claim, int32_t batch);
 
 /*
- * Keeps the node of a new MUTEX, which is no part, for `keep` after the release, unless the lock
- * backs off (zkl_backoff). Its tokens count grants (zkl_token).
+ * The node of a new MUTEX, which is no part, stays for `keep` after the release, unless the line
+ * pauses from keeping (zkl_backoff). Its tokens count grants (zkl_token).
  */
 void zkl_claim_set_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
 
-/* Why a claim in NEW may not make a node yet, by the claim of its session that it waits for. */
+/* The claim of its session, if any, that a claim in NEW waits for before it makes a node. */
 enum zkl_awaits zkl_claim_awaits(const struct zkl_claim *claim);
-/* The claim, in NEW, may get the node of `other`. */
+/* The claim is in NEW, and may get the node of `other`. */
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *other);
 /* The first claim from `from` on that ZKL_DO_FOLLOW must resume, or NULL. */
 struct zkl_claim *zkl_claim_follower(struct zkl_claim *from);
@@ -76,7 +77,7 @@ struct zkl_claim *zkl_claim_follower(struct zkl_claim *from);
 /* At least `max_waiters` claims wait already, and this claim would wait, too (max_waiters.c). */
 bool zkl_claim_exceeds_max_waiters(const struct zkl_claim *claim);
 
-/* Makes tokens of a new MUTEX count grants (zkl_token), as with turns, so that they compare. */
+/* Tokens of a new MUTEX count grants (zkl_token), so that they compare with tokens of turns. */
 void zkl_claim_count_grants(struct zkl_claim *claim);
 
 /*
@@ -98,13 +99,14 @@ zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now);
-/* From now on a claim in HELD or KEPT hands its node to no other claim; one in KEPT leaves. */
+/* A claim in HELD will hand its node to no other claim, and a claim in KEPT leaves. */
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
-/* The node will not stay after the release. A claim in KEPT leaves. */
+/* The node of a claim in HELD will not stay after the release, and a claim in KEPT leaves. */
 zkl_actions zkl_claim_stop_keeping(struct zkl_claim *claim);
-/* Another claim of the session wants the lock. A claim in KEPT hands its node on when it may. */
+/* Another claim of the session wants the node. A claim in KEPT hands it on, if no list must tell.
+ */
 zkl_actions zkl_claim_offer_kept(struct zkl_claim *kept, zkl_time now);
-/* A claim for which zkl_claim_may_downgrade(). */
+/* For a claim that zkl_claim_may_downgrade(). */
 zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
 
 /* --- replies; `why` is the reason of a refusal ----------------------------------------- */
@@ -112,13 +114,13 @@ zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
  * With ZKL_DONE a name has at most ZKL_NAME_SIZE - 1 bytes, and a czxid is above 0, except for
  * parts of a multi-lock in zkl_claim_created(), as transactions return no czxids.
  */
-/* The reply to one parent's create. ZKL_ABSENT for the topmost says that the chroot is missing. */
+/* The reply to a parent's create. ZKL_ABSENT for the topmost says that the chroot is missing. */
 void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid);
-/* ZKL_UNFAIR: the create was carried out. Other replies go to _taken() or zkl_claim_created(). */
+/* ZKL_UNFAIR: the create was carried out. */
 zkl_actions zkl_claim_fixed_created(struct zkl_claim *claim, int64_t czxid, zkl_time now);
-/* ZKL_UNFAIR: the node exists already. */
+/* ZKL_UNFAIR: the node exists already. Other replies go to zkl_claim_created(). */
 zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim);
 /* With ZKL_DONE the line was replaced before. */
 zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
@@ -129,9 +131,9 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
                               int64_t czxid, uint64_t owner, zkl_time now);
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now);
-/* The get of a node that may be kept shows ZKL_HELD_WORD. */
+/* The get of the contender's node, which may be kept, shows ZKL_HELD_WORD. */
 zkl_actions zkl_claim_ahead_is_held(struct zkl_claim *claim, const struct zkl_contender *contender);
-/* The get of a PERMIT's node shows a write, at this zxid. */
+/* The get of a PERMIT's node shows a mark, written at this zxid. */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid);
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply);
@@ -145,7 +147,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
 /* A waiter's create was refused because the lock's node is gone. */
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim);
-/* The own node was written to, which is the signal. */
+/* A waiter's node was written to, which is the signal. */
 zkl_actions zkl_claim_signalled(struct zkl_claim *claim);
 /* The reply to ZKL_DO_FORWARD; `write_failed`: because of its write to the next waiter's node. */
 zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool write_failed);
@@ -154,8 +156,8 @@ zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, b
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim);
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
 /*
- * The line forgets the contender; NULL stands for a forgotten contender. A claim that heads
- * (permits.h) must hear of every contender ahead.
+ * The line forgets the contender. NULL stands for a contender that it has forgotten. A claim that
+ * heads (permits.h) must hear of every contender ahead.
  */
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
@@ -165,8 +167,9 @@ zkl_actions zkl_claim_contended(struct zkl_claim *keeper, zkl_time now);
 /* --- connection and time -------------------------------------------------------------- */
 /* The session is connected again, or a stalled claim may try again. */
 zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now);
+/* The connection was lost. */
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim);
-/* Its session is over. A waiting claim fails with `why`, a holder has lost the lock. */
+/* The session is over. A waiting claim fails with `why`, a holder has lost the lock. */
 zkl_actions zkl_claim_expire(struct zkl_claim *claim, enum zkl_code why);
 /* Ends a wait or a hold at its deadline, and a lease whose clock ran out. */
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now);

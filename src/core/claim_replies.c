@@ -66,7 +66,7 @@ static zkl_actions try_permits(struct zkl_claim *claim) {
     return zkl_claim_enter(claim);
 }
 
-/* Nobody holds the lock, or its only node may be kept, and goes back to a claim that queues. */
+/* Nobody holds the lock, or its only node may be merely kept, so its session gives it back. */
 static bool may_be_free(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     if (zkl_line_is_free(line, claim->kind)) return true;
@@ -165,8 +165,8 @@ static zkl_actions own_read(struct zkl_claim *claim, int64_t czxid, uint64_t own
 }
 
 /*
- * In the states not named here a reply that is out decides, in DOWNGRADE, LEAVE and FORWARD the
- * claim's own, in IN_CONDITION its waiter's.
+ * In the states not named here the reply to a request that is out decides. IN_CONDITION awaits the
+ * reply to its waiter.
  */
 static zkl_actions own_gone(struct zkl_claim *claim) {
     if (is_in_line(claim)) return zkl_claim_requeue(claim);
@@ -186,7 +186,7 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_REFUSED:
         /* A claim may wait only if it would hear that its own node is gone. */
         if (is_in_line(claim)) return fail(claim, why) | leave(claim);
-        return 0; /* it cannot be watched; the lease clock still guards it */
+        return 0; /* a holder goes on without the watch; the lease clock still guards it */
     case ZKL_UNKNOWN: break;
     }
     claim->node.watched = false;
@@ -195,8 +195,8 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
 }
 
 /*
- * NULL stands for a contender that the line has forgotten. Once numbers are exhausted, a contender
- * ahead by its number counts here, though it may be behind by its czxid.
+ * NULL stands for a contender that the line has forgotten. In an exhausted line any contender may
+ * be ahead.
  */
 static bool may_precede(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     return !contender || claim->line->exhausted || zkl_line_precedes(claim->line, contender, claim);
@@ -220,7 +220,7 @@ static bool still_waits(const struct zkl_claim *claim) {
     return claim->holders_list == claim->line->serial && !zkl_permits_fit(claim->line, claim);
 }
 
-/* Replies about other contenders ahead that are still out come after its end, and decide. */
+/* If the claim is `looking_ahead`, the replies to its requests show who is ahead now. */
 static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *contender,
                               zkl_time now) {
     if (contender) zkl_line_forget(claim->line, contender);
@@ -229,7 +229,7 @@ static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *con
         zkl_lookahead_await_replies(claim);
         return 0;
     }
-    claim->recheck = !claim->holders_list; /* it watches each contender ahead */
+    claim->recheck = !claim->holders_list; /* a claim that heads watches each contender ahead */
     return zkl_claim_advance(claim, now);
 }
 
@@ -250,7 +250,7 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
     if (looks_ahead_to(claim, contender)) return got_lookahead(claim, reply);
     if (!is_waiting_for(claim, contender)) return got_other(claim, contender, reply);
     switch (reply) {
-    case ZKL_DONE: break; /* its event will come */
+    case ZKL_DONE: break; /* the watch's event will come */
     case ZKL_ABSENT: return ahead_gone(claim, contender, now);
     case ZKL_REFUSED: return fail(claim, why) | leave(claim);
     case ZKL_UNKNOWN: return stall(claim);
@@ -315,7 +315,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
     return ZKL_DO_DOWNGRADED;
 }
 
-/* A list asked for after a change shows it, so each change is followed by one list. */
+/* A list asked for after a mark shows its effect, so each mark leads to one list. */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid) {
     if (!is_waiting_for(claim, contender) || claim->holders_list || zxid <= claim->mark_zxid)
@@ -331,7 +331,7 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
     return reply == ZKL_UNKNOWN ? stall(claim) : 0;
 }
 
-/* A claim that does not hold yet reads its node again once it does. */
+/* A claim that does not hold yet reads its node again once it holds. */
 zkl_actions zkl_claim_mark_overwritten(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) claim->node.watched = false;
     if (claim->state != ZKL_HELD || claim->stalled) return 0;
@@ -345,12 +345,12 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
         return retreats ? zkl_claim_return_to_new(claim) : become_gone(claim);
     if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim))
         return zkl_waiter_forward(claim);
-    /* Others use the name, too, so look which node has it now. */
+    /* Other clients use the name, too, so first look which node has it now. */
     if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_RECOVER_SYNC;
     return stall(claim);
 }
 
-/* --- watch events, after which a claim that tired of asking may ask again --------------------- */
+/* --- watch events, which give a claim new rounds ---------------------------------------------- */
 
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
     claim->rounds = 0;

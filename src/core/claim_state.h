@@ -13,15 +13,15 @@
 typedef uint32_t zkl_actions;
 
 enum zkl_action {
-    ZKL_DO_PARENTS = 1 << 0,   /* create the missing parents of the path */
-    ZKL_DO_CREATE = 1 << 1,    /* create2 claim->node.name, ephemeral, and sequential unless
-                                  zkl_kind_is_fixed(); all parts' nodes of a multi-lock, and with a
-                                  delete of partner->node.name for a waiter, in one transaction */
-    ZKL_DO_SYNC = 1 << 2,      /* sync the path */
-    ZKL_DO_LIST = 1 << 3,      /* get_children of the path; a claim in LIST, or `looking`, shares a
-                                  list that is out already */
-    ZKL_DO_RANK = 1 << 4,      /* get of each zkl_line_unranked() */
-    ZKL_DO_WATCH_OWN = 1 << 5, /* get claim->node.name, with a watch */
+    ZKL_DO_PARENTS = 1 << 0, /* create the missing parents of the path */
+    ZKL_DO_CREATE = 1 << 1,  /* create2 claim->node.name, ephemeral, and sequential unless
+                                zkl_kind_is_fixed(); all parts' nodes of a multi-lock, and with a
+                                delete of partner->node.name for a waiter, in one transaction */
+    ZKL_DO_SYNC = 1 << 2,    /* sync the path */
+    ZKL_DO_LIST = 1 << 3, /* get_children of the path; in LIST, and `looking_ahead`, a list that is
+                             out already is shared */
+    ZKL_DO_RANK = 1 << 4, /* get of each zkl_line_unranked() */
+    ZKL_DO_WATCH_OWN = 1 << 5,   /* get claim->node.name, with a watch */
     ZKL_DO_WATCH_AHEAD = 1 << 6, /* get claim->ahead, with a watch */
     ZKL_DO_REMOVE = 1 << 7,    /* delete claim->node.name; of a waiter that may be signalled only at
                                   version 0; in RETREAT resume the other parts, too */
@@ -44,7 +44,7 @@ enum zkl_action {
     ZKL_DO_HOLDERS = 1 << 21,      /* get, with a watch, each contender ahead (zkl_line_precedes) */
     ZKL_DO_MARK = 1 << 22,         /* write its data to its node, with ZKL_HELD_WORD if `marked` */
     ZKL_DO_WATCH_LOOKAHEAD =
-        1 << 23, /* get and watch claim->lookahead, or zkl_claim_drop_lookahead() */
+        1 << 23, /* get claim->lookahead, with a watch, or zkl_claim_drop_lookahead() */
     ZKL_DO_WATCH_CHILDREN = 1 << 24, /* get_children of the path, with a watch, and set
                                         line->children; if no watch fits, set line->changed */
     ZKL_DO_KEEP = 1 << 25            /* zkl_claim_tick() at claim->deadline */
@@ -74,7 +74,7 @@ enum zkl_claim_state {
     ZKL_IN_CONDITION, /* its user waits in a condition */
     ZKL_SIGNALLED,    /* a waiter whose signal came; the lock's claim contends */
     ZKL_FORWARD,      /* a waiter that passes its signal on */
-    ZKL_KEPT,         /* given up; its node stays for the session's next claim */
+    ZKL_KEPT,         /* given up; its node stays for `keep`, or until a list tells of others */
     ZKL_LEAVE,        /* the node is being removed */
     ZKL_GONE          /* nothing of it is left */
 };
@@ -84,10 +84,10 @@ enum zkl_waiting {
     ZKL_NO_WAITER,
     ZKL_WAITER_CAME,   /* the lock's node is not known to be gone */
     ZKL_WAITER_BEGAN,  /* its node has replaced the lock's */
-    ZKL_WAITER_SETTLED /* its signal was taken, or is for nobody */
+    ZKL_WAITER_SETTLED /* its signal was taken, or no waiter is left to get it */
 };
 
-/* The claim of its session that a claim in NEW awaits. */
+/* The claim of the same session that a claim in NEW awaits. */
 enum zkl_awaits {
     ZKL_AWAITS_NOTHING, /* none */
     ZKL_AWAITS_NODE,    /* the claim whose kept node it may get */
@@ -103,18 +103,18 @@ enum zkl_reply {
     ZKL_UNKNOWN  /* the reply was lost, so perhaps carried out */
 };
 
-/* A node of ours, as it passes from claim to claim. */
+/* A node of ours, which may pass from claim to claim. */
 struct zkl_node {
     int64_t czxid;        /* 0: not known */
     uint64_t nonce;       /* the nonce of the attempt that makes, or made, the node */
     zkl_time turn_began;  /* time of its first grant */
-    zkl_time list_time;   /* answer time of the list `listed`; 0: none, or a change may have come */
-    uint32_t list_serial; /* serial of the list that showed its place last */
+    zkl_time list_time;   /* answer time of that list; 0: none, or others may have come since */
+    uint32_t list_serial; /* newest list that showed the node */
     int32_t sequence;
-    int32_t grants;           /* to earlier claims */
+    int32_t grants;           /* to earlier claims with this node */
     bool watched;             /* a get with a watch is out, or was answered */
     bool doubted;             /* the reply to its create, or to an earlier attempt's, was lost */
-    bool contended;           /* it waited behind another session's node */
+    bool contended;           /* it was behind another session's node */
     bool says_held;           /* its data shall contain ZKL_HELD_WORD */
     char name[ZKL_NAME_SIZE]; /* in state CREATE still without the counter */
 };
@@ -126,18 +126,18 @@ struct zkl_claim {
     /* Wishes of its user. */
     enum zkl_kind kind;
     int32_t permits, limit; /* PERMIT; else 0 */
-    int32_t batch; /* grants until its turn ends for others, or ZKL_BATCH_BY_TIME; 0: no turns */
-    zkl_time keep; /* how long its node stays after the release */
+    int32_t batch;          /* grants of a turn if others wait, or ZKL_BATCH_BY_TIME; 0: no turns */
+    zkl_time keep;          /* how long its node stays after the release */
     zkl_time deadline; /* waiting, KEPT: of the next grant; HELD, DOWNGRADE: of the release, after
                           which it is lost; ZKL_NEVER: none */
     enum zkl_reuse reuse; /* how often its node is granted; with a batch never ZKL_ONE_GRANT */
-    int32_t max_waiters;  /* fails if so many wait already; 0: no limit, or it waits already */
-    bool trying; /* must not queue; ZKL_BUSY once it saw a contender in its way, else ZKL_TIMEOUT */
+    int32_t max_waiters;  /* fails if that many wait already; 0: no limit, or it waits itself */
+    bool trying; /* must not queue; ZKL_BUSY if a contender is in its way, else ZKL_TIMEOUT */
     bool wanted; /* its user waits, or holds */
 
     /* Progress. */
     bool stalled;   /* its request failed; zkl_claim_resume() asks again */
-    bool announced; /* DO_QUEUED was given */
+    bool announced; /* DO_QUEUED was given, or a try is in WAIT */
     enum zkl_claim_state state;
     enum zkl_code code;    /* why it failed, or ZKL_LOST */
     enum zkl_code refusal; /* why its parents could not be made, or it stays a writer, or cannot
@@ -148,31 +148,32 @@ struct zkl_claim {
 
     /* Contenders ahead. */
     uint32_t rank_gets;          /* gets of DO_RANK that are out */
-    struct zkl_contender *ahead; /* a reference; WAIT: the watched one; FORWARD: the next waiter */
+    struct zkl_contender *ahead; /* a reference; WAIT: its predecessor; FORWARD: the next waiter */
     struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, watched, too
                                         (lookahead.c); a reference, or NULL */
-    int64_t mark_zxid;               /* PERMIT: zxid of the newest mark that led to a list */
+    int64_t mark_zxid;               /* PERMIT: of the newest mark that led to a list */
     uint32_t holders_list; /* WAIT: serial of the list by which it heads (permits.h), or 0 */
-    bool recheck;          /* its predecessor went, so others ahead may be gone, too */
+    bool recheck;          /* its predecessor went, so other contenders ahead may be gone, too */
     bool looking_ahead;    /* WAIT: its lookahead went, and a list or gets are out */
-    bool needs_no_mark;    /* PERMIT: it came last in its list, so no contender needs its mark */
+    bool needs_no_mark;    /* PERMIT: it came last in its list */
 
     /* The grant. */
     uint32_t epoch;    /* HELD: of the lease clock at the grant */
-    bool last_of_turn; /* HELD: its turn ends with this grant */
-    bool awaits_list;  /* KEPT, HELD: a list is to tell whether others wait; it is out or stalled */
+    bool last_of_turn; /* HELD: its turn ends with this hold */
+    bool awaits_list;  /* KEPT, HELD: a list, out or stalled, is to tell whether others wait */
 
     struct zkl_claim *next_part; /* ring of the parts of a multi-lock, or the claim alone */
-    struct zkl_claim *partner;   /* a lock's claim's waiter, or a waiter's lock's claim */
+    struct zkl_claim *partner;   /* the waiter of a lock's claim, or the lock's claim of a waiter */
     enum zkl_waiting waiting;
 };
 
 /*
- * The limit of claim->rounds, above which it waits. Replies may contradict each other, and a claim
- * that asks again at once would ask as fast as the server answers.
+ * The limit of claim->rounds. Replies may contradict each other, and a claim that asks again at
+ * once would ask as fast as the server answers.
  */
 #define ZKL_ROUNDS 16
 
+/* False: no round is left, so the claim waits. */
 static inline bool zkl_claim_spend_round(struct zkl_claim *claim) {
     return ++claim->rounds <= ZKL_ROUNDS;
 }
@@ -206,7 +207,7 @@ static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
 #define ZKL_QUANTUM (ZKL_SECOND / 5)
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
-/* 0: the czxid is too large for a token that counts. */
+/* 0: the czxid is too large for a token that counts grants. */
 static inline int64_t zkl_token(int64_t czxid, enum zkl_reuse reuse, int32_t grants) {
     if (reuse == ZKL_ONE_GRANT) return czxid;
     return czxid > ZKL_BATCH_CZXID_MAX ? 0 : czxid * ZKL_BATCH_MAX + grants;
@@ -225,6 +226,7 @@ static inline bool zkl_claim_holds_or_is_kept(const struct zkl_claim *claim) {
     return zkl_claim_holds(claim) || claim->state == ZKL_KEPT;
 }
 
+/* Not only until a list tells of others. */
 static inline bool zkl_claim_is_kept_for_later(const struct zkl_claim *claim) {
     return claim->state == ZKL_KEPT && claim->keep > 0;
 }

@@ -25,7 +25,7 @@ static inline void forget_node(struct zkl_claim *claim) {
     claim->node = (struct zkl_node){.doubted = claim->node.doubted};
 }
 
-/* The own node is gone. The line forgets it before the next list. */
+/* The own node is gone, so the line forgets it before the next list. */
 static inline void forget_own(struct zkl_claim *claim) {
     struct zkl_contender *own = zkl_line_own(claim);
     if (own) zkl_line_forget(claim->line, own);
@@ -44,6 +44,7 @@ static inline bool has_keepable_node(const struct zkl_claim *claim) {
     return claim->node.nonce & ZKL_NONCE_KEEPS;
 }
 
+/* The node may serve more than one claim. */
 static inline bool may_pass_on(const struct zkl_claim *claim) {
     return claim->batch != 0 || claim->keep > 0 || has_keepable_node(claim);
 }
@@ -76,7 +77,7 @@ static inline zkl_actions leave(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_REMOVE | make_way_if_shared(claim);
 }
 
-/* The caller decides about the node. */
+/* The caller decides what becomes of the node. */
 static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
     claim->code = why;
     claim->wanted = false;
@@ -101,7 +102,7 @@ static inline bool is_certain(const struct zkl_claim *claim, zkl_time now) {
     return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
 }
 
-/* A grant could be used. A waiter's node is no place in the lock's line. */
+/* A grant could be used. A waiter may always enter, because its node is no place for a grant. */
 static inline bool may_enter(const struct zkl_claim *claim) {
     return claim->waiting || zkl_clock_may_grant(&claim->line->common->clock);
 }
@@ -122,7 +123,6 @@ static inline bool is_under_way(const struct zkl_claim *claim) {
     return claim->wanted && is_on_its_way;
 }
 
-/* It holds, or held until the release. */
 static inline bool is_held_or_kept(const struct zkl_claim *claim) {
     return claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
 }
@@ -190,7 +190,7 @@ static inline void hold_all_parts(struct zkl_claim *claim) {
         part->state = ZKL_HELD;
         part->epoch = claim->line->common->clock.epoch;
         part->deadline = ZKL_NEVER;
-        part->max_waiters = 0; /* it may contend again */
+        part->max_waiters = 0; /* no limit when it contends again after a condition */
         part = part->next_part;
     } while (part != claim);
 }
@@ -255,7 +255,10 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim); /* a new attempt, with its
 zkl_actions zkl_claim_return_to_new(struct zkl_claim *claim); /* back to NEW, stalled */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim);       /* its node is gone */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
-/* True: a claim with `recheck` needs a list of those ahead. False: gets, if any. */
+/*
+ * Chooses how a claim with `recheck` asks about the contenders ahead. True: by a list. False: by
+ * gets or, if this clears `recheck`, not at all.
+ */
 bool zkl_claim_choose_recheck(struct zkl_claim *claim);
 /* Finds the claim's place in line. */
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
@@ -265,14 +268,14 @@ zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 zkl_actions zkl_lookahead_watch(struct zkl_claim *claim);
 zkl_actions zkl_lookahead_again(struct zkl_claim *claim); /* unless it is watched */
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim);
-/* Requests about other contenders ahead are answered. */
+/* The requests of a claim `looking_ahead` are answered. */
 zkl_actions zkl_lookahead_answered(struct zkl_claim *claim, enum zkl_reply reply);
-/* The predecessor went while requests are out, so their replies decide. */
+/* The predecessor went while these requests are out, so their replies decide. */
 void zkl_lookahead_await_replies(struct zkl_claim *claim);
 
 /* --- turn.c: who is next, and when a turn ends ---------------------------------------------- */
 
-/* The claim that gets this claim's node, or its place on the way; or NULL. */
+/* The claim that gets this claim's node, with its place in line, or NULL. */
 struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim);
 void zkl_turn_granted(struct zkl_claim *claim, zkl_time now); /* the first grant begins the turn */
 bool zkl_turn_is_due(const struct zkl_claim *claim, zkl_time now);  /* may end with this grant */

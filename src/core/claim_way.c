@@ -46,7 +46,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     if (!zkl_claim_spend_round(claim)) return zkl_claim_return_to_new(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->needs_no_mark = claim->recheck = false;
-    claim->last_of_turn = false; /* set by the node before a wait in a condition */
+    claim->last_of_turn = false; /* left from the grant before a wait in a condition */
     forget_node(claim);
     if (is_part(claim)) return gather(claim);
     name_attempt(claim);
@@ -70,7 +70,7 @@ zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
  */
 enum { GETS_MAX = 8, NAMES_A_GET = 4 };
 
-/* GETS_MAX + 1 stands for any larger number. */
+/* Counts up to GETS_MAX + 1. */
 static size_t gets_to_recheck(const struct zkl_claim *claim) {
     struct zkl_contender *each = NULL;
     size_t gets = 0;

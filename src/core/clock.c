@@ -14,7 +14,7 @@ static zkl_time certain_for(const struct zkl_clock *clock) {
     return clock->margin < lone_margin ? clock->margin : lone_margin;
 }
 
-/* `certain` never moves back, as an earlier proof may reach further than the newest. */
+/* Never moves `certain_until` back, as an earlier proof may reach further than the newest. */
 static void extend_certainty(struct zkl_clock *clock) {
     zkl_time certain = clock->proof + certain_for(clock);
     if (certain > clock->certain_until) clock->certain_until = certain;

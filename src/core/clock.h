@@ -1,7 +1,8 @@
 /*
  * clock.h - the lease clock, which knows without a request how long a session's leases are certain.
  *
- * It is pure, and time is an argument. A line's zkl_common owns it; the owner serialises the calls.
+ * It is pure, and time is an argument. zkl_common (line.h) owns it, and its owner serialises the
+ * calls.
  *
  *     zkl_clock_start(&clock, timeout, 0.5, now);      a session begins
  *     zkl_clock_prove(&clock, issued, now);            at each acknowledged sync or write
@@ -9,34 +10,35 @@
  *
  * The *proof* is the time at which the last acknowledged sync or write was ISSUED, because its
  * answer may have waited in a socket. Reads, pings and events prove nothing, because a follower
- * that was cut off from its leader goes on answering them. The server ends the session when it has
- * not heard of it for the session timeout T.
+ * that was cut off from its leader goes on answering them. The server ends a session from which
+ * it has heard nothing for the session timeout T.
  *
  *      proof            proof + certain          proof + T
  *        |------ held ------|------ suspect ------|------ lost, for good ...
  *
  * `held` also needs a live connection. `certain` is margin x T, and less until proofs have come
- * steadily for a while. A follower tells the leader every half tick which sessions it heard, and T
- * is at least two ticks. So the leader may not know yet of any packet of the last T/4 before the
- * proof. Its last touch is the packet before those, a gap earlier.
+ * steadily for a while. A follower tells the leader every half tick from which sessions it heard,
+ * and T is at least two ticks. So the leader may not know yet of any packet of the T/4 before the
+ * proof. It counts T from the packet before these, which is a gap older:
  *   gap <= T/5 (heartbeats, every T/6):               T - T/4 - T/5 = 0.550 T  >= 1/2 T
  *   gap <= T/3 + T/12 (libzookeeper's ping; a stop):  T - T/4 - T/3 - T/12
  *                                                                   = 0.333 T  >= 5/16 T
- * with 5 % left for a clock that runs slow. The first line holds once a chain of proofs, none more
- * than T/5 apart, reaches back T/4 (`steady_since`; 4/15 T, for a clock that runs fast). The second
- * holds once the process has run for as long without a stop of more than T/12 (`awake_since`).
- * Until then a proof makes nothing certain. A process begins before its session, so it begins
- * awake.
+ * This leaves 5 % for a clock that runs slow. The first line holds once a chain of proofs, none
+ * more than T/5 apart, reaches back T/4 (`steady_since`; 4/15 T, for a clock that runs fast). The
+ * second line holds 4/15 T after the last stop, a time of more than T/12 in which the process did
+ * not run (`awake_since`). Sooner after a stop a lone proof makes nothing certain. A process that
+ * has not stopped need not wait, because it ran when its session's packets were due.
  *
- * A sync is no quorum operation. A leader that was stopped, and deposed meanwhile, still
- * acknowledges the syncs that waited for it, while the new leader grants every session T from a
- * moment after the stop. So only proofs issued more than T/2 after the stop claim too much, and
- * ahead of them others had waited for longer than T/4. Therefore the chain begins anew at the
- * answer of a proof that was answered that late. libzookeeper gives a silent server up after 2/3 T,
- * and 2/3 T + 5/16 T < T. Source: ZooKeeper's SessionTrackerImpl, ExpiryQueue, Learner.ping,
- * Leader.processSync and zookeeper_interest.
+ * A sync is no quorum operation. A leader that stopped, and was deposed meanwhile, still
+ * acknowledges the syncs that waited for it, while the new leader counts T for every session from a
+ * moment after that stop. So only a proof issued more than T/2 after the leader's stop would be
+ * certain for too long, and an earlier proof of its chain was answered after more than T/4.
+ * Therefore a proof that is answered so late begins the chain anew, at its answer. A lone proof is
+ * certain for 5/16 T, and libzookeeper gives a silent server up after 2/3 T, together less than T.
+ * Source: ZooKeeper's SessionTrackerImpl, ExpiryQueue, Learner.ping, Leader.processSync and
+ * zookeeper_interest.
  *
- * A clock that ran out revives no earlier grant, because it raises its `epoch`.
+ * A proof after the clock ran out raises the `epoch`, so it revives no earlier grant.
  */
 #ifndef ZKL_CLOCK_H
 #define ZKL_CLOCK_H
@@ -46,7 +48,7 @@
 
 /*
  * Nanoseconds since a fixed point, such as the machine's boot. Never goes backwards; counts
- * suspend. A time that was seen is above 0; where a field says so, 0 is no time.
+ * suspend. The present is always above 0; where a field says so, 0 is no time.
  */
 typedef int64_t zkl_time;
 
@@ -61,19 +63,20 @@ enum zkl_phase { ZKL_PHASE_HELD, ZKL_PHASE_SUSPECT, ZKL_PHASE_LOST };
 
 struct zkl_clock {
     zkl_time timeout;       /* session timeout; 0: no session */
-    zkl_time margin;        /* how long a proof counts as certain */
-    zkl_time certain_until; /* the session lives at least until then, by all proofs so far */
+    zkl_time margin;        /* longest time that a proof makes certain */
+    zkl_time certain_until; /* by all proofs so far, the session lives at least until then */
     zkl_time proof;         /* issue time of the last acknowledged sync or write */
-    zkl_time steady_since;  /* begin of the chain of proofs, T/5 apart at most */
+    zkl_time steady_since;  /* begin of the present chain of proofs, T/5 apart at most */
     zkl_time attended;      /* last time that the process was seen to run; 0: never */
-    zkl_time awake_since;   /* end of its last stop; 0: none */
-    zkl_time attend_within; /* longest time between calls of zkl_clock_attend() without a stop */
+    zkl_time awake_since;   /* end of the process's last stop; 0: it never stopped */
+    zkl_time attend_within; /* a longer time between calls of zkl_clock_attend() is a stop */
     bool connected;
     uint32_t epoch; /* raised whenever all earlier grants are lost */
-    uint64_t stops; /* number of stops */
+    uint64_t stops; /* number of stops of the process */
 };
 
-/* A session began at `issued`, which is no proof. `margin` is a part of the timeout in (0, 0.5]. */
+/* A session was asked for at `issued`, which is no proof. `margin` is a part of the timeout in (0,
+ * 0.5]. */
 void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time issued);
 
 /*
@@ -85,7 +88,7 @@ void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, 
 /* The session is over, and all its grants are lost. */
 void zkl_clock_end(struct zkl_clock *clock);
 
-/* The process runs. Called every T/24, from the moment a connection is sought. */
+/* The process runs. The owner calls this every T/24 from its first attempt to connect on. */
 void zkl_clock_attend(struct zkl_clock *clock, zkl_time now);
 
 /* A sync or write issued at `issued` was acknowledged at `now`. */
@@ -94,19 +97,19 @@ void zkl_clock_prove(struct zkl_clock *clock, zkl_time issued, zkl_time now);
 /* The phase at `now` of a lease granted in `epoch`. */
 enum zkl_phase zkl_clock_phase(const struct zkl_clock *clock, uint32_t epoch, zkl_time now);
 
-/* How long the phase stays HELD without further contact; 0: it is not. */
+/* How long the phase stays HELD without further contact; 0: it is not HELD. */
 zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_time now);
 
 /*
- * A claim that is first could be granted, by an earlier proof or by a sync sent now, at the time of
- * the last zkl_clock_attend().
+ * A claim that is first could be granted by an earlier proof, or by a sync sent now. Now is the
+ * time of the last zkl_clock_attend().
  */
 bool zkl_clock_may_grant(const struct zkl_clock *clock);
 
-/* When proofs count again after the last stop; 0: no stop. */
+/* When a lone proof counts again after the last stop; 0: no stop. */
 zkl_time zkl_clock_grants_from(const struct zkl_clock *clock);
 
-/* When time alone next changes the phase of a current lease. */
+/* When time alone next changes the phase of a lease of the present epoch. */
 zkl_time zkl_clock_next(const struct zkl_clock *clock, zkl_time now);
 
 #endif

@@ -10,8 +10,8 @@
  *   - when no other waiter can have the signal;
  *   - with its session, because the signalled waiter is dead.
  *
- * On one connection views only grow, so a list asked for after the signal was seen shows all
- * waiters of that time, without a sync.
+ * On one connection no reply is older than an earlier reply. So a list asked for after the signal
+ * was seen shows all waiters of that time, without a sync.
  */
 #include <assert.h>
 
@@ -103,7 +103,7 @@ zkl_actions zkl_waiter_forward(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
-/* Waiters before `own` have signals, while numbers tell the order. */
+/* Waiters before `own` have their signals. An exhausted line does not show which these are. */
 static size_t first_behind(const struct zkl_line *line, const struct zkl_contender *own) {
     if (line->exhausted) return 0;
     for (size_t i = 0; i < line->count; i++)
@@ -111,7 +111,7 @@ static size_t first_behind(const struct zkl_line *line, const struct zkl_contend
     return 0;
 }
 
-/* The waiter to try after `ahead`. */
+/* The waiter that may get the signal after claim->ahead refused it. */
 static struct zkl_contender *next_waiter(const struct zkl_claim *claim,
                                          const struct zkl_contender *own) {
     const struct zkl_line *line = claim->line;

@@ -55,7 +55,7 @@ zkl_time zkl_histogram_quantile(const struct zkl_histogram *histogram, unsigned 
 
 uint64_t zkl_histogram_below(const struct zkl_histogram *histogram, unsigned doublings) {
     uint64_t below = 0;
-    assert(doublings < ZKL_HISTOGRAM_DOUBLINGS); /* the last bucket has longer times, too */
+    assert(doublings < ZKL_HISTOGRAM_DOUBLINGS); /* the last bucket has longer durations, too */
     for (size_t i = 0; i < STEPS * (1 + doublings); i++) below += histogram->buckets[i];
     return below;
 }

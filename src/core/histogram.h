@@ -2,11 +2,12 @@
  * histogram.h - a histogram of durations, of fixed size, with quantiles within 5 %. Pure; the owner
  * serialises calls.
  *
- *     zkl_histogram_add(&histogram, time);
+ *     zkl_histogram_add(&histogram, duration);
  *     median = zkl_histogram_quantile(&histogram, 500);
  *
- * Up to a microsecond a bucket is 1/16 of it wide. Above, each doubling has 16 buckets of equal
- * width. The last bucket has all times above 18 hours and a half. A zeroed struct is empty.
+ * Up to a microsecond each bucket is 1/16 of a microsecond wide. Above, each doubling has 16
+ * buckets of equal width. The last bucket has all durations above 18.5 hours. A zeroed struct is
+ * empty.
  */
 #ifndef ZKL_HISTOGRAM_H
 #define ZKL_HISTOGRAM_H
@@ -29,10 +30,11 @@ struct zkl_histogram {
 void zkl_histogram_add(struct zkl_histogram *histogram, zkl_time duration);
 void zkl_histogram_merge(struct zkl_histogram *to, const struct zkl_histogram *from);
 
-/* The time that `per_mille` in a thousand, 1 to 1000, do not exceed; 0: the histogram is empty. */
+/* The duration that `per_mille` in a thousand (1 to 1000) do not exceed; 0: there are none. */
 zkl_time zkl_histogram_quantile(const struct zkl_histogram *histogram, unsigned per_mille);
 
-/* Number of times below 2^doublings microseconds; `doublings` is below ZKL_HISTOGRAM_DOUBLINGS. */
+/* Number of durations below 2^doublings microseconds; `doublings` is below ZKL_HISTOGRAM_DOUBLINGS.
+ */
 uint64_t zkl_histogram_below(const struct zkl_histogram *histogram, unsigned doublings);
 
 #endif

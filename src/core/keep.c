@@ -1,9 +1,9 @@
 /*
  * keep.c - decides how long a node stays after a release.
  *
- * A claim that gives up the lock, or its place on the way, hands it to the session's next claim, is
- * KEPT, or removes its node, by the table of keep.h. Until the watch of the path's children is set,
- * a claim whose turn may end is KEPT, too. A KEPT claim decides again when it hears more.
+ * A claim that gives up the lock, or its place on the way, hands its node to the session's next
+ * claim, is KEPT, or removes the node, by the table of keep.h. A claim that must know of other
+ * sessions first is KEPT until a list tells. A KEPT claim decides again with each news.
  */
 #include "keep.h"
 
@@ -88,8 +88,8 @@ static enum zkl_purpose purpose_of(const struct zkl_claim *claim, const struct z
 }
 
 /*
- * The answer that sets the watch need not come first, because a recent list showed the node alone.
- * Later contenders are in that answer, and no grant after it passes them.
+ * A recent list showed the node alone, so the claim need not wait for the list that sets the watch.
+ * That list shows later contenders, and no grant after it passes them.
  */
 static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
     const struct zkl_clock *clock = &claim->line->common->clock;
@@ -164,11 +164,11 @@ zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now) {
     return zkl_keep_end(claim);
 }
 
-/* --- meanwhile -------------------------------------------------------------------------------- */
+/* --- replies and events in HELD and KEPT ------------------------------------------------------ */
 
 /*
- * A try of another session may wait for the word, and only the watch tells of the try. Without the
- * watch the line counts as changed, and the node says at once that it is held.
+ * A try of another session may wait for ZKL_HELD_WORD, and only the watch tells of the try. Without
+ * the watch the line counts as changed, and the claim writes the word at once.
  */
 static zkl_actions held_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool is_unwatched = has_keepable_node(claim) && claim->line->children == ZKL_UNWATCHED;
@@ -178,7 +178,7 @@ static zkl_actions held_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     return reply == ZKL_ABSENT ? 0 : write_held_word(claim);
 }
 
-/* Without an answer it is as if others waited. */
+/* Without an answer, or without a watch, others are taken to wait. */
 zkl_actions zkl_keep_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
     struct zkl_line *line = claim->line;
     if (claim->state == ZKL_HELD) return held_listed(claim, reply);

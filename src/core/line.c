@@ -82,11 +82,11 @@ struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t 
 }
 
 /*
- * Numbers tell the order while each is in range and no two are equal. A reader may carry the number
- * of a writer, after a downgrade.
+ * Numbers tell the order while each is in range and no two are equal. But a reader may carry the
+ * number of a writer, after a downgrade.
  */
 static bool numbers_exhausted(const struct zkl_line *line) {
-    size_t readers = 0, others = 0; /* with this number */
+    size_t readers = 0, others = 0; /* contenders with the present number */
     for (size_t i = 0; i < line->count; i++) {
         const struct zkl_contender *each = line->contenders[i];
         if (zkl_sequence_exhausted(each->sequence)) return true;
@@ -182,7 +182,7 @@ void zkl_line_clear(struct zkl_line *line) {
 
 /* --- the order ------------------------------------------------------------------------ */
 
-/* By czxid, as far as is known. */
+/* False, too, while the contender's czxid is not known. */
 static bool has_smaller_czxid(const struct zkl_claim *claim,
                               const struct zkl_contender *contender) {
     return contender->czxid != 0 && contender->czxid < claim->node.czxid;

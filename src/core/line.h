@@ -6,12 +6,12 @@
  *     ahead = zkl_line_ahead(&line, claim);            the contender to wait for, or NULL
  *
  * The line is the last list from the server, minus the nodes since seen to be gone. That is enough
- * for every claim, because all contenders ahead were there before the claim: in the list sent with
- * its create, and in every later list as long as they exist. The order is by number or, once
- * numbers are exhausted, by czxid (docs/design/claims.md).
+ * for every claim, because each contender ahead was there before the claim's node. So it is in the
+ * list sent with the claim's create, and in every later list as long as it exists. The order is by
+ * number or, once numbers are exhausted, by czxid (docs/design/claims.md).
  *
- * The line owns its contenders. A claim that waits for a contender, and a request about it, hold a
- * reference to it.
+ * The line owns its contenders. A claim that waits for a contender holds a reference to it, and so
+ * does a request about it.
  */
 #ifndef ZKL_LINE_H
 #define ZKL_LINE_H
@@ -47,14 +47,14 @@ struct zkl_common {
     uint64_t last_nonce; /* counts attempts; no nonce is used twice in a session */
 };
 
+/* The watch of new contenders, on the path's children. */
 enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
 
-/* A session that gave a kept lock to others, and soon wanted it back, does not keep it for a while.
- */
+/* A session that gave a kept lock to others and soon wants it back does not keep it for a while. */
 struct zkl_backoff {
-    zkl_time gave_back; /* when the lock last went to others; 0: not since our last acquire */
-    zkl_time length;    /* length of the last pause from keeping; 0: that is long ago */
-    zkl_time until;
+    zkl_time gave_back; /* when the lock went to others; 0: not since our last acquire */
+    zkl_time length;    /* length of the last pause from keeping; 0: none of late */
+    zkl_time until;     /* end of that pause */
 };
 
 struct zkl_line {
@@ -65,22 +65,22 @@ struct zkl_line {
     bool exhausted;   /* numbers do not tell the order, but czxids do */
     bool incomplete;  /* the next grant needs a new list, because a writer went, and may have left a
                          reader with its number, or the connection was lost */
-    bool path_exists; /* a create succeeded, so the path exists */
-    bool is_condition; /* its contenders wait for a signal */
+    bool path_exists; /* a create succeeded */
+    bool is_condition; /* of a condition; its contenders wait for a signal */
     enum zkl_children children;
     bool changed; /* a contender came or went since this turn began (turn.c), or since the last list
                      of a claim in LIST, or may have while no watch was set */
-    struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
-    size_t tries;                           /* claims among them that must not queue */
-    struct zkl_claim *keeper;               /* in KEPT, or in HELD with a node that may be kept */
+    struct zkl_claim *claims, **claims_end; /* claims of this session, in order of arrival */
+    size_t tries;                           /* number of these claims that are `trying` */
+    struct zkl_claim *keeper; /* the claim in KEPT, or in HELD with a node that may be kept */
     struct zkl_backoff backoff;
 };
 
 void zkl_line_clear(struct zkl_line *line);
 
 /*
- * Takes a new list of children, and ignores other and repeated names. False: out of memory, and no
- * change.
+ * Takes a new list of children, and ignores repeated names and names of no contender. False: out of
+ * memory, and no change.
  */
 bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t count);
 
@@ -95,30 +95,28 @@ struct zkl_contender *zkl_line_own(const struct zkl_claim *claim);
 
 struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t nonce);
 
-/* The contender is gone from the server. */
+/* For a contender whose node is gone from the server. */
 void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
 
 /*
  * The next contender after `after` (NULL: the first) that needs a get, because its czxid is not
- * known, or because the claim rechecks all ahead but claim->ahead.
+ * known, or because the claim rechecks all contenders ahead but claim->ahead.
  */
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after);
 
 /*
- * The nearest contender ahead that excludes the claim, or NULL, if the claim may hold. A reader
- * passes readers, a PERMIT nobody.
+ * The claim's predecessor, the nearest contender ahead that excludes it. NULL: the claim may hold.
  */
 struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
 
 /*
- * The nearest contender before `contender` that excludes it, or NULL; always NULL for an exhausted
- * line.
+ * The predecessor of `contender`, or NULL; always NULL in an exhausted line.
  */
 struct zkl_contender *zkl_line_ahead_of(const struct zkl_line *line,
                                         const struct zkl_contender *contender);
 
-/* A contender of another session is in the line, or may be. */
+/* A contender of another session is in the line, or may have come since the list. */
 bool zkl_line_may_have_others(const struct zkl_line *line);
 
 /* No contender excludes a newcomer of this kind. */
@@ -142,7 +140,7 @@ struct zkl_contender *zkl_line_orphan(const struct zkl_line *line);
 
 /*
  * Whether a node of ZKL_NAME_FIXED is an orphan, by the owner and the czxid of a get. The caller
- * removes an orphan (zkl_claim_adopt_fixed), and asks again later about a possible one.
+ * removes an orphan (zkl_claim_adopt_fixed), and asks again later after ZKL_PERHAPS_ORPHAN.
  */
 enum zkl_orphan {
     ZKL_NO_ORPHAN,      /* another session's node, or a claim's */

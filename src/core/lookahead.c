@@ -1,8 +1,8 @@
 /*
- * lookahead.c - a waiting claim of a mutex watches its predecessor's own predecessor, too. When
- * that goes the claim asks about all contenders ahead, so that the hand-off needs no request
- * (docs/design/claims.md). If the watch, its event or a reply fails to come, it asks at the
- * hand-off.
+ * lookahead.c - a waiting claim of a mutex also watches its lookahead, the predecessor of its
+ * predecessor. When the lookahead goes the claim asks about all contenders ahead, so that the
+ * hand-off needs no request (docs/design/claims.md). If the watch, its event or a reply fails to
+ * come, the claim asks at the hand-off.
  */
 #include "claim_steps.h"
 
@@ -18,12 +18,12 @@ zkl_actions zkl_lookahead_again(struct zkl_claim *claim) {
     return missing ? zkl_lookahead_watch(claim) : 0;
 }
 
-/* All contenders of the newest list before the predecessor may be gone, too. */
+/* The lookahead is gone, and other contenders ahead of the predecessor may be gone, too. */
 static zkl_actions look(struct zkl_claim *claim) {
     claim->recheck = !claim->line->incomplete;
     bool by_list = !claim->recheck || zkl_claim_choose_recheck(claim);
     if (by_list) claim->recheck = false;
-    else if (!claim->recheck) return zkl_lookahead_watch(claim); /* its get tells */
+    else if (!claim->recheck) return zkl_lookahead_watch(claim); /* one is left at most */
     claim->looking_ahead = true;
     return by_list ? ZKL_DO_LIST : ZKL_DO_RANK;
 }
@@ -35,8 +35,8 @@ zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
 }
 
 /*
- * If the own node or the predecessor is gone, its watch tells. If a get has shown that a writer is
- * gone, a list has to tell more.
+ * Watches tell if the own node or the predecessor is gone. If a get has shown that a writer is
+ * gone, a list must tell whether a reader has taken its place.
  */
 zkl_actions zkl_lookahead_answered(struct zkl_claim *claim, enum zkl_reply reply) {
     if (!claim->looking_ahead) return 0;

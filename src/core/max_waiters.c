@@ -1,13 +1,13 @@
 /*
  * max_waiters.c - whether `max_waiters` claims wait for a lock already. A claim with a node counts
- * the waiters ahead of it. Before that it counts its session's waiting claims, and in turns, where
- * it makes no node soon, also other sessions' nodes in the last list, without a request.
+ * the waiters ahead of it. A claim without a node counts its session's waiting claims. In turns,
+ * where it makes no node soon, it also counts other sessions' waiting nodes in the last list.
  */
 #include "claim_steps.h"
 
 /* --- by nodes --------------------------------------------------------------------------------- */
 
-/* The contender at `at` holds, if those before it have `permits`. */
+/* The contender at index `at` holds, given the sum of the `permits` before it. */
 static bool is_holder(const struct zkl_line *line, size_t at, int64_t permits) {
     const struct zkl_contender *each = line->contenders[at];
     if (at == 0) return true;
@@ -16,7 +16,7 @@ static bool is_holder(const struct zkl_line *line, size_t at, int64_t permits) {
     return each->kind == ZKL_READ;
 }
 
-/* The number of holders among the first `count` contenders; they stand in front of all waiters. */
+/* The number of holders among the first `count` contenders. Holders are ahead of all waiters. */
 static size_t count_holders(const struct zkl_line *line, size_t count) {
     int64_t permits = 0;
     size_t at = 0;

@@ -31,7 +31,8 @@ static bool find_marker(const char *text, size_t length, enum zkl_kind *kind) {
     return false;
 }
 
-/* Cuts the number off the end of text[0..*length); 0: there is none, or it has leading zeros. */
+/* Cuts the number off the end of text[0..*length); 0: there is no number, or it has leading zeros.
+ */
 static int32_t parse_count(const char *text, size_t *length) {
     int64_t value = 0, unit = 1;
     size_t end = *length;
@@ -62,7 +63,7 @@ static bool parse_permits(const char *text, size_t length, struct zkl_name *name
 
 /*
  * Reads the `digits` digits at the end of the name, the minus before them if `negative`, and the
- * marker before that.
+ * marker before the number.
  */
 static bool parse_counter(const char *text, size_t length, size_t digits, bool negative,
                           struct zkl_name *name) {
@@ -100,7 +101,7 @@ static const char *parse_hex(const char *text, uint64_t *value) {
     return text;
 }
 
-/* A uuid as we write it; go-zookeeper's has no dashes. */
+/* As in our uuids; go-zookeeper's have no dashes. */
 static bool is_dashed(const char *uuid) {
     return uuid[8] == '-' && uuid[13] == '-' && uuid[18] == '-' && uuid[23] == '-';
 }

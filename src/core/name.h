@@ -41,7 +41,7 @@ extern const char *const zkl_kind_names[];
 enum zkl_reuse {
     ZKL_ONE_GRANT,
     ZKL_MANY_GRANTS, /* its tokens count its grants */
-    ZKL_MAY_BE_KEPT  /* the same, and perhaps nobody holds it */
+    ZKL_MAY_BE_KEPT  /* as ZKL_MANY_GRANTS, and the node may stay while nobody holds the lock */
 };
 
 struct zkl_name {
@@ -51,38 +51,38 @@ struct zkl_name {
     int32_t limit;    /* PERMIT: of the semaphore; else 0 */
     uint64_t session; /* from the uuid; 0: none */
     uint64_t nonce;
-    enum zkl_reuse reuse; /* by the nonce, of a mutex of ours; else ZKL_ONE_GRANT */
+    enum zkl_reuse reuse; /* told by the nonce, if it is our mutex; else ZKL_ONE_GRANT */
 };
 
 /*
- * Bits in a node's nonce. Nonces are counted, so a nonce with such a bit begins with 0x4000 or
- * 0x2000. In an RFC 4122 uuid, as Curator makes it, these 16 bits begin with 0x8 to 0xb.
+ * Bits in a node's nonce that tell its reuse. Nonces are counted, so a nonce with such a bit begins
+ * with 0x4000 or 0x2000. In an RFC 4122 uuid, as Curator makes it, these 16 bits begin with 0x8 to
+ * 0xb.
  */
 #define ZKL_NONCE_KEEPS (UINT64_C(1) << 62)
 #define ZKL_NONCE_COUNTS (UINT64_C(1) << 61)
 
 /*
- * Data of a contender. ZKL_REVOKE_DATA alone, Curator's word, asks the holder to give way.
- * ZKL_HELD_WORD at the end, also behind that word, says that a node that may be kept is held, and
- * will not be kept.
+ * Data of a contender's node. ZKL_REVOKE_DATA, Curator's word, asks the holder to give way.
+ * ZKL_HELD_WORD, behind any data, says that a node that may be kept is held, and will not be kept.
  */
 #define ZKL_REVOKE_DATA "__REVOKE__"
 #define ZKL_HELD_WORD "\x1fheld"
 
 bool zkl_data_says_held(const char *data, size_t size);
-bool zkl_data_asks_to_give_way(const char *data, size_t size); /* to give way */
+bool zkl_data_asks_to_give_way(const char *data, size_t size);
 
 /* A signal, in the node of a waiter in a condition. */
 #define ZKL_SIGNAL_DATA "__SIGNAL__"
 
-/* Reads a child's name. False: no contender. */
+/* Reads a child's name. False: it is no contender's. */
 bool zkl_name_parse(const char *text, struct zkl_name *name);
 
 /* Writes the name of a new node, without the counter that the server adds. */
 void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t session,
                      uint64_t nonce);
 
-/* The same for a PERMIT. */
+/* As zkl_name_prefix(), for a PERMIT. */
 void zkl_name_permit_prefix(char text[ZKL_NAME_SIZE], int32_t permits, int32_t limit,
                             uint64_t session, uint64_t nonce);
 
@@ -103,7 +103,7 @@ static inline bool zkl_kind_is_fixed(enum zkl_kind kind) {
     return kind == ZKL_UNFAIR;
 }
 
-/* The two may not hold the lock at once; permits.h decides between two PERMITs. */
+/* Contenders of these kinds exclude each other; permits.h decides between two PERMITs. */
 static inline bool zkl_kinds_exclude(enum zkl_kind a, enum zkl_kind b) {
     return a != ZKL_READ || b != ZKL_READ;
 }

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Bounds of the pause before names are resolved again. */
+/* Bounds of the pause before names are resolved again, and of an attempt's wait for them. */
 #define SHORTEST (ZKL_SECOND / 10)
 #define LONGEST ZKL_SECOND
 

@@ -1,14 +1,14 @@
 /*
  * route.h - which of a session's servers is tried next, and when. It is pure, knows addresses as
- * numbers, and is told the time. The link of a client owns it and serialises calls.
+ * numbers, and gets the time as an argument. The link of a client owns it and serialises calls.
  *
  *     zkl_route_resolved(&route, keys, count, timeout, now);
  *     index = zkl_route_next(&route, timeout, now);    not before zkl_route_due()
  *
  * Names are resolved again when a connection is lost, and from time to time until there is a new
  * connection. The first attempt waits a moment for the addresses. Each address is tried once
- * without delay; that of the server just lost comes last, because it may hang. Then one is tried in
- * each tenth of the session timeout, or a little later.
+ * without delay; the address of the lost connection comes last, because its server may hang. Later
+ * attempts are a tenth of the session timeout apart, or a little more.
  */
 #ifndef ZKL_ROUTE_H
 #define ZKL_ROUTE_H
@@ -19,7 +19,6 @@
 
 #include "clock.h"
 
-/* A server on the route. */
 struct zkl_route_server {
     uint64_t key;   /* an address; equal keys are one address */
     uint64_t tried; /* number of its last attempt since the connection was lost; 0: none */
@@ -33,8 +32,8 @@ enum zkl_route_state {
 
 struct zkl_route {
     struct zkl_route_server *servers;
-    size_t count, search_from; /* among equals the search begins at index `first` */
-    uint64_t attempts;         /* their number so far */
+    size_t count, search_from; /* index of the server that comes first among equals */
+    uint64_t attempts;         /* number of attempts so far */
     uint64_t attempt_key,
         connection_key; /* keys of the latest attempt, and of the latest connection */
     enum zkl_route_state state;
@@ -54,7 +53,7 @@ void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now);
 zkl_time zkl_route_resolve_due(const struct zkl_route *route);
 /*
  * Takes the addresses of the names. If none could be resolved, or memory is short, the old
- * addresses stay. An address that was tried remains so.
+ * addresses stay. A known address keeps its `tried`.
  */
 void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
                         zkl_time timeout, zkl_time now);

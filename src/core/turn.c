@@ -2,14 +2,14 @@
  * turn.c - decides which claim of a session is next on a path, and when a turn ends.
  *
  * In turns the claims of a session share one node. The first claim goes to the front for all. Later
- * claims are in NEW meanwhile, in order of arrival. The next of them gets its place or its node
- * (keep.c).
+ * claims wait in NEW, in order of arrival. The next claim gets the place or the node of the claim
+ * before it (keep.c).
  *
- * A turn ends for another session that waits, after its batch or its quantum of time, at the first
- * hand-over at which the line has a contender of another session, or has changed since its list. A
- * watch on the path's children tells of such a contender. The turn always ends after ZKL_BATCH_MAX
- * grants, because its node has no more tokens. If a grant is known to be the turn's last, the next
- * claim makes its own node at once.
+ * A turn that has had its batch, or its quantum of time, ends when another session waits. It then
+ * ends at the first hand-over at which the line has a contender of another session, or has changed
+ * since its list. A watch on the path's children tells of such a contender. The turn always ends
+ * after ZKL_BATCH_MAX grants, because its node has no more tokens. If a grant is known to be the
+ * turn's last, the next claim makes its own node at once.
  */
 #include <assert.h>
 
@@ -29,7 +29,6 @@ void zkl_claim_count_grants(struct zkl_claim *claim) {
 
 /* --- the next claim -------------------------------------------------------------------------- */
 
-/* The claim will hand its node over, as far as is known. */
 static bool will_hand_over(const struct zkl_claim *claim) {
     return claim->state == ZKL_KEPT || (claim->state == ZKL_HELD && !claim->last_of_turn);
 }
@@ -43,7 +42,7 @@ static bool may_share(const struct zkl_claim *claim, const struct zkl_claim *oth
     return claim->reuse != ZKL_ONE_GRANT && !is_part(claim) && !claim->batch == !other->batch;
 }
 
-/* A try waits neither for the end of a hold nor for the list of a node that is not kept. */
+/* A try inherits only a node that needs neither the end of a hold nor a list. */
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *other) {
     if (claim->state != ZKL_NEW || !may_share(claim, other)) return false;
     return zkl_claim_is_kept_for_later(other) || waits_for_turn(claim);
@@ -65,7 +64,7 @@ static bool is_others_turn(const struct zkl_claim *claim) {
     return false;
 }
 
-/* An unfair claim asks for all of its session. After a delete a create may follow at once. */
+/* An unfair claim asks for all claims of its session. But a create may follow a delete at once. */
 static bool stands_for_all(const struct zkl_claim *claim) {
     if (claim->state == ZKL_NEW) return zkl_claim_is_pausing(claim);
     return claim->state != ZKL_LEAVE || claim->stalled;
@@ -120,7 +119,8 @@ struct zkl_claim *zkl_claim_follower(struct zkl_claim *from) {
     return from && would_stay_in_new(from) ? NULL : from;
 }
 
-/* A claim on its way hands over its place only in turns; a holder its node, if it is listed. */
+/* In turns a claim on its way hands its place over. A holder hands its node over, if it is listed.
+ */
 struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim) {
     bool has_place = is_held_or_kept(claim) ? zkl_line_own(claim) != NULL : claim->batch != 0;
     struct zkl_claim *each = has_place ? claim->line->claims : NULL;
@@ -150,10 +150,11 @@ static bool has_no_token_left(const struct zkl_node *node) {
 }
 
 /*
- * A node that waited behind another session's knows the line as of that time, and the other session
- * has mostly come again since. To ask would cost each turn a round trip, so the claim assumes that
- * it has. If nobody came, the session's next node is first in line and has not waited. At its first
- * grant the other session is still on its way, and a node that enters now may get ahead of it.
+ * When a node waited behind another session's node, the line is as of that time, and the other
+ * session has mostly queued again since. A list would cost each turn a round trip, so the claim
+ * assumes that the other session waits. If it does not, this session's next node is first at once.
+ * At a node's first grant nothing is assumed, because the other session is still on its way, and a
+ * new node of this session may get ahead of it.
  */
 static bool others_may_wait(const struct zkl_claim *claim) {
     bool is_watched = claim->line->children == ZKL_WATCHED;
@@ -183,7 +184,7 @@ zkl_actions zkl_turn_watch(const struct zkl_claim *holder, zkl_time now) {
     return zkl_turn_is_due(holder, now) && !others_wait(holder) ? watch_children(holder->line) : 0;
 }
 
-/* In turns by time the claim that gives up the lock asks. */
+/* In turns by time a claim asks for the watch when it gives the lock up. */
 zkl_actions zkl_turn_awaited(const struct zkl_line *line) {
     zkl_actions asks = 0;
     for (const struct zkl_claim *each = line->claims; each && !asks; each = each->next) {

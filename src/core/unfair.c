@@ -2,16 +2,15 @@
  * unfair.c - claims of ZKL_UNFAIR, which compete for one node of a fixed name.
  *
  * A get tells whether the node is a claim's, which it is if this session owns it and no other claim
- * has its czxid. Therefore no claim creates while another claim of the session may have a node that
- * it does not know of. While a claim waits, holds or leaves, the session's other claims stay in
- * NEW, `stalled`. NEW without `stalled` is the pause before the next attempt, until
+ * has its czxid. Therefore no claim sends a create while another claim of the session may have a
+ * node that it does not know of. While a claim waits, holds or leaves, the session's other claims
+ * stay in NEW, `stalled`. NEW without `stalled` is the pause before the next attempt, until
  * zkl_claim_wake().
  *
- * For a claim in WAIT the "own" node, which it watches, is the node of the fixed name, whoever
- * owns it.
+ * The "own" node that a claim in WAIT watches is the node of the fixed name, of any owner.
  *
- * A delete of unknown outcome is not repeated. RECOVER_SYNC and RECOVER_LIST first ask, with a get,
- * whether the node still has the claim's czxid.
+ * A delete of unknown outcome is not repeated. In RECOVER_SYNC and RECOVER_LIST the claim first
+ * asks, with a get, whether the node still has its czxid.
  */
 #include <assert.h>
 
@@ -19,7 +18,7 @@
 
 /* --- the owner of a node ---------------------------------------------------------------------- */
 
-/* No claim but `claim`, which may be NULL, has the session's node of this czxid. */
+/* No claim of the session but `claim`, which may be NULL, has the node of this czxid. */
 static bool is_no_other_claims(const struct zkl_line *line, const struct zkl_claim *claim,
                                int64_t czxid) {
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
@@ -47,7 +46,6 @@ zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     return is_connected(claim) && !claim->trying ? announce(claim) : 0;
 }
 
-/* Somebody else holds the lock. */
 static zkl_actions wait_for_end(struct zkl_claim *claim) {
     if (claim->trying) return fail(claim, ZKL_BUSY) | become_gone(claim);
     claim->state = ZKL_WAIT;
