@@ -40,7 +40,7 @@ function buyer.new(server, assignment)
 end
 
 
-function Buyer:record(word, about) self.server.record:write(self.number, word, about) end
+function Buyer:record(word, details) self.server.record:write(self.number, word, details) end
 
 
 --- Adds a remark to the record, with the token if the buyer holds the lock.

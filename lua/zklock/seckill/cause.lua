@@ -17,11 +17,11 @@ local PROGRAM_ERRORS = { error = true, untold = true }
 -- True if a fault may have struck the buyer before its answer. A fault of a server strikes the
 -- buyers of that server and also all holders of locks, because a stopped server may block the
 -- store.
-local function is_struck(purchase, faults)
+local function may_be_struck(purchase, faults)
     for _, fault in ipairs(faults) do
         local server = fault.target:match "^server (%d+)$"
-        local meets = not server or tonumber(server) == purchase.server or purchase.granted
-        if meets and fault.at <= (purchase.told or huge) then return true end
+        local concerns_buyer = not server or tonumber(server) == purchase.server or purchase.granted
+        if concerns_buyer and fault.at <= (purchase.told or huge) then return true end
     end
     return false
 end
@@ -56,7 +56,7 @@ end
 function cause.of(plan, outcome)
     return function(purchase)
         if stuck.is_hung(purchase) then return true end
-        if is_struck(purchase, outcome.faults) then return true end
+        if may_be_struck(purchase, outcome.faults) then return true end
         if PROGRAM_ERRORS[purchase.outcome] or not purchase.asked then return false end
         if purchase.outcome == "timeout" then return waited_long_enough(purchase, plan) end
         if not purchase.granted or purchase.suspect or purchase.lost then return true end

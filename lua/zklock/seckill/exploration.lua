@@ -41,14 +41,16 @@ local function search_of(given)
     given = given == nil and {} or given
     local what = "explore has a sale's options, and a table of seeds, all, schedule, pct, moment"
     if type(given) ~= "table" then refuse("%s, not %s", what, show(given)) end
-    local wish = {}
+    local search = {}
     for name, value in pairs(given) do
         if name == "faults" then refuse "faults are the sale's: put them into its options" end
         if not KNOWN[name] then refuse("%s, without %s", what, show(name)) end
-        wish[name] = value
+        search[name] = value
     end
-    if wish.seeds == nil and not wish.all and not wish.schedule then wish.seeds = SEEDS end
-    return options_of_worlds.simulation(wish)
+    if search.seeds == nil and not search.all and not search.schedule then
+        search.seeds = SEEDS
+    end
+    return options_of_worlds.simulation(search)
 end
 
 

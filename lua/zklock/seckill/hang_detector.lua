@@ -80,7 +80,7 @@ local function give_up(self, buyer, call)
 end
 
 
-local function give_up_late_ones(self)
+local function give_up_late_calls(self)
     local late = {}
     for buyer, call in pairs(self.calls) do
         if self.awake > call.due then late[buyer] = call end
@@ -91,16 +91,16 @@ end
 
 -- A task beside the buyers. Raises ONLY_HUNG_LEFT.
 local function watch(self, count)
-    local server, last, beat = self.server, core.now(), 0
+    local server, last, next_beat = self.server, core.now(), 0
     while server.served < count do
-        if self.awake >= beat then
+        if self.awake >= next_beat then
             barrier.come(beats_path(server.folder, server.number))
-            beat = self.awake + BEAT
+            next_beat = self.awake + BEAT
         end
         zklock.sleep(TICK)
         local now = core.now()
         self.awake, last = self.awake + min(now - last, 2 * TICK), now
-        give_up_late_ones(self)
+        give_up_late_calls(self)
         if self.hung > 0 and server.served + self.hung >= count then error(ONLY_HUNG_LEFT, 0) end
     end
 end

@@ -34,7 +34,7 @@ local function url_of(server, name)
 end
 
 
-local function own_url(play, name)
+local function store_url(play, name)
     local plan = play.plan
     if not stores.is_mysql(plan.store) then return play.folder .. "/store.db" end
     if database.is_url(plan.store) then return url_of(plan.store, name) end
@@ -44,10 +44,10 @@ end
 
 -- The database for locks in SQL is the store's own in MariaDB, and otherwise a separate database
 -- or file.
-local function database_of(play, name)
+local function lock_database_of(play, name)
     local plan = play.plan
     if not plan.needs.database then return nil end
-    if stores.is_mysql(plan.store) then return own_url(play, name) end
+    if stores.is_mysql(plan.store) then return store_url(play, name) end
     if not plan.needs.mysql then return play.folder .. "/locks.db" end
     return url_of(plan.mysql or play.throwaway:mysql(), name .. "_locks")
 end
@@ -59,22 +59,22 @@ end
 function places.of(play, name)
     local plan = play.plan
     return {
-        url = own_url(play, name), zookeeper = play.zookeeper, root = play.root .. "/store",
+        url = store_url(play, name), zookeeper = play.zookeeper, root = play.root .. "/store",
         folder = play.folder, products = plan.products, buyers = plan.buyers,
-        parameters = plan.parameters, database = database_of(play, name),
+        parameters = plan.parameters, database = lock_database_of(play, name),
         redis = plan.needs.redis and plan.redis or nil,
         switch = plan.needs.switch and plan.zookeeper and play.root .. "/switch" or nil,
     }
 end
 
 
-local function has_own_database(place)
+local function has_lock_database(place)
     return place.database and place.database ~= place.url and database.is_url(place.database)
 end
 
 
 function places.create_database(place)
-    if has_own_database(place) then database.create(place.database) end
+    if has_lock_database(place) then database.create(place.database) end
 end
 
 
@@ -90,7 +90,7 @@ end
 --- Lets the reaper remove the sale's data on servers, if this process does not.
 function places.guard(place, store, reaper)
     if not (stores.load(store).remove or place.redis or place.switch
-        or has_own_database(place)) then
+        or has_lock_database(place)) then
         return
     end
     local name = place.folder .. "/place.json"
@@ -102,7 +102,7 @@ end
 function places.remove(place, store)
     local module = stores.load(store)
     if module.remove then module.remove(place) end
-    if has_own_database(place) then database.drop(place.database) end
+    if has_lock_database(place) then database.drop(place.database) end
     if place.redis then redis.remove(place.redis, (place.root:gsub("/store$", "/"))) end
     if place.switch then switch.remove(place.zookeeper, place.switch) end
     os.remove(place.folder .. "/place.json")

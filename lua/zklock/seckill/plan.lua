@@ -81,15 +81,15 @@ end
 
 
 -- Returns the price of a piece by product. With prices, orders record the amount paid.
-local function read_prices(options, given)
+local function read_prices(options, stocks)
     local price = options.prices
     if price == nil then return nil end
     local what = "prices must be a table of whole numbers, one for each product, as in { bun = 3 }"
     if type(price) ~= "table" then refuse("%s, not %s", what, show(price)) end
     for name in pairs(price) do
-        if not given[name] then refuse("%s; %s is no product", what, show(name)) end
+        if not stocks[name] then refuse("%s; %s is no product", what, show(name)) end
     end
-    for _, name in ipairs(sorted_names(given)) do
+    for _, name in ipairs(sorted_names(stocks)) do
         if not option.is_whole(price[name], 0, MOST_PRICE) then
             refuse("%s; the price of %s is %s", what, name, show(price[name]))
         end
@@ -110,14 +110,14 @@ end
 
 -- Returns a function that gives buyer i's product. By default products rotate so that every server
 -- sells all of them.
-local function chooser(options, given, servers)
+local function chooser(options, stocks, servers)
     local product = options.product
-    local names = sorted_names(given)
+    local names = sorted_names(stocks)
     if product == nil then
         return function(i) return names[math.floor((i - 1) / servers) % #names + 1] end
     end
     if type(product) == "string" then
-        if not given[product] then
+        if not stocks[product] then
             refuse("product must be one of products, not %s", show(product))
         end
         return function() return product end
@@ -127,7 +127,7 @@ local function chooser(options, given, servers)
     end
     return function(i)
         local name = product(i)
-        if type(name) ~= "string" or not given[name] then
+        if type(name) ~= "string" or not stocks[name] then
             refuse("product(%d) must be one of products (%s), not %s", i,
                 misuse.brief(table.concat(names, ", ")), show(name))
         end
@@ -160,8 +160,8 @@ end
 ---@field server integer    the number of the server
 ---@field at number?        arrival in seconds since the sale began; nil at its start
 
-local function assign_buyers(options, the_plan, given)
-    local choose = chooser(options, given, the_plan.servers)
+local function assign_buyers(options, the_plan)
+    local choose = chooser(options, the_plan.products, the_plan.servers)
     local lock_of = LOCK_NAMES[the_plan.lock]
     local times = arrivals.read(options.arrivals, the_plan.buyers, the_plan.seed) or {}
     local assignments, locks, known = {}, {}, {}
@@ -381,7 +381,7 @@ function plan.read(options)
     the_plan.name = text(options, "name", the_plan.strategy)
     the_plan.faults = fault_options.read(options.faults, the_plan.servers, strategy)
     check_simulation(the_plan, strategy)
-    the_plan.assignments, the_plan.locks = assign_buyers(options, the_plan, the_plan.products)
+    the_plan.assignments, the_plan.locks = assign_buyers(options, the_plan)
     the_plan.limit = seconds(options, "limit", default_limit(the_plan), LEAST_LIMIT)
     load_module(stores.load, the_plan.store)
     load_module(purchases.load, the_plan.purchase)

@@ -24,7 +24,7 @@ local POLL = 0.005
 local CHECK = 0.2   -- seconds between checks of servers
 local READY = 30    -- seconds within which servers must have started
 
-local SERVER = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
+local SERVER_SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
 
 -- A buyer whose last event is one of these is in a call to its strategy.
 local IN_STRATEGY = { asked = true, patience = true, released = true, retries = true }
@@ -33,7 +33,7 @@ local ENDLESS_FAULT = setmetatable({}, {
     __tostring = function() return "a fault does not end" end,
 })
 
-local count = 0 -- plays of this process
+local plays = 0 -- plays of this process
 
 
 ---@class zklock.seckill.Play
@@ -76,7 +76,7 @@ end
 
 local function start_server(self, number)
     return {
-        process = process.start("server " .. number, interpreter.words(self.plan.lua, SERVER,
+        process = process.start("server " .. number, interpreter.words(self.plan.lua, SERVER_SCRIPT,
             self.folder .. "/plan.json", tostring(number)),
             math.ceil(self.plan.limit + READY), self.throwaway.reaper, true),
         pulse = hang_detector.pulse(self.plan, self.folder, number),
@@ -268,8 +268,8 @@ end
 
 -- Puts a relay between ZooKeeper and each server that a fault may cut off.
 local function start_relays(self)
-    for _, fault_plan in ipairs(self.plan.faults) do
-        local whom = fault_plan.cut
+    for _, planned in ipairs(self.plan.faults) do
+        local whom = planned.cut
         for number = 1, whom and self.plan.servers or 0 do
             if not self.relays[number] and (whom == "holder" or whom == "server " .. number) then
                 self.relays[number] = relay.start(self.throwaway.reaper, self.zookeeper)
@@ -312,8 +312,8 @@ end
 ---@param progress fun(play: zklock.seckill.Play)  called regularly
 ---@return zklock.seckill.Outcome
 function play.carry_out(plan, throwaway, progress)
-    count = count + 1
-    local name = "sale-" .. count
+    plays = plays + 1
+    local name = "sale-" .. plays
     local id = throwaway.folder:match "%.(%w+)$"
     local self = setmetatable({
         plan = plan, throwaway = throwaway, servers = {}, struck = {}, under_way = {},
@@ -325,7 +325,7 @@ function play.carry_out(plan, throwaway, progress)
     }, Play)
     self.zookeeper = self.own_zookeeper and self.own_zookeeper.hosts or plan.zookeeper
         or plan.needs_zookeeper and throwaway:zookeeper() or nil
-    self.place = place.of(self, ("zklock_%s_%d"):format(id:lower(), count))
+    self.place = place.of(self, ("zklock_%s_%d"):format(id:lower(), plays))
     local results = { pcall(carry_out, self, progress) }
     close(self)
     if not results[1] then error(results[2], 0) end

@@ -51,7 +51,7 @@ local runtime = require "zklock.waiting.runtime"
 
 
 ---@class zklock.seckill.Record
----@field write fun(self, buyer: integer, word: string, about: any?)
+---@field write fun(self, buyer: integer, word: string, details: any?)
 local Record = {}
 Record.__index = Record
 
@@ -74,9 +74,9 @@ end
 
 local function one_line(text) return (tostring(text):gsub("[%c]+", " ")) end
 
-function Record:write(buyer, word, about)
+function Record:write(buyer, word, details)
     self.file:write(("%.6f %d %s"):format(runtime.now(), buyer, word),
-        about ~= nil and " " .. one_line(about) or "", "\n")
+        details ~= nil and " " .. one_line(details) or "", "\n")
 end
 
 
@@ -93,9 +93,9 @@ function apply.asked(purchase, at, lock)
     purchase.told, purchase.outcome = nil, "unanswered"
 end
 
-function apply.wants(purchase, _, about)
+function apply.wants(purchase, _, details)
     local wants = {}
-    for product, quantity in about:gmatch "(%S+) (%d+)" do wants[product] = tonumber(quantity) end
+    for product, quantity in details:gmatch "(%S+) (%d+)" do wants[product] = tonumber(quantity) end
     purchase.wants, purchase.quantity = wants, wants[purchase.product] or 0
 end
 
@@ -107,8 +107,8 @@ function apply.retries(purchase)
     purchase.retries = (purchase.retries or 0) + 1
 end
 
-function apply.returned(purchase, _, about)
-    local quantity, product = about:match "^(%d+) (%S+)$"
+function apply.returned(purchase, _, details)
+    local quantity, product = details:match "^(%d+) (%S+)$"
     purchase.returned = purchase.returned or {}
     purchase.returned[product] = (purchase.returned[product] or 0) + tonumber(quantity)
 end
@@ -121,14 +121,14 @@ function apply.suspect(purchase, at) purchase.suspect = purchase.suspect or at e
 function apply.lost(purchase, at) purchase.lost = purchase.lost or at end
 function apply.shared(purchase) purchase.shared = true end
 
-function apply.read(purchase, _, about)
-    local stock, product = about:match "^(%S+) (%S+)$"
+function apply.read(purchase, _, details)
+    local stock, product = details:match "^(%S+) (%S+)$"
     if product == purchase.product then purchase.read = tonumber(stock) end
 end
 
 -- A write to the buyer's own product sets its fields; other writes are listed in `writes`.
-function apply.written(purchase, at, about)
-    local left, product, quantity = about:match "^(%S+) ?(%S*) ?(%S*)$"
+function apply.written(purchase, at, details)
+    local left, product, quantity = details:match "^(%S+) ?(%S*) ?(%S*)$"
     purchase.written = at
     if product == purchase.product or product == "" then
         purchase.left = tonumber(left)
@@ -156,8 +156,8 @@ end
 ---@field token string?  if the buyer held the lock
 ---@field line string
 
-local function note_of(at, buyer, server, about)
-    local token, line = about:match "^(%S+) ?(.*)$"
+local function note_of(at, buyer, server, details)
+    local token, line = details:match "^(%S+) ?(.*)$"
     return {
         at = at, buyer = buyer, server = server, line = line,
         token = token ~= "-" and token or nil,
@@ -165,11 +165,11 @@ local function note_of(at, buyer, server, about)
 end
 
 
-local function apply_event(purchases, notes, server, at, buyer, word, about)
+local function apply_event(purchases, notes, server, at, buyer, word, details)
     if word == "note" then
-        notes[#notes + 1] = note_of(at, buyer, server, about)
+        notes[#notes + 1] = note_of(at, buyer, server, details)
     else
-        apply[word](purchases[buyer], at, about)
+        apply[word](purchases[buyer], at, details)
     end
 end
 
@@ -177,9 +177,9 @@ end
 local InMemory = {}
 InMemory.__index = InMemory
 
-function InMemory:write(buyer, word, about)
+function InMemory:write(buyer, word, details)
     apply_event(self.purchases, self.notes, self.server, runtime.now() - self.start, buyer, word,
-        about ~= nil and one_line(about) or "")
+        details ~= nil and one_line(details) or "")
 end
 
 
@@ -230,11 +230,11 @@ function record.read(folder, server, start, purchases, notes)
     if not file then return nil end
     local last
     for line in file:read("*a"):gmatch "([^\n]*)\n" do -- skips a partial last line
-        local at, buyer, word, about = line:match "^(%S+) (%d+) (%l+) ?(.*)$"
+        local at, buyer, word, details = line:match "^(%S+) (%d+) (%l+) ?(.*)$"
         if at then
             at, buyer = tonumber(at) - start, tonumber(buyer)
             last = at
-            apply_event(purchases, notes, server, at, buyer, word, about)
+            apply_event(purchases, notes, server, at, buyer, word, details)
         end
     end
     file:close()

@@ -119,11 +119,12 @@ end
 -- Returns a store whose writes begin after a random delay, so that a fault can strike the server
 -- before the write.
 local function with_delayed_writes(play, store)
-    local function delay() zklock.sleep(play.world:random() * play.plan.random_faults.delay) end
+    local longest = play.plan.random_faults.delay
+    local function sleep_randomly() zklock.sleep(play.world:random() * longest) end
     local delayed = {}
     for _, name in ipairs{ "sell", "sell_all", "commit" } do
         delayed[name] = store[name] and function(_, ...)
-            delay()
+            sleep_randomly()
             return store[name](store, ...)
         end
     end
@@ -134,8 +135,8 @@ end
 -- a server --------------------------------------------------------------------------------------
 
 local function run_server(play, number)
-    local addresses = { zookeeper = HOSTS, root = ROOT, place = play.place }
-    local server = servers.new(setmetatable(addresses, { __index = play.plan }), number,
+    local server_plan = { zookeeper = HOSTS, root = ROOT, place = play.place }
+    local server = servers.new(setmetatable(server_plan, { __index = play.plan }), number,
         record.in_memory(play.purchases, play.notes, number, 0), play.barriers)
     local open = server.open_store
     server.open_store = function(...) return with_delayed_writes(play, open(...)) end
@@ -162,7 +163,7 @@ local function all_faults(play)
 end
 
 
-local function last_event(play)
+local function last_event_time(play)
     local last = 0
     for _, purchase in ipairs(play.purchases) do
         for _, at in ipairs{ purchase.asked or 0, purchase.granted or 0, purchase.written or 0,
@@ -180,7 +181,7 @@ end
 
 
 local function outcome_of(play)
-    local faults, last, killed = all_faults(play), last_event(play), {}
+    local faults, last, killed = all_faults(play), last_event_time(play), {}
     for _, each in ipairs(faults) do
         if each.kind == "kill" then killed[each.target] = each.at end
     end

@@ -112,8 +112,8 @@ end
 local function last_grant_with(product, quantity, purchases)
     local last = -math.huge
     for _, purchase in ipairs(purchases) do
-        local is_of_it = purchase.product == product and purchase.left and purchase.granted
-        if is_of_it and purchase.left + (purchase.pieces or purchase.quantity) >= quantity then
+        local bought_it = purchase.product == product and purchase.left and purchase.granted
+        if bought_it and purchase.left + (purchase.pieces or purchase.quantity) >= quantity then
             last = math.max(last, purchase.granted)
         end
     end

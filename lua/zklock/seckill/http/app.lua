@@ -24,15 +24,15 @@ local ngx = ngx
 local RETRY_PAUSE = 0.5 -- seconds between attempts of a worker to reach ZooKeeper
 local READY = 2 -- seconds that a purchase waits for its worker to be ready
 local POLL = 0.02 -- seconds between checks whether it is ready
-local QUANTITY = "^0*[1-9]%d?%d?%d?%d?%d?$"
-local BUYER_NUMBER = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
+local QUANTITY_PATTERN = "^0*[1-9]%d?%d?%d?%d?%d?$"
+local BUYER_PATTERN = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
 
 
 local app = {}
 
 local given -- the server's options, as strings; see zklock.seckill.http.run
 
-local strategy -- its module
+local strategy_module
 
 -- This worker, with the fields of zklock.seckill.Server that buyers need.
 local server = { parameters = {} }
@@ -83,17 +83,17 @@ end
 
 local function buyer_number()
     if ngx.req.get_uri_args().buyer == nil then return next_number() end
-    local number, message = parameter("buyer", BUYER_NUMBER, "a whole number from 1 to 999999999")
+    local number, message = parameter("buyer", BUYER_PATTERN, "a whole number from 1 to 999999999")
     return tonumber(number), message
 end
 
 
 -- Returns nil, message for a malformed request. Each product has its own lock (REQ-11).
-local function wish()
+local function read_request()
     local product, quantity, number, message
     product, message = parameter("commodityId", "^%w+$", "up to 32 letters and digits")
     if not product then return nil, message end
-    quantity, message = parameter("number", QUANTITY, "a whole number from 1 to 999999")
+    quantity, message = parameter("number", QUANTITY_PATTERN, "a whole number from 1 to 999999")
     if not quantity then return nil, message end
     number, message = buyer_number()
     if not number then return nil, message end
@@ -191,7 +191,7 @@ local function serve()
         ngx.header.allow = "POST"
         return refusal(405, "method_not_allowed", "a purchase is a POST")
     end
-    local wanted, message = wish()
+    local wanted, message = read_request()
     if not wanted then return refusal(400, "bad_request", message) end
     if not wait_until_ready() then
         return refusal(503, "starting", "the server is not ready yet")
@@ -270,7 +270,7 @@ local function open(premature)
     local ok, problem = pcall(function()
         server.record = server.record or records.create(given.folder, ngx.worker.id() + 1)
         server.store = server.store or sql.open{ url = given.store }
-        server.strategy = strategy.open(server)
+        server.strategy = strategy_module.open(server)
     end)
     if ok then
         is_ready = true
@@ -298,7 +298,7 @@ end
 ---@param options table<string, string>  of the server
 function app.configure(options)
     given = options
-    strategy = load_strategy(options.strategy)
+    strategy_module = load_strategy(options.strategy)
     server.name, server.number = options.name, tonumber(options.number)
     server.timeout = tonumber(options.timeout)
     server.plan = { pause = tonumber(options.pause), fenced = true, faults = {} }

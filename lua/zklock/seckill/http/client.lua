@@ -82,7 +82,7 @@ local function resume(task)
 end
 
 
-local function waiting_tasks(tasks)
+local function waiting_connections(tasks)
     local directions, by_connection = { read = {}, write = {} }, {}
     for _, task in ipairs(tasks) do
         if task.connection then
@@ -115,12 +115,12 @@ function client.run(functions)
         tasks[i] = { coroutine = coroutine.create(fn) }
         resume(tasks[i])
     end
-    local directions, by_connection = waiting_tasks(tasks)
+    local directions, by_connection = waiting_connections(tasks)
     while next(by_connection) do
         for _, connection in ipairs(wait_for_ready(directions, by_connection)) do
             resume(by_connection[connection])
         end
-        directions, by_connection = waiting_tasks(tasks)
+        directions, by_connection = waiting_connections(tasks)
     end
 end
 

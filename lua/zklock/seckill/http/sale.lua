@@ -33,11 +33,11 @@ end
 
 local KINDS = { [200] = "sold", [409] = "sold_out", [504] = "lost" }
 
-local function buy(run, i, told)
+local function buy(run, i, tally)
     local status, body = run:buy(i)
     local kind = status and (KINDS[status] or "other") or body
-    told[kind] = told[kind] + 1
-    if kind == "other" then told.complaint = body:gsub("%s+", " ") end
+    tally[kind] = tally[kind] + 1
+    if kind == "other" then tally.complaint = body:gsub("%s+", " ") end
     return kind
 end
 
@@ -46,13 +46,13 @@ end
 
 -- A message if the sale is wrong, or nil. A buyer told "sold" must have an order; a buyer without
 -- an answer may have an order.
-local function problem_of(store, stock, left, ordered, told, combined)
+local function problem_of(store, stock, left, ordered, tally, combined)
     if left + ordered ~= stock or left < 0 then
         return ("%d sold and %d left of %d"):format(ordered, left, stock)
     end
-    if told.sold > ordered then return ("%d sold, %d orders"):format(told.sold, ordered) end
-    if ordered > told.sold + told.lost then
-        return ("%d orders, only %d sold"):format(ordered, told.sold)
+    if tally.sold > ordered then return ("%d sold, %d orders"):format(tally.sold, ordered) end
+    if ordered > tally.sold + tally.lost then
+        return ("%d orders, only %d sold"):format(ordered, tally.sold)
     end
     local grow = combined and store.tokens_never_fall or store.tokens_grow
     if not grow(store, "tb_order") then return "tokens do not grow" end
@@ -64,9 +64,9 @@ end
 ---@param told { sold: integer, lost: integer }  answers to buyers
 ---@param combined boolean?  a hold may have several orders
 ---@return zklock.seckill.Played
-function sale.judge(store, stock, told, combined)
+function sale.judge(store, stock, tally, combined)
     local left, ordered = store:stock(seed.PRODUCT), store:ordered(seed.PRODUCT)
-    local problem = problem_of(store, stock, left, ordered, told, combined)
+    local problem = problem_of(store, stock, left, ordered, tally, combined)
     if problem then return { right = false, finding = problem } end
     return { right = true, finding = ("%d sold, %d left"):format(ordered, left) }
 end
@@ -86,17 +86,17 @@ end
 
 -- Judges the run by sale.judge, which checks tokens and lost answers, and by the verdict that every
 -- sale gets. It is right if both are.
-local function judged(scenario, run, told, remark)
-    local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], told,
+local function judged(scenario, run, tally, remark)
+    local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], tally,
         scenario.strategy == "combined")
-    local made = sale_of(scenario, run)
-    if outcome.right and made.verdict == "wrong" then
-        outcome.right, outcome.finding = false, made.finding
+    local own_sale = sale_of(scenario, run)
+    if outcome.right and own_sale.verdict == "wrong" then
+        outcome.right, outcome.finding = false, own_sale.finding
     end
     outcome.finding = outcome.finding .. (remark or "")
-    made.verdict, made.finding = outcome.right and "right" or "wrong", outcome.finding
-    outcome.sales = { made }
-    outcome.latency = latency.of(made.answer, made.seconds)
+    own_sale.verdict, own_sale.finding = outcome.right and "right" or "wrong", outcome.finding
+    outcome.sales = { own_sale }
+    outcome.latency = latency.of(own_sale.answer, own_sale.seconds)
     return outcome
 end
 
@@ -106,16 +106,16 @@ end
 -- Ten concurrent buyers; buyer i goes to server "808" + (i mod 2), as in the seed.
 local function ten_buyers(scenario, run)
     run:serve(scenario.servers, scenario)
-    local told, buyers = new_tally(), {}
+    local tally, buyers = new_tally(), {}
     for i = 0, seed.BUYERS - 1 do
-        buyers[#buyers + 1] = function() buy(run, i, told) end
+        buyers[#buyers + 1] = function() buy(run, i, tally) end
     end
     client.run(buyers)
-    if told.sold ~= seed.BUYERS then
-        error(("only %d of %d buyers were served: %s"):format(told.sold, seed.BUYERS,
-            told.complaint or "no answer"), 0)
+    if tally.sold ~= seed.BUYERS then
+        error(("only %d of %d buyers were served: %s"):format(tally.sold, seed.BUYERS,
+            tally.complaint or "no answer"), 0)
     end
-    return judged(scenario, run, told)
+    return judged(scenario, run, tally)
 end
 
 
@@ -123,35 +123,35 @@ local function crowd(scenario, run)
     run:serve(scenario.servers, scenario)
     local ports = {}
     for i, server in ipairs(run.servers) do ports[i] = server.port end
-    local told, times = wrk_load.run(ports, runs.purchase_path(), run.reaper)
+    local tally, times = wrk_load.run(ports, runs.purchase_path(), run.reaper)
     run:wait_until_quiet()
-    if told.sold == 0 then error("nobody was served", 0) end
-    local outcome = judged(scenario, run, told)
+    if tally.sold == 0 then error("nobody was served", 0) end
+    local outcome = judged(scenario, run, tally)
     outcome.latency = times
     return outcome
 end
 
 
 -- Buys at the servers in turn, until the product is sold out.
-local function shop_around(run, first, told, watch)
+local function shop_around(run, first, tally, watch)
     for i = first, first + MOST_REQUESTS do
         watch(i, 1)
-        local kind = buy(run, i, told)
+        local kind = buy(run, i, tally)
         watch(i, -1)
         if kind == "sold_out" then return end
     end
-    error("not sold out: " .. (told.complaint or "no answer"), 0)
+    error("not sold out: " .. (tally.complaint or "no answer"), 0)
 end
 
 
 -- Returns a function that counts the shoppers waiting for the victim, and kills it when the
 -- conditions hold. These shoppers lose their answers; later shoppers are refused.
-local function kill_when_due(run, victim, told)
+local function new_victim_watch(run, victim, tally)
     local waiting = 0
     return function(i, change)
         if run:server_of(i) ~= victim then return end
         waiting = waiting + change
-        if told.sold >= SOLD_BEFORE_THE_KILL and waiting >= WAITING_AT_THE_KILL then
+        if tally.sold >= SOLD_BEFORE_THE_KILL and waiting >= WAITING_AT_THE_KILL then
             victim:kill()
         end
     end
@@ -160,15 +160,15 @@ end
 
 local function kill_one(scenario, run)
     run:serve(scenario.servers, scenario)
-    local told, shoppers = new_tally(), {}
-    local watch = kill_when_due(run, run.servers[#run.servers], told)
+    local tally, shoppers = new_tally(), {}
+    local watch = new_victim_watch(run, run.servers[#run.servers], tally)
     for i = 1, SHOPPERS do
-        shoppers[i] = function() shop_around(run, i, told, watch) end
+        shoppers[i] = function() shop_around(run, i, tally, watch) end
     end
     client.run(shoppers)
     run:wait_until_quiet()
-    local outcome = judged(scenario, run, told, (", %d answers lost"):format(told.lost))
-    outcome.again = outcome.right and told.lost == 0 -- no shopper was waiting for the victim
+    local outcome = judged(scenario, run, tally, (", %d answers lost"):format(tally.lost))
+    outcome.again = outcome.right and tally.lost == 0 -- no shopper was waiting for the victim
     return outcome
 end
 
