@@ -227,7 +227,7 @@ function Buyer:pause() zklock.sleep(self.server.plan.pause) end -- widens the ra
 function Buyer:may_buy(stock) return stock > 0 and self.quantity <= stock end
 
 
----@param left integer
+---@param left integer       the stock after the purchase
 ---@param product string?    its own by default
 ---@param quantity integer?  its own by default
 ---@return zklock.seckill.Order
@@ -249,7 +249,7 @@ local function record_write(self, left, product, quantity)
 end
 
 
----@param left integer
+---@param left integer  the stock after the purchase
 ---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
 ---@return boolean written  false if the store refused it
 function Buyer:write(left, write)
@@ -284,7 +284,7 @@ end
 
 
 --- Like write, and tells the buyer the outcome.
----@param left integer
+---@param left integer  the stock after the purchase
 ---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
 ---@return boolean written
 function Buyer:buy(left, write)

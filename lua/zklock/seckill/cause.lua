@@ -14,9 +14,8 @@ local cause = {}
 local PROGRAM_ERRORS = { error = true, untold = true }
 
 
--- True if a fault may have struck the buyer before its answer. A fault of a server strikes the
--- buyers of that server and also all holders of locks, because a stopped server may block the
--- store.
+-- A fault of a server strikes the buyers of that server, and also all holders of locks, because a
+-- stopped server may block the store.
 local function may_be_struck(purchase, faults)
     for _, fault in ipairs(faults) do
         local server = fault.target:match "^server (%d+)$"

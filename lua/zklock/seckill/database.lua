@@ -149,7 +149,7 @@ end
 function database.create(url) administer(open_server(url), url, "CREATE DATABASE") end
 
 
----@param url string  of a database, which need not exist, nor need its server answer
+--- Drops a database if it exists and its server answers.
 function database.drop(url)
     local answers, server = pcall(open_server, url)
     if answers then administer(server, url, "DROP DATABASE IF EXISTS") end
@@ -233,7 +233,7 @@ function database.literal_token(token)
 end
 
 
--- True if no row's token is in this relation ("<" or "<=") to the token before it.
+-- True if no row's token compares so ("<" or "<=") with the token of the row before.
 local function no_token_is(self, comparison, table_name, condition)
     return self:number(([[WITH numbered AS (
             SELECT token, lag(token) OVER (ORDER BY id) AS earlier FROM %s
@@ -243,7 +243,7 @@ local function no_token_is(self, comparison, table_name, condition)
 end
 
 
---- True if each token of the table's rows exceeds the one before it.
+--- True if each row's token exceeds the token of the row before.
 ---@param table_name string
 ---@param condition string?  selects rows
 ---@return boolean
@@ -252,13 +252,13 @@ function Database:tokens_grow(table_name, condition)
 end
 
 
---- True if no token is less than the token before it. (The rows of one transaction share a token.)
+--- Like tokens_grow, but equal tokens are allowed, as in the rows of one transaction.
 function Database:tokens_never_fall(table_name) return no_token_is(self, "<", table_name) end
 
 
 -- transactions -------------------------------------------------------------------------------
 
---- True for an error of COMMIT, after which the transaction may have taken effect.
+--- True for an error of COMMIT. The transaction may have taken effect.
 function database.leaves_in_doubt(problem)
     return tostring(problem):find " in: COMMIT$" ~= nil
 end
@@ -269,7 +269,7 @@ function Database:commit() self:execute "COMMIT" end
 function Database:rollback() self:execute "ROLLBACK" end
 
 
--- Runs fn in a transaction without waiting for other transactions.
+-- Runs fn once. Its statements do not wait for other transactions.
 ---@return boolean ok
 ---@return any done  fn's result or its error
 local function attempt(self, fn)

@@ -15,7 +15,7 @@ local refuse, show = misuse.refuse, misuse.show
 local SEEDS = 100 -- default; fewer than zklock.simulate's, because sales take longer
 local CURVE_POINTS = 8 -- additional points of the curve of zklock.Moment
 local FAULTS = { stop = true, kill = true, cut = true }
--- For a systematic search. Another fault would multiply the number of schedules by ten.
+-- For a systematic search. Each further fault would multiply the schedules by ten.
 local FAULTS_OF_ALL = { stop = { most = 1 } }
 
 local KNOWN = { seeds = true, all = true, schedule = true, pct = true, moment = true }

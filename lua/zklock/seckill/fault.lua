@@ -21,6 +21,7 @@ local POLL = 0.002
 local fault = {}
 
 
+-- `n` is the number of a fault in the plan.
 local function armed_path(folder, n) return ("%s/fault-%d"):format(folder, n) end
 local function taken_path(folder, n, server) return ("%s/fault-%d.%d"):format(folder, n, server) end
 
@@ -54,7 +55,7 @@ Faults.__index = Faults
 fault.Faults = Faults
 
 
---- The faults that may strike a holder in this server.
+--- Returns the faults that may strike a holder in this server.
 function fault.watch(server)
     local pending = {}
     for n, each in ipairs(server.plan.faults) do

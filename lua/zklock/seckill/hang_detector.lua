@@ -89,7 +89,7 @@ local function give_up_late_calls(self)
 end
 
 
--- A task beside the buyers. Raises ONLY_HUNG_LEFT.
+-- A task beside the buyers, which adds beats and checks calls. Raises ONLY_HUNG_LEFT.
 local function watch(self, count)
     local server, last, next_beat = self.server, core.now(), 0
     while server.served < count do
@@ -119,7 +119,7 @@ end
 ---@field path string
 ---@field beats integer      at the last check
 ---@field quiet number       seconds without a beat
----@field last_check number  time of it
+---@field last_check number  time of the last check
 ---@field limit number       longest quiet time in seconds
 local Pulse = {}
 Pulse.__index = Pulse

@@ -12,7 +12,6 @@ local function is_callable(value)
 end
 
 
---- Loads the module and checks that it has these functions.
 ---@param name string
 ---@param what string         its kind, for messages
 ---@param functions string[]  required functions; if empty, the module itself must be callable

@@ -42,8 +42,7 @@ local function store_url(play, name)
 end
 
 
--- The database for locks in SQL is the store's own in MariaDB, and otherwise a separate database
--- or file.
+-- Locks in SQL share the store's database in MariaDB, else they use a separate database or file.
 local function lock_database_of(play, name)
     local plan = play.plan
     if not plan.needs.database then return nil end

@@ -7,7 +7,7 @@ local huge = math.huge
 local stuck = {}
 
 
--- Outcomes without a wait in vain for the lock.
+-- Outcomes that rule out a wait in vain.
 local UNRELATED = {
     sold = true, refused = true, late = true, conflict = true, error = true, untold = true,
 }

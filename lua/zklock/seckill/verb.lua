@@ -38,8 +38,8 @@ local function has(words, pattern)
 end
 
 
--- True if a ZooKeeper has to be given or started. It is not needed for a list or a help, beside the
--- option --zookeeper, or if the sale starts its own ZooKeeper for faults to strike.
+-- True if a ZooKeeper has to be given or started. A list, a help, the option --zookeeper, and
+-- faults that strike the sale's own ZooKeeper need none.
 local function needs_server(words)
     return not (has(words, "^%-%-help$") or has(words, "^%-h$") or has(words, "^%-%-list$")
         or has(words, "^%-%-zookeeper") or has(words, "%l zookeeper at ")
@@ -48,7 +48,7 @@ end
 
 
 function seckill.run(given, out, err)
-    local laboratory = require "zklock.seckill.laboratory" -- large, not for every Lua
+    local laboratory = require "zklock.seckill.laboratory" -- large, and some Luas cannot load it
     local words = given.tail
     if has(words, "^%-%-explore") then return laboratory.main(words, out, err) end
     -- `named` is true if the hosts are given by --hosts, and not by ZK_HOSTS.

@@ -69,7 +69,7 @@ local function count_orders(purchase, account)
 end
 
 
--- True if the buyer wants something, and the remaining stock is enough for it.
+-- False if the buyer wants nothing.
 local function can_be_served(purchase, products)
     local wants = wants_of(purchase)
     for product, quantity in pairs(wants) do

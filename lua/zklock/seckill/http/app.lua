@@ -21,7 +21,7 @@ local zklock = require "zklock"
 local ngx = ngx
 
 
-local RETRY_PAUSE = 0.5 -- seconds between attempts of a worker to reach ZooKeeper
+local RETRY_PAUSE = 0.5 -- seconds between attempts to open store and strategy
 local READY = 2 -- seconds that a purchase waits for its worker to be ready
 local POLL = 0.02 -- seconds between checks whether it is ready
 local QUANTITY_PATTERN = "^0*[1-9]%d?%d?%d?%d?%d?$"

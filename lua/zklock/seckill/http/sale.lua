@@ -61,7 +61,7 @@ end
 
 ---@param store zklock.seckill.Sql
 ---@param stock integer  initial stock
----@param told { sold: integer, lost: integer }  answers to buyers
+---@param tally { sold: integer, lost: integer }  answers to buyers
 ---@param combined boolean?  a hold may have several orders
 ---@return zklock.seckill.Played
 function sale.judge(store, stock, tally, combined)
@@ -84,8 +84,8 @@ local function sale_of(scenario, run)
 end
 
 
--- Judges the run by sale.judge, which checks tokens and lost answers, and by the verdict that every
--- sale gets. It is right if both are.
+-- The run is right by sale.judge, which checks tokens and lost answers, and by the verdict that
+-- every sale gets.
 local function judged(scenario, run, tally, remark)
     local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], tally,
         scenario.strategy == "combined")

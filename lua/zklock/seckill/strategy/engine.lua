@@ -102,7 +102,7 @@ end
 
 local function ping(master) return master:call "ping" end
 
--- Redlock opens without its masters and tolerates silent ones, but a sale needs at least one.
+-- Redlock opens without its masters, but a sale needs at least one master.
 local function wait_for_master(engine)
     local why
     local answered = wait_for(function()

@@ -1,6 +1,6 @@
---- Throwaway ZooKeeper, MariaDB and Redis servers for sales for which the user names none, with
---- their folder and processes. A server starts on first use and serves later callers, too. Servers
---- for faults are new at each call.
+--- Throwaway ZooKeeper, MariaDB and Redis servers, with their folder and processes, for sales whose
+--- user names no server. A server starts on first use and serves later callers, too. Servers for
+--- faults are new at each call.
 
 local mariadb = require "zklock.seckill.throwaway.mariadb"
 local reapers = require "zklock.system.reaper"
