@@ -32,7 +32,7 @@ local running = coroutine.running
 ---@field inside table<thread, zklock.Lease> coroutines that run fn; weak
 
 
--- True in a coroutine that runs fn, or that fn waits for. An interrupted call leaves its lease in
+-- True in a coroutine that runs fn, or for which fn waits. An interrupted call leaves its lease in
 -- `inside`.
 local function is_inside(self)
     local runner, task, own = runners.of(self), current_task(), running() or "main"
@@ -59,12 +59,12 @@ end
 
 local function carry_out_one(self, lease, item)
     local results, answer = carry_out(self.fn, self.inside, lease, { item })
-    return entries.give(answer or { value = results[1] })
+    return entries.result_of(answer or { value = results[1] })
 end
 
 
 -- The caller may hold the lock already.
-local function alone(self, item, timeout)
+local function submit_alone(self, item, timeout)
     local lease, message, code = self.lock:acquire{
         timeout = timeout, max_waiters = self.max_waiters, max_hold = self.max_hold,
     }
@@ -77,7 +77,7 @@ local function attend(entry, self, timeout)
     self.queue:add(entry)
     if not runners.of(self) and not runners.start(self) then
         entry:close()
-        return alone(self, entry.item, timeout)
+        return submit_alone(self, entry.item, timeout)
     end
     local session, path = self.lock.session, self.lock.path
     return wait.wait(session, entry.request, timeout, entries.take, entry, path, timeout)
@@ -96,7 +96,7 @@ end
 
 local function is_crowded(self)
     local most = self.max_waiters
-    return most and self.queue:has(most)
+    return most and self.queue:has_at_least(most)
 end
 
 
@@ -110,11 +110,11 @@ local function submit(self, item, timeout)
     if is_inside(self) then return failure("would_deadlock", path, "submit inside its fn") end
     local owner = owners.key()
     if is_held_by(self, owner) or callers.stopped(wait.driver(session), self.lock) then
-        return alone(self, item, timeout)
+        return submit_alone(self, item, timeout)
     end
     if timeout == 0 then
         if runners.of(self) then return failure("busy", path) end
-        return alone(self, item, timeout)
+        return submit_alone(self, item, timeout)
     end
     if is_crowded(self) then
         return failure("busy", path, "as many wait as max_waiters allows")

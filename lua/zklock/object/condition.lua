@@ -18,7 +18,7 @@ Condition.__index = Condition
 Condition.__name = "zklock.condition"
 
 
--- "lost" or "released", as far as this process knows.
+-- "lost" or "released", as far as this process knows, else false.
 local function end_of(lease)
     local state = lease:state()
     return (state == "lost" or state == "released") and state
@@ -75,11 +75,11 @@ local function take_count(request, folder)
 end
 
 
-local function signal(self, lease, timeout, method, all)
+local function signal(self, lease, timeout, method, wakes_all)
     local _, message, code = refusal(self, lease, method)
     if code then return nil, message, code end
     timeout = options.timeout(timeout, self.lock.session:timeout())
-    local handle = lease.handle:signal(self.folder, all, timeout)
+    local handle = lease.handle:signal(self.folder, wakes_all, timeout)
     return self.lock.session:await(handle, timeout, take_count, self.folder)
 end
 
@@ -87,7 +87,7 @@ end
 --- Wakes the waiter that has waited longest. Its wait ends when it holds the lock again.
 ---@param lease zklock.Lease of this lock; it is checked with the same request
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
----@return integer? count 1; or 0 without a waiter, or if the lease is lost and does not know
+---@return integer? count 1; 0 without a waiter, or if the lease is lost and this is not known
 ---@return string? message
 ---@return zklock.Code? code "unknown": a waiter may have been woken; after other codes none was
 function Condition:signal(lease, timeout)

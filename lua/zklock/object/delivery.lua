@@ -42,7 +42,7 @@ function deliver.lease(self, id)
     tell_leases{ self.leases[id] }
 end
 
--- Looks for news when the callback is called, perhaps later.
+-- The watcher looks for its news when the callback is called, perhaps later.
 function deliver.watcher(self, id)
     local watcher = self.watchers[id]
     if watcher then wait.call(self, watcher, watcher.tell, watcher) end
@@ -89,7 +89,7 @@ function deliver.step(self, step)
 end
 
 
--- An error may have lost an event taken out of the inbox, so this looks at all objects.
+-- Looks at all objects, because an error may have lost an event after it left the inbox.
 local function deliver_again(self)
     for _, id in ipairs(sorted_names(self.requests)) do
         local request = self.requests[id]

@@ -10,7 +10,7 @@ local setmetatable = setmetatable
 
 ---@class zklock.Election
 ---@field lock zklock.Lock
----@field wish { max_hold?: number } options of its acquires
+---@field acquire_options { max_hold?: number }
 local Election = {}
 Election.__index = Election
 Election.__name = "zklock.election"
@@ -19,7 +19,7 @@ Election.__name = "zklock.election"
 -- An expiry ends a wait, but the candidate contends again if the session reopens.
 local function acquire(self)
     while true do
-        local lease, message, code = self.lock:acquire(self.wish)
+        local lease, message, code = self.lock:acquire(self.acquire_options)
         if code ~= "expired" or self.session.handle:refusal() then return lease, message, code end
     end
 end
@@ -65,9 +65,9 @@ end
 
 
 --- Calls fn(identity, data, token) with the leader, soon and after each change; fn(nil) without a
--- leader; fn(nil, message, code) when the leader may not be read or, in a last call, the session
--- expires and does not reopen. fn runs inside any wait or session:dispatch(), until the session is
--- closed.
+-- leader; fn(nil, message, code) when the server refuses to tell the leader or, in a last call, the
+-- session expires and does not reopen. fn runs inside any wait or session:dispatch(), until the
+-- session is closed.
 ---@param fn fun(identity: string?, data: string?, token: integer|zklock.Code|nil)
 ---@return fun()? stop ends the calls
 ---@return string? message
@@ -92,8 +92,9 @@ strict_methods(Election, Election, "election")
 
 
 function Election.new(session, lock, max_hold)
-    local wish = { max_hold = max_hold }
-    return setmetatable({ session = session, lock = lock, wish = wish }, Election)
+    return setmetatable({
+        session = session, lock = lock, acquire_options = { max_hold = max_hold },
+    }, Election)
 end
 
 

@@ -1,6 +1,6 @@
 --- A follower tells a user's function who leads an election, first and after each change. It never
--- waits; dispatch() continues it. It watches the leader's node. An empty line has no node to watch,
--- so it asks again after a pause.
+-- waits; dispatch() continues it. It watches the leader's node. Without a leader, which means
+-- without a node to watch, it asks again after a pause.
 
 local Caller = require "zklock.waiting.caller"
 local Request = require "zklock.waiting.request"
@@ -13,7 +13,7 @@ local unpack = table.unpack or unpack
 local PAUSE = 0.5 -- seconds
 
 ---@class zklock.Follower
----@field told? string the leader's node, "" without a leader, or a failure's code
+---@field last_told? string the leader's node, "" without a leader, or a failure's code
 ---@field news? table arguments of the next call
 ---@field caller zklock.Caller
 ---@field request? zklock.Request the latest
@@ -30,10 +30,11 @@ function Follower.describe(entry)
 end
 
 
--- Begins a request by that method of the session's handle; `after` gets it when it is done. The
--- request before is closed last, so that its number is not reused before its callback has ended.
+-- Begins a request by that method of the session's handle, and calls after(self, request) when it
+-- is done. The previous request is closed last, so that its callback has ended before its number is
+-- reused.
 function Follower:await(after, method, ...)
-    local session, before = self.session, self.request
+    local session, previous = self.session, self.request
     local request = Request.new(session)
     request:on_done(function()
         if not self.stopped then after(self, request) end
@@ -42,19 +43,19 @@ function Follower:await(after, method, ...)
     request.handle, request.id = handle, id
     request.requests[id] = request
     self.request = request
-    if before then before:close() end
+    if previous then previous:close() end
 end
 
 
 function Follower:ask()
     local lock = self.lock
-    self:await(self.take, "queue", lock.path, lock.contends_as, self.session:timeout())
+    self:await(self.take_leader, "queue", lock.path, lock.contends_as, self.session:timeout())
 end
 
 
 -- A pause is cut short if the session has ended. Tells the reason last, unless the user closed the
 -- session.
-function Follower:rested(request)
+function Follower:after_pause(request)
     local code = request.handle:result()
     if code == "timeout" then return self:ask() end
     self.session.followers[self] = nil
@@ -64,8 +65,8 @@ function Follower:rested(request)
 end
 
 
-function Follower:rest()
-    self:await(self.rested, "pause", PAUSE)
+function Follower:pause()
+    self:await(self.after_pause, "pause", PAUSE)
 end
 
 
@@ -77,36 +78,36 @@ end
 
 
 function Follower:tell(news, ...)
-    if self.told == news then return end
-    self.told, self.news = news, { n = select("#", ...), ... }
+    if self.last_told == news then return end
+    self.last_told, self.news = news, { n = select("#", ...), ... }
     self.session:call(self, self.caller.call, self.caller, tell_news, self)
 end
 
 
--- Asks again when the node is gone; after an error of the watch, after a pause.
+-- Asks again when the node is gone, or after an error of the watch and a pause.
 function Follower:watch(name)
     local unwatch
     unwatch = self.session:watch(self.lock.path .. "/" .. name, function(data, _, code)
         if data or self.stopped or self.unwatch ~= unwatch then return end
         unwatch()
         self.unwatch = nil
-        if code then self:rest() else self:ask() end
+        if code then self:pause() else self:ask() end
     end)
     self.unwatch = unwatch
-    if not unwatch then self:rest() end
+    if not unwatch then self:pause() end
 end
 
 
-function Follower:take(request)
+function Follower:take_leader(request)
     local queue, message, code = take_queue(request, self.lock.path)
     if not queue then
         if code == "auth" or code == "unsupported" then self:tell(code, nil, message, code) end
-        return not self.stopped and self:rest()
+        return not self.stopped and self:pause()
     end
     local first = queue[1]
     if first then self:tell(first.name, Follower.describe(first)) else self:tell("", nil) end
     if self.stopped then return end
-    if first then self:watch(first.name) else self:rest() end
+    if first then self:watch(first.name) else self:pause() end
 end
 
 

@@ -23,7 +23,7 @@ local methods = {}
 local Lease = { __name = "zklock.lease", methods = methods }
 
 
--- Looks the token up late, because it raises above 2^53 where numbers are doubles.
+-- Reads the token only here, because that raises above 2^53 where numbers are doubles.
 function Lease:__index(key)
     if key == "token" then return self.handle:token() end
     return methods[key]
@@ -129,7 +129,7 @@ end
 --- Writes to ZooKeeper, all or nothing, and only if this lease's node still exists.
 ---@param writes zklock.GuardOptions
 ---@return true? ok
----@return (integer|false)[]|string versions after it, false without one; or message
+---@return (integer|false)[]|string versions after the writes, false without one; or message
 ---@return zklock.Code? code "unknown": the writes may have happened; after others they have not
 function methods:guard(writes)
     local session = self.session
@@ -200,11 +200,11 @@ Lease.__close = methods.close
 
 
 -- Runs later, so the callback may have been stopped, or told newer news.
-local function call(self, callbacks, callback, quiet)
+local function call(self, callbacks, callback, silent_news)
     local news = callbacks.news
     if not callback.fn or callback.told == news then return end
     callback.told = news
-    if news ~= quiet then self.session:protect(callback.fn, self, news) end
+    if news ~= silent_news then self.session:protect(callback.fn, self, news) end
 end
 
 
@@ -216,16 +216,16 @@ local function call_with(session, callback, news, ...)
 end
 
 
--- Calls the callbacks that were not told this news; `quiet` is told by no call. A callback may
+-- Calls the callbacks that were not told this news, unless it is `silent_news`. A callback may
 -- register or stop others, or wait while newer news is told to all.
-local function tell(self, callbacks, news, quiet)
+local function tell(self, callbacks, news, silent_news)
     local all = {}
     for i, callback in ipairs(callbacks) do all[i] = callback end
     callbacks.news = news
     for _, callback in ipairs(all) do
         if callbacks.news ~= news then return end
         if callback.fn and callback.told ~= news then
-            call_with(self.session, callback, news, self, callbacks, callback, quiet)
+            call_with(self.session, callback, news, self, callbacks, callback, silent_news)
         end
     end
 end
@@ -235,15 +235,15 @@ end
 function methods:tell()
     local state = self.handle:state()
     if state == "released" then return end
-    if self.of_loss then tell(self, self.of_loss, state, "held") end
-    if self.of_revoke then
+    if self.loss_callbacks then tell(self, self.loss_callbacks, state, "held") end
+    if self.revoke_callbacks then
         local handle = self.handle -- another one after a wait in a condition
-        tell(self, self.of_revoke, handle:revoked() and handle:token_string(), false)
+        tell(self, self.revoke_callbacks, handle:revoked() and handle:token_string(), false)
     end
 end
 
 
--- Ends the calls of one callback. It refers to the lease's list weakly.
+-- Returns a function that ends the calls of one callback, and refers to the lease's list weakly.
 local function stopper(callbacks, callback)
     local weak = setmetatable({ callbacks = callbacks, callback = callback }, { __mode = "v" })
     return function()
@@ -263,38 +263,39 @@ end
 
 
 -- Registers this lease for news of its grant. The session refers to the list weakly.
-local function join(self, session)
+local function register(self, session)
     local id, made = self.handle:id(), weak_values()
     if not self.number then
-        session.listening = session.listening + 1
-        self.number = session.listening -- the order in which leases are told
+        session.last_listener = session.last_listener + 1
+        self.number = session.last_listener -- the order in which leases are told
     end
     local list = session.leases[id] or made -- a finalizer may have made it
     session.leases[id] = list
-    self.of_grant = list
+    self.grant_leases = list
     list[self.number] = self
 end
 
 
 -- Calls `fn` from now on, and at once if there is news. `field` names the list of callbacks. A
 -- released lease may listen, because it may come back after a wait in a condition.
-local function listen(self, field, fn, quiet)
-    local made, callback = {}, { fn = fn, told = quiet, overtakes = true, caller = Caller.new() }
+local function listen(self, field, fn, silent_news)
+    local made = {}
+    local callback = { fn = fn, told = silent_news, overtakes = true, caller = Caller.new() }
     local callbacks = self[field] or made -- a finalizer may have made them
     self[field] = callbacks
     callbacks[#callbacks + 1] = callback
-    join(self, self.session)
+    register(self, self.session)
     self:tell()
     return stopper(callbacks, callback)
 end
 
 
---- Calls fn(lease, "suspect"|"lost") when the lease becomes that, at once if it has, but never for
--- a release. fn runs inside any wait or session:dispatch().
+--- Calls fn(lease, "suspect"|"lost") when the lease becomes suspect or lost, at once if it is so
+-- already, but never for a release. fn runs inside any wait or session:dispatch().
 ---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
 ---@return fun() stop ends the calls
 function methods:on_lost(fn)
-    return listen(self, "of_loss", options.callback(fn, "on_lost's argument"), "held")
+    return listen(self, "loss_callbacks", options.callback(fn, "on_lost's argument"), "held")
 end
 
 
@@ -303,7 +304,8 @@ end
 ---@param fn fun(lease: zklock.Lease)
 ---@return fun() stop ends the calls
 function methods:on_revoke(fn)
-    local stop = listen(self, "of_revoke", options.callback(fn, "on_revoke's argument"), false)
+    options.callback(fn, "on_revoke's argument")
+    local stop = listen(self, "revoke_callbacks", fn, false)
     self.handle:listen()
     return stop
 end

@@ -63,7 +63,7 @@ local function describe(self, use, limit, ours, part)
 end
 
 
-local function excuse(handle, timeout)
+local function timeout_detail(handle, timeout)
     local text = timeout == 0 and "nobody said whether it is taken"
         or ("waited %g s"):format(timeout)
     local stops = handle:stops()
@@ -78,7 +78,7 @@ local function take(handle, owner, lock, timeout)
     local lease, code, detail = handle:lease()
     if lease then return Lease.new(lock, lease, owner) end
     local tried = timeout == 0
-    if code == "timeout" then detail = excuse(handle, timeout) end
+    if code == "timeout" then detail = timeout_detail(handle, timeout) end
     if code == "busy" and not tried then detail = "as many wait as max_waiters allows" end
     if code == "conflict" then detail = describe(lock, handle:conflict()) end
     if code == "no_node" then detail = "the chroot does not exist" end
@@ -86,7 +86,7 @@ local function take(handle, owner, lock, timeout)
 end
 
 
--- Unregister first. Taking the lease frees the handle, and a finalizer could still interrupt it.
+-- Unregisters first, because taking the lease frees the handle, which a finalizer could interrupt.
 local function take_lease(request, ...)
     request.requests[request.id] = nil
     return take(request.handle, request.owner, ...)
@@ -102,15 +102,15 @@ end
 -- The verbs of a single lock; a multi-lock has its own.
 local verbs = {}
 
--- Begins to contend.
+-- Begins to contend. `stopped` are the keys of owners that the wait stops.
 function verbs.ask(self, owner, timeout, stopped, opts)
     return self.session.handle:acquire(self.acquire_options, owner, timeout, stopped, opts)
 end
 
 
-local recording = setmetatable({}, { __index = verbs })
+local recording_verbs = setmetatable({}, { __index = verbs })
 
-function recording.ask(self, ...)
+function recording_verbs.ask(self, ...)
     token_uses.record(self)
     return verbs.ask(self, ...)
 end
@@ -135,7 +135,7 @@ local function attempt(self, opts, limit, begun)
 end
 
 
--- Losses in a row after which a multi-lock pauses before it contends again.
+-- After so many losses in a row a multi-lock pauses, for seconds, before it contends again.
 local LOSSES, PAUSE = 8, 0.1
 
 
@@ -155,7 +155,7 @@ local function acquire(self, opts)
 end
 
 
-local function check(self, arg)
+local function checked_options(self, arg)
     if self.limit then return options.permits(arg, self.limit) end
     return options.acquire(arg)
 end
@@ -170,7 +170,7 @@ function Lock:acquire(opts, more)
     if type(more) == "table" then
         misuse.refuse("acquire takes seconds or a table: { timeout = seconds }")
     end
-    return acquire(self, check(self, opts))
+    return acquire(self, checked_options(self, opts))
 end
 
 
@@ -190,11 +190,11 @@ end
 ---@return true? ok
 ---@return any ... fn's results; or message, code, and after "lost" fn's results
 function Lock:with(given, fn, ...)
-    if type(given) == "function" then return with(self, check(self), given, fn, ...) end
+    if type(given) == "function" then return with(self, checked_options(self), given, fn, ...) end
     if type(fn) ~= "function" then
         misuse.refuse("with takes ([timeout or options,] function, arguments...)")
     end
-    return with(self, check(self, given), fn, ...)
+    return with(self, checked_options(self, given), fn, ...)
 end
 
 
@@ -249,8 +249,8 @@ function Lock:queue(timeout)
 end
 
 
---- A condition in which a holder waits for another holder's signal. A name is one condition for all
--- users of the lock.
+--- A condition in which a holder waits for another holder's signal. All users of the lock share the
+-- condition of a name.
 ---@param name string
 ---@return zklock.Condition? condition
 ---@return string? message
@@ -313,7 +313,7 @@ end
 function Lock.new(session, path, kind, opts)
     local contends_as = opts.order == "none" and "unfair" or kind
     return setmetatable({
-        verbs = session.on_event and recording or verbs,
+        verbs = session.on_event and recording_verbs or verbs,
         session = session,
         path = path,
         kind = kind,
@@ -321,7 +321,7 @@ function Lock.new(session, path, kind, opts)
         limit = opts.limit,
         batch = opts.batch,
         counting = opts.token == "turns",
-        -- A multi-lock uses those of its parts.
+        -- A multi-lock uses the options of its parts.
         acquire_options = kind ~= "multi" and acquire_options(session, path, contends_as, opts),
     }, Lock)
 end

@@ -28,7 +28,7 @@ local function describe(code, path, detail)
 end
 
 
--- Also returns how often they changed.
+-- Returns the state, a message and how often the state has changed.
 local function look(self)
     local handle = self.handle
     if not handle then return "left" end
@@ -50,20 +50,20 @@ function Member:state()
 end
 
 
--- Runs later, so the callback may have been stopped, or told newer news. A node that came back is
--- news.
+-- Runs later, so the callback may have been stopped, or told newer news. Also tells that the node
+-- came back.
 local function call(self, callback)
     local state, message, changes = look(self)
-    if not callback.fn or not changes or callback.told == changes then return end
-    callback.told = changes
+    if not callback.fn or not changes or callback.told_changes == changes then return end
+    callback.told_changes = changes
     self.session:protect(callback.fn, state, message)
 end
 
 
 local function call_each(self)
-    local all = {}
-    for i, callback in ipairs(self.callbacks) do all[i] = callback end
-    for _, callback in ipairs(all) do call(self, callback) end
+    local callbacks = {}
+    for i, callback in ipairs(self.callbacks) do callbacks[i] = callback end
+    for _, callback in ipairs(callbacks) do call(self, callback) end
 end
 
 
@@ -81,7 +81,7 @@ function Member:on_change(fn)
     local callbacks = self.callbacks
     local state, _, changes = look(self)
     callbacks[#callbacks + 1] = callback
-    if state == "joined" then callback.told = changes
+    if state == "joined" then callback.told_changes = changes
     elseif self.handle then self.session:call(self, self.tell, self) end
     return function()
         callback.fn = nil

@@ -16,7 +16,7 @@ Memory.__index = Memory
 Memory.__name = "zklock.memory"
 
 
--- Works on the session's runtime, which may be another world than the caller's.
+-- Works in the session's runtime, which may be of another world than the caller's.
 local function inflict(self, fault, session)
     if misuse.kind_of(session) ~= "zklock.session" then
         misuse.refuse("a fault happens to a session, not to %s", misuse.show(session))

@@ -102,7 +102,7 @@ end
 
 
 -- With a decimal point, even if the locale has a comma.
-local function number(form, value)
+local function number_text(form, value)
     return (form:format(value):gsub("[^%w+-]+", "."))
 end
 
@@ -126,14 +126,14 @@ function Text:sample(name, labels, value)
     local all = self.labels .. (labels or "")
     all = all:gsub(",$", "")
     if all ~= "" then all = "{" .. all .. "}" end
-    self.lines[#self.lines + 1] = format("zklock_%s%s %s", name, all, number("%.17g", value))
+    self.lines[#self.lines + 1] = format("zklock_%s%s %s", name, all, number_text("%.17g", value))
 end
 
 
 function Text:histogram(name, labels, histogram)
     local before = labels and labels .. "," or ""
     for _, bucket in ipairs(histogram.buckets) do
-        self:sample(name .. "_bucket", format('%sle="%s"', before, number("%.10g", bucket.le)),
+        self:sample(name .. "_bucket", format('%sle="%s"', before, number_text("%.10g", bucket.le)),
                     bucket.count)
     end
     self:sample(name .. "_bucket", before .. 'le="+Inf"', histogram.count)
@@ -173,7 +173,7 @@ local function add_sessions(text, totals)
 end
 
 
-local function add_all(text, totals)
+local function add_acquires(text, totals)
     text:family("acquires_total", "counter", "Acquires by outcome.")
     add_outcomes(text, "acquires_total", "", totals.outcomes)
     for _, each in ipairs(TIMES) do
@@ -204,7 +204,7 @@ local function labels_of(given)
     local labels = {}
     for _, name in ipairs(sorted_names(given)) do
         local value = given[name]
-        if type(value) == "number" then value = number("%.14g", value) end
+        if type(value) == "number" then value = number_text("%.14g", value) end
         labels[#labels + 1] = format("%s=%s,", name, quote(value))
     end
     return concat(labels)
@@ -236,7 +236,7 @@ function _M.text(labels)
     totals.callbacks_pending = pending
     totals.untold_events = totals.untold_events + untold_events
     add_sessions(text, totals)
-    add_all(text, totals)
+    add_acquires(text, totals)
     add_named(text, totals.locks)
     text.lines[#text.lines + 1] = ""
     return concat(text.lines, "\n")

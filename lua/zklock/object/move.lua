@@ -8,8 +8,8 @@ local split = require("zklock.value.hosts").split
 
 local function take(request, session, text)
     local code = request.handle:result()
-    local unknown = code == "conflict" and "a server there does not know this session" or nil
-    if code ~= "ok" then return failure(code, text, unknown) end
+    local detail = code == "conflict" and "a server there does not know this session" or nil
+    if code ~= "ok" then return failure(code, text, detail) end
     session.hosts = text
     return true
 end

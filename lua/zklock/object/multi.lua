@@ -14,7 +14,7 @@ local now = runtime.now
 local may_be_part = { mutex = true, read = true, write = true }
 
 
-local function check(session, locks)
+local function check_parts(session, locks)
     local seen = {}
     for i, lock in ipairs(options.locks(locks)) do
         if getmetatable(lock) ~= Lock or not may_be_part[lock.contends_as]
@@ -40,7 +40,7 @@ function verbs.ask(self, owner, timeout, stopped, opts)
 end
 
 
-local function of_each(self, method, timeout)
+local function call_each_part(self, method, timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     local deadline = now() + options.timeout(timeout, session:timeout())
@@ -54,11 +54,11 @@ local function of_each(self, method, timeout)
 end
 
 
-function verbs.queue(self, timeout) return of_each(self, "queue", timeout) end
+function verbs.queue(self, timeout) return call_each_part(self, "queue", timeout) end
 
 
 function verbs.revoke(self, timeout)
-    local counts, message, code = of_each(self, "revoke", timeout)
+    local counts, message, code = call_each_part(self, "revoke", timeout)
     if not counts then return nil, message, code end
     local total = 0
     for _, count in ipairs(counts) do total = total + count end
@@ -69,13 +69,13 @@ end
 ---@param locks zklock.Lock[]
 ---@return zklock.Lock
 return function(session, locks)
-    check(session, locks)
-    local parts, all, paths = {}, {}, {}
+    check_parts(session, locks)
+    local parts, part_options, paths = {}, {}, {}
     for i, lock in ipairs(locks) do
-        parts[i], paths[i], all[i] = lock, lock.path, lock.acquire_options
+        parts[i], paths[i], part_options[i] = lock, lock.path, lock.acquire_options
     end
     local self = Lock.new(session, concat(paths, " + "), "multi", {})
-    self.parts, self.acquire_options = parts, all
+    self.parts, self.acquire_options = parts, part_options
     self.verbs = verbs
     return self
 end

@@ -1,5 +1,5 @@
---- Runs a function with a lease, and releases the lease however the function ends. A loss is found
--- only at that end.
+--- Runs a function with a lease, and releases the lease however the function ends. Only then looks
+-- whether the lease was lost.
 
 local failure = require "zklock.value.failure"
 local scope = require "zklock.waiting.scope"
@@ -9,7 +9,7 @@ local select = select
 
 local function finish(lease, ...)
     local ended = lease:close()
-    if ended == "released" then ended = lease:state() end -- by the function; was it lost by then?
+    if ended == "released" then ended = lease:state() end -- by the function, perhaps after a loss
     if ended ~= "lost" then return true, ... end
     local message, code = select(2, failure("lost", lease.path or lease.name,
                                             "the function has run"))

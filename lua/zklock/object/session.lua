@@ -37,6 +37,7 @@ Session.__index = Session
 Session.__name = "zklock.session"
 
 
+-- Calls a user's function. Its error is counted, not raised.
 function Session:protect(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then return end
@@ -359,7 +360,7 @@ function Session:join(folder, opts)
     local member, why, which = self:await(self.handle:join(path, opts.data, timeout), timeout,
                                           Member.new, self, path)
     if not member then return nil, why, which end
-    self.watchers[member.id] = member -- until it leaves; if cut short here, by being collected
+    self.watchers[member.id] = member -- until it leaves; before this line a collected member leaves
     return member
 end
 
@@ -393,7 +394,7 @@ end
 local function open(hosts, opts, current)
     local scheme, credentials = nil, nil
     if opts.auth then scheme, credentials = opts.auth:match("^(%w+):(.*)$") end
-    local own = current:session_options(opts)
+    local of_runtime = current:session_options(opts)
     return core.session{
         hosts = hosts.hosts,
         in_memory = hosts.in_memory,
@@ -405,12 +406,12 @@ local function open(hosts, opts, current)
         acl = opts.acl,
         containers = opts.parents == "container",
         reopen = opts.reopen,
-        steps = own.steps,
-        identity = own.identity,
+        steps = of_runtime.steps,
+        identity = of_runtime.identity,
         recover = opts.recover,
         grace = opts.grace,
-        world = own.world,
-        process = own.process,
+        world = of_runtime.world,
+        process = of_runtime.process,
     }
 end
 
@@ -433,18 +434,18 @@ local function new(handle, hosts, opts, current)
         followers = {}, -- a set
         drain = opts.drain, -- seconds, in nginx
         leases = weak_values(), -- id of a grant -> list of its leases with callbacks
-        listening = 0, -- number of the last lease with callbacks
+        last_listener = 0, -- number of the last lease with callbacks
         state_caller = Caller.new(),
         event_caller = Caller.new(),
         callback_errors = 0,
-        untold_events = 0, -- C counts its own
+        untold_events = 0, -- besides those that C counts
     }, Session)
     current:add(self)
     return self
 end
 
 
-local function reason(handle, result, detail, timeout)
+local function connect_failure(handle, result, detail, timeout)
     if result == "timeout" or result == "expired" then
         local trouble, complaint = handle:trouble()
         detail = trouble or result == "expired" and "the server ended the session" or
@@ -456,7 +457,8 @@ local function reason(handle, result, detail, timeout)
 end
 
 
-local function impossible(hosts, opts)
+-- Returns a subject and the reason why no session can be opened with it.
+local function unsupported(hosts, opts)
     if opts.tls then
         return hosts.text, "zklock has no TLS of its own; docs/tls.md has a recipe with stunnel"
     end
@@ -469,7 +471,7 @@ end
 function Session.connect(hosts, opts)
     local refusal, code = wait.refusal()
     if refusal then return nil, refusal, code end
-    local subject, flaw = impossible(hosts, opts)
+    local subject, flaw = unsupported(hosts, opts)
     if subject then return failure("unsupported", subject, flaw) end
     local current = runtime.current()
     flaw = current:refuse_hosts(hosts)
@@ -485,7 +487,7 @@ function Session.connect(hosts, opts)
     end
     current:close(self, 0)
     if not result then return nil, detail, code end
-    result, detail = reason(handle, result, detail, timeout)
+    result, detail = connect_failure(handle, result, detail, timeout)
     return failure(result, hosts.text, detail)
 end
 

@@ -16,15 +16,15 @@ function _M.record(lock)
     if lock.contends_as ~= "mutex" then return end
     local session, counting = lock.session, lock.counting
     local key = session.hosts .. " " .. lock.path
-    local memory = session.runtime.tokens
-    local known = memory.uses[key]
+    local tokens = session.runtime.tokens
+    local known = tokens.uses[key]
     if known == counting or known == "mixed" then return end
     if known == nil then
-        if memory.count == LIMIT then memory.uses, memory.count = {}, 0 end
-        memory.uses[key], memory.count = counting, memory.count + 1
+        if tokens.count == LIMIT then tokens.uses, tokens.count = {}, 0 end
+        tokens.uses[key], tokens.count = counting, tokens.count + 1
         return
     end
-    memory.uses[key] = "mixed"
+    tokens.uses[key] = "mixed"
     local time = session.runtime:date()
     local made, event = {}, { event = "mixed_tokens", path = lock.path, time = time }
     local events = session.mixed_tokens or made -- a finalizer may have made them

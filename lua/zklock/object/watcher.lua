@@ -19,6 +19,7 @@ local Watcher = {}
 Watcher.__index = Watcher
 
 
+-- Returns true and the arguments for the user's function if there is news.
 local function look(self, handle)
     local code, data, version = handle:look()
     if code == "ok" then return true, data, version end
@@ -29,8 +30,8 @@ end
 
 -- The news is told even if the function fails, but not if an interrupt comes first; then the next
 -- dispatch() tells it. A finalizer may have stopped the watcher during the look.
-local function tell(self, handle, any, ...)
-    if not any or self.handle ~= handle then return end
+local function tell(self, handle, has_news, ...)
+    if not has_news or self.handle ~= handle then return end
     self.session:protect(self.fn, ...)
     if self.handle == handle then handle:told() end
 end
@@ -56,17 +57,17 @@ function Watcher:stop()
 end
 
 
---- A list, for telling may change the set.
+--- The watchers of a session as a list, because telling may change the set.
 function Watcher.all(session)
-    local all = {}
-    for _, watcher in pairs(session.watchers) do all[#all + 1] = watcher end
-    sort(all, function(a, b) return a.id < b.id end)
-    return all
+    local list = {}
+    for _, watcher in pairs(session.watchers) do list[#list + 1] = watcher end
+    sort(list, function(a, b) return a.id < b.id end)
+    return list
 end
 
 
 --- The session refers to the watcher until it is stopped. The object is made before its C watcher,
--- because a finalizer may deliver news from then on.
+-- because a finalizer may deliver news as soon as that exists.
 ---@param verb "watch"|"members"
 ---@return zklock.Watcher?
 ---@return string? code

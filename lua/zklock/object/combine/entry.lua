@@ -55,16 +55,17 @@ end
 
 
 ---@param answer zklock.Answer
-function _M.give(answer)
+function _M.result_of(answer)
     if answer.raised then error(answer.value, 0) end
     if answer.code then return nil, answer.message, answer.code end
     return answer.value
 end
 
 
---- An item that fn was given may be carried out even if there is no answer.
+--- Takes the answer, or the reason why the wait ended without one. An item that fn was given may
+-- be carried out even then.
 function _M.take(request, entry, path, timeout)
-    if entry.answer then return _M.give(entry.answer) end
+    if entry.answer then return _M.result_of(entry.answer) end
     local code = request.handle:result()
     local detail = code == "timeout" and ("waited %g s"):format(timeout) or nil
     if entry.taken then return failure("unknown", path, detail or code) end

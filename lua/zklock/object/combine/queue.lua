@@ -16,7 +16,7 @@ function Queue:add(entry)
 end
 
 
--- Drops ended entries in front of it.
+-- The first entry that lives. Drops the ended entries before it.
 ---@return zklock.Entry?
 function Queue:first()
     while self.head <= self.tail do
@@ -31,7 +31,7 @@ end
 --- True if `count` entries wait. Stops counting when too few are left.
 ---@param count integer
 ---@return boolean
-function Queue:has(count)
+function Queue:has_at_least(count)
     local found, at = 0, self.head
     while found < count and self.tail - at + 1 >= count - found do
         local entry = self.entries[at]
@@ -59,6 +59,7 @@ function Queue:take(most)
 end
 
 
+--- Settles all entries with a failure.
 ---@param answer zklock.Answer
 function Queue:refuse(answer)
     for entry in self.first, self do entry:settle(answer) end

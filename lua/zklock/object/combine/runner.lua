@@ -10,13 +10,13 @@ local ipairs, setmetatable = ipairs, setmetatable
 local running = coroutine.running
 
 ---@class zklock.Runner
----@field combiner zklock.Combiner refers to the runner weakly, so it goes with its coroutine
+---@field combiner zklock.Combiner refers weakly to the runner, which goes with its coroutine
 ---@field waiting? string key of the owner that waits for the lock
----@field idle? boolean its wait was ended because no entry was left
+---@field unneeded? boolean its wait was ended because no entry was left
 ---@field begun? boolean it was started; an interrupt may prevent that
 ---@field thread? thread|"main"
 ---@field task? zklock.Task
----@field is_gone? fun(): boolean its coroutine is never resumed
+---@field is_gone? fun(): boolean true when its coroutine will not be resumed any more
 local Runner = {}
 Runner.__index = Runner
 
@@ -29,10 +29,10 @@ end
 Runner.__close = Runner.close
 
 
---- The runner then looks for entries again.
+--- Ends the wait for the lock. The runner then looks for entries again.
 function Runner:stop_waiting()
     if not self.waiting then return end
-    self.idle = true
+    self.unneeded = true
     self.combiner.lock.session:interrupt_key(self.waiting)
 end
 
@@ -56,10 +56,10 @@ local function work(self)
         self.waiting = nil
         if lease then
             scope(lease, carry_out_batch, combiner, lease)
-        elseif not self.idle then
+        elseif not self.unneeded then
             combiner.queue:refuse{ message = message, code = code }
         end
-        self.idle = nil
+        self.unneeded = nil
     end
 end
 
