@@ -372,7 +372,7 @@ static void sessions(void) {
         CHECK_IS(s.answer.results[0].stat.mzxid, zxid + 2);
         CHECK_TEXT(event(), "");
         CHECK_IS(count_children("/a"), 1);
-        CHECK(!zkl_tree_alive(s.tree, s.one) && zkl_tree_alive(s.tree, s.two));
+        CHECK(!zkl_tree_session_lives(s.tree, s.one) && zkl_tree_session_lives(s.tree, s.two));
         zkl_tree_close(s.tree, s.one);
     }
     TEST("a session that has ended is told that it expired, whatever it asks") {
@@ -391,7 +391,7 @@ static void sessions(void) {
         s.now += MEMORY_TIMEOUT - 1;
         CHECK(zkl_tree_touch(s.tree, s.two, s.now));
         zkl_tree_tick(s.tree, s.now);
-        CHECK(zkl_tree_alive(s.tree, s.one));
+        CHECK(zkl_tree_session_lives(s.tree, s.one));
         s.now++;
         CHECK_IS(look(s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
         CHECK_TEXT(event(), "one expired");
@@ -415,7 +415,7 @@ static void sessions(void) {
         zkl_tree_tick(s.tree, s.now + MEMORY_TIMEOUT);
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
         zkl_tree_tick(s.tree, ZKL_NEVER - 1);
-        CHECK(zkl_tree_alive(s.tree, three));
+        CHECK(zkl_tree_session_lives(s.tree, three));
     }
     TEST("a reset leaves the root alone, as new, and no session; zxids go on") {
         create(s.one, ZKL_CONTAINER, "/a");

@@ -16,7 +16,7 @@ local rows = {
     { "memory-immortal", "a session of which nothing is heard does not expire",
       at = "expire_silent_sessions", find = "session->expiry <= tree->now", replace = "false" },
     { "memory-unheard", "a request is no sign of life",
-      at = "zkl_tree_ask", find = "if (session) hear_of(tree, session);" },
+      at = "zkl_tree_ask", find = "if (session) note_sign_of_life(tree, session);" },
 
     -- --- watches ------------------------------------------------------------------------------
 
@@ -32,35 +32,37 @@ local rows = {
       find = "if (kind != ZKL_NODE_CHANGED) fire(watches, siblings_of(path), ZKL_NODE_CHILDREN);" },
     { "memory-end-twice", "who watches a node's data and its children hears twice of its end",
       at = "zkl_data_watches_fire",
-      find = "if (kind == ZKL_NODE_DELETED) drop_double(watches, path);" },
+      find = "if (kind == ZKL_NODE_DELETED) drop_doubled(watches, path);" },
 
     -- --- writes -------------------------------------------------------------------------------
 
     { "memory-number-again", "the number of a node that is deleted is given again",
-      at = "settle_delete", find = "count_children(tree, node->parent);",
-      replace = "count_children(tree, node->parent);" ..
+      at = "settle_delete", find = "update_emptied(tree, node->parent);",
+      replace = "update_emptied(tree, node->parent);" ..
                   "node->parent->counter = --node->parent->cversion;" },
     { "memory-half-a-transaction", "the first operation is not taken back when another one fails",
-      at = "take_back", find = "while (transaction->count > 0)",
+      at = "undo_steps", find = "while (transaction->count > 0)",
       replace = "while (transaction->count > 1)" },
     { "memory-wrong-index", "the error is the first operation's, whichever failed",
       at = "report_failure", find = "results[failed].error = error;",
       replace = "results[0].error = error;" },
     { "memory-any-version", "a version is not looked at",
-      at = "is_version", find = "version == -1 || version == node->stat.version",
+      at = "has_version", find = "version == -1 || version == node->stat.version",
       replace = "version >= -1" },
 
     -- --- containers ---------------------------------------------------------------------------
 
     { "memory-container-full",
       "a container that was empty for a while is removed with the child that it has",
-      at = "count_children", find = "if (node->count > 0) zkl_list_remove(&node->of_emptied);" },
+      at = "update_emptied",
+      find = "if (node->child_count > 0) zkl_list_remove(&node->of_emptied);" },
     { "memory-container-early", "an emptied container is removed at once",
-      at = "count_children", find = "zkl_tree_later(tree, tree->container_check)",
+      at = "update_emptied", find = "zkl_tree_later(tree, tree->container_check_period)",
       replace = "tree->now" },
     { "memory-container-stays", "an emptied container is never removed",
       at = "zkl_tree_tick",
-      find = "if (has_emptied(tree) && tree->check <= tree->now) check_containers(tree);",
+      find = "if (has_emptied(tree) && tree->container_check_at <= tree->now) " ..
+        "check_containers(tree);",
       replace = "(void)check_containers;" },
 
     -- --- servers ------------------------------------------------------------------------------
@@ -83,8 +85,8 @@ local rows = {
     -- --- the link -----------------------------------------------------------------------------
 
     { "memory-chroot-left-out", "a session with a chroot works in the whole tree",
-      at = "send", find = "zkl_chroot_enter(link->chroot, asked)",
-      replace = 'zkl_chroot_enter("", asked)',
+      at = "send", find = "zkl_chroot_prepend(link->chroot, request)",
+      replace = 'zkl_chroot_prepend("", request)',
       catch = by("memory", "a session with a chroot sees a part of the tree, if the part") },
     { "memory-chroot-shown", "what was created is told with the chroot in front",
       at = "ask", find = "zkl_letter_fill(letter, &answer, rpc->count, strlen(link->chroot));",
@@ -102,7 +104,8 @@ local rows = {
       replace = "zkl_now()",
       catch = by("memory", "delay is the time of each answer") },
     { "memory-delay-forgotten", "a delay that is set before the first session is forgotten",
-      at = "zkl_server_tidy", find = "server->delay > 0 && !server->running", replace = "false",
+      at = "zkl_server_end_if_unneeded", find = "server->delay > 0 && !server->running",
+      replace = "false",
       catch = by("memory", "may be set before the first session") },
     { "memory-delay-stays", "answers are delayed after a reset, too",
       at = "zkl_memory_reset", find = "server->delay = 0;",

@@ -10,7 +10,7 @@ return {
 
     { "world-stopped-lives", "the session of a process that is stopped does not expire",
       at = "zkl_world_stop",
-      find = "if (each->client.link->online) zkl_server_silence(world, each->client.link);",
+      find = "if (each->client.link->online) zkl_server_stop_hearing(world, each->client.link);",
       catch = by "is what a session expires by" },
     { "world-killed-lives", "a process that is killed connects again",
       at = "zkl_world_kill", find = "each->dead = true;",
@@ -24,10 +24,10 @@ return {
     { "world-cut-twice", "what is cut off is cut off once more",
       at = "zkl_world_cut", find = "link->cut || ", catch = by "has faults of its servers" },
     { "world-no-answer", "a request that was lost with its connection is never told so",
-      at = "zkl_link_tell_end", find = "tell_losses(link, &link->dropped);",
+      at = "zkl_link_notice_end", find = "tell_losses(link, &link->dropped);",
       catch = by "never does when the store is shown the token" },
     { "world-one-pace", "all packets take the same time",
-      at = "zkl_world_delay_of",
+      at = "zkl_world_draw_delay",
       find = "(zkl_time)zkl_world_chance(world, (uint64_t)world->delay)", replace = "0",
       catch = by "is another schedule than another seed's" },
     { "world-no-delay", "a server answers at once, whatever delay it has",
@@ -47,8 +47,9 @@ return {
 
     { "world-expired-silently", "a client whose session was ended is not told",
       at = "tell_expired",
-      find = "if (link->attached) zkl_link_break(link, world->now + zkl_world_delay_of(world) + " ..
-        "link->server->delay);", catch = by "has faults of its servers" },
+      find = "if (link->attached) zkl_link_break(link, world->now + " ..
+        "zkl_world_draw_delay(world) + link->server->delay);",
+      catch = by "has faults of its servers" },
     { "world-totals", "the totals of a world are nobody's",
       at = "zkl_world_totals",
       find = "zkl_totals_add(totals, zkl_client_enter(&each->client)); " ..

@@ -22,21 +22,21 @@
 
 #define BACKGROUND_BOX "zklock.background"
 
-#define TEXT 512 /* bytes of an answer */
-#define WORD 16  /* bytes of a client's word */
+#define ANSWER_MAX 512 /* bytes of an answer */
+#define WORD_MAX 16    /* bytes of a client's word */
 /* Seconds for a new client's word, which comes at once. */
-#define WORD_PATIENCE 1
+#define WORD_TIMEOUT 1
 
-#define NAME "hold" /* socket's name */
+#define SOCKET_NAME "hold"
 /* The longest folder, final NUL included, before "/hold". */
-#define FOLDER (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof NAME)
+#define FOLDER_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof SOCKET_NAME)
 
 struct background {
-    int other;           /* socket of the peer; -1: it is gone */
-    pid_t process;       /* 0 in the process itself */
-    int listener;        /* -1: closed to clients */
-    int client;          /* connection that awaits an answer; -1: none */
-    char folder[FOLDER]; /* the listener's */
+    int peer;                /* socket to the other process; -1: that is gone */
+    pid_t process;           /* the background process; 0: this one is it */
+    int listener;            /* -1: closed to clients */
+    int client;              /* connection that awaits an answer; -1: none */
+    char folder[FOLDER_MAX]; /* the listener's */
 };
 
 static struct background *check_background(lua_State *L) {
@@ -68,31 +68,31 @@ static void close_others(int kept) {
 static int fork_background(lua_State *L) {
     struct background *self = lua_newuserdata(L, sizeof *self);
     int pair[2];
-    *self = (struct background){.other = -1, .listener = -1, .client = -1};
+    *self = (struct background){.peer = -1, .listener = -1, .client = -1};
     luaL_getmetatable(L, BACKGROUND_BOX);
     lua_setmetatable(L, -2);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return zkl_lua_fail(L, strerror(errno));
     self->process = fork();
-    bool is_process = self->process == 0;
+    bool is_background = self->process == 0;
     int error = errno;
-    close(pair[is_process]);
-    self->other = pair[!is_process];
+    close(pair[is_background]);
+    self->peer = pair[!is_background];
     if (self->process < 0) return zkl_lua_fail(L, strerror(error));
-    if (is_process) {
+    if (is_background) {
         setsid();
-        close_others(self->other);
+        close_others(self->peer);
     } else signal(SIGINT, SIG_DFL); /* Lua's handler would not end outcome() */
-    lua_pushboolean(L, is_process);
+    lua_pushboolean(L, is_background);
     return 2;
 }
 
 /* background:outcome(), for the owner -> the process's text; nil, its exit status as in a shell */
 static int outcome(lua_State *L) {
     const struct background *self = check_background(L);
-    char text[TEXT];
+    char text[ANSWER_MAX];
     int status = 0;
-    ssize_t size = recv(self->other, text, sizeof text, 0);
+    ssize_t size = recv(self->peer, text, sizeof text, 0);
     if (size > 0) {
         lua_pushlstring(L, text, (size_t)size);
         return 1;
@@ -103,16 +103,16 @@ static int outcome(lua_State *L) {
     return 2;
 }
 
-/* background:tell(text): to the peer. The process reads any text as "confirmed". */
+/* background:tell(text): to the peer. The background process reads any text as "confirmed". */
 static int tell(lua_State *L) {
     size_t size;
     const struct background *self = check_background(L);
     const char *text = luaL_checklstring(L, 2, &size);
-    if (self->other >= 0) send(self->other, text, size, MSG_NOSIGNAL);
+    if (self->peer >= 0) send(self->peer, text, size, MSG_NOSIGNAL);
     return 0;
 }
 
-/* background:leave(): drops the owner's folder and standard descriptors. */
+/* background:leave(): gives up the owner's folder and standard descriptors. */
 static int leave(lua_State *L) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     check_background(L);
@@ -126,7 +126,7 @@ static int leave(lua_State *L) {
 
 static struct sockaddr_un address_in(const char *folder) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/" NAME, folder);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/" SOCKET_NAME, folder);
     return address;
 }
 
@@ -170,7 +170,7 @@ static int wait_for_news(lua_State *L) {
     const struct background *self = check_background(L);
     zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
     struct pollfd polled[] = {
-        {.fd = self->other, .events = POLLIN},
+        {.fd = self->peer, .events = POLLIN},
         {.fd = self->client < 0 ? self->listener : -1, .events = POLLIN},
         {.fd = (int)luaL_optinteger(L, 2, -1), .events = POLLIN},
     };
@@ -179,18 +179,18 @@ static int wait_for_news(lua_State *L) {
 }
 
 static int news_of_owner(lua_State *L, struct background *self) {
-    char text[TEXT];
-    ssize_t size = recv(self->other, text, sizeof text, MSG_DONTWAIT);
+    char text[ANSWER_MAX];
+    ssize_t size = recv(self->peer, text, sizeof text, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-    if (size <= 0) close_one(&self->other);
+    if (size <= 0) close_one(&self->peer);
     lua_pushstring(L, size > 0 ? "confirmed" : "signal");
     lua_pushinteger(L, SIGHUP);
     return 2;
 }
 
 static int news_of_client(lua_State *L, struct background *self) {
-    const struct timeval patience = {.tv_sec = WORD_PATIENCE};
-    char word[WORD];
+    const struct timeval patience = {.tv_sec = WORD_TIMEOUT};
+    char word[WORD_MAX];
     self->client = accept4(self->listener, NULL, NULL, SOCK_CLOEXEC);
     if (self->client < 0) return 0;
     setsockopt(self->client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -207,7 +207,7 @@ static int news_of_client(lua_State *L, struct background *self) {
  */
 static int next_news(lua_State *L) {
     struct background *self = check_background(L);
-    int count = self->other >= 0 ? news_of_owner(L, self) : 0;
+    int count = self->peer >= 0 ? news_of_owner(L, self) : 0;
     if (count || self->listener < 0 || self->client >= 0) return count;
     return news_of_client(L, self);
 }
@@ -216,7 +216,8 @@ static int answer(lua_State *L) {
     size_t size;
     struct background *self = check_background(L);
     const char *text = luaL_checklstring(L, 2, &size);
-    if (self->client >= 0) send(self->client, text, size < TEXT ? size : TEXT, MSG_NOSIGNAL);
+    if (self->client >= 0)
+        send(self->client, text, size < ANSWER_MAX ? size : ANSWER_MAX, MSG_NOSIGNAL);
     close_one(&self->client);
     return 0;
 }
@@ -231,7 +232,7 @@ static int drop(lua_State *L) {
     struct background *self = check_background(L);
     stop_listening(self);
     close_one(&self->client);
-    close_one(&self->other);
+    close_one(&self->peer);
     return 0;
 }
 
@@ -262,18 +263,18 @@ static bool is_trusted(uid_t user) {
 static int connect_to(const char *folder, int descriptor, pid_t *process) {
     struct sockaddr_un address = address_in(folder);
     uid_t user;
-    if (strlen(folder) >= FOLDER) return ENOENT;
+    if (strlen(folder) >= FOLDER_MAX) return ENOENT;
     if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) return errno;
     if (!zkl_linux_peer(descriptor, &user, process)) return errno;
     return is_trusted(user) ? 0 : EACCES;
 }
 
 /* Returns the size of the answer, or -1 with errno. */
-static ssize_t ask_it(const char *folder, int descriptor, const char *word, char *text,
-                      pid_t *process) {
+static ssize_t ask_listener(const char *folder, int descriptor, const char *word, char *text,
+                            pid_t *process) {
     errno = connect_to(folder, descriptor, process);
     if (errno || send(descriptor, word, strlen(word), MSG_NOSIGNAL) < 0) return -1;
-    ssize_t size = recv(descriptor, text, TEXT, 0);
+    ssize_t size = recv(descriptor, text, ANSWER_MAX, 0);
     if (size == 0) errno = ECONNREFUSED;
     return size > 0 ? size : -1;
 }
@@ -285,13 +286,13 @@ static ssize_t ask_it(const char *folder, int descriptor, const char *word, char
 static int ask(lua_State *L) {
     const char *folder = luaL_checkstring(L, 1), *word = luaL_checkstring(L, 2);
     const struct timeval patience = {.tv_sec = (time_t)luaL_checkinteger(L, 3)};
-    char text[TEXT];
+    char text[ANSWER_MAX];
     pid_t process = 0;
     int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return zkl_lua_fail(L, strerror(errno));
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    ssize_t size = ask_it(folder, descriptor, word, text, &process);
+    ssize_t size = ask_listener(folder, descriptor, word, text, &process);
     int error = errno;
     close(descriptor);
     if (size > 0) {

@@ -23,14 +23,14 @@
 #include "minder.h"
 
 #define CHILD_BOX "zklock.child"
-#define LOOK 20 /* milliseconds between looks at a dead minder's command */
+#define REST_LOOK 20 /* milliseconds between looks at a dead minder's command */
 
 struct child {
-    int socket;         /* to the minder; -1: it is gone */
+    int socket;         /* to the minder; -1: the minder is gone */
     pid_t minder;       /* 0: never started */
     pid_t command;      /* 0: not started, or its group is gone */
-    bool left;          /* the minder is gone, and members of the command's group may live */
-    zkl_time killed_at; /* when that was found, and the group killed first */
+    bool rest_may_live; /* the minder is gone, and members of the command's group may live */
+    zkl_time killed_at; /* when the minder's end was seen, and the group first killed */
     bool complained;    /* about a command of another user */
 };
 
@@ -54,7 +54,7 @@ static void on_signal(int signal) {
 }
 
 /* Keeps an ignored signal ignored, for nohup. */
-static void catch (int signal) {
+static void catch_signal(int signal) {
     const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction before;
     sigaction(signal, NULL, &before);
@@ -63,7 +63,7 @@ static void catch (int signal) {
 
 static void catch_all(void) {
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) catch (passed_on[i]);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) catch_signal(passed_on[i]);
     sigaction(SIGPIPE, &ignored, NULL);
 }
 
@@ -123,12 +123,12 @@ static int start_minder(lua_State *L) {
 /* --- orders ----------------------------------------------------------------------------------- */
 
 /* Does not wait, because a stopped minder reads nothing. */
-static void order(const struct child *child, const struct zkl_order *text) {
-    if (child->socket >= 0) send(child->socket, text, sizeof *text, MSG_DONTWAIT | MSG_NOSIGNAL);
+static void send_order(const struct child *child, const struct zkl_order *order) {
+    if (child->socket >= 0) send(child->socket, order, sizeof *order, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* nil is "". */
-static void copy(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
+/* Copies the string at the index, or "" for nil. */
+static void copy_text(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
     snprintf(text, ZKL_MINDER_TEXT, "%s", luaL_optstring(L, index, ""));
 }
 
@@ -137,10 +137,10 @@ static void copy(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
  * this process ends, the command gets SIGTERM, and SIGKILL at most `seconds` later.
  */
 static int launch(lua_State *L) {
-    struct zkl_order text = {.kind = ZKL_ORDER_LAUNCH, .kill_at = zkl_lua_time(L, 4)};
-    copy(L, 2, text.token);
-    copy(L, 3, text.session);
-    order(check_child(L), &text);
+    struct zkl_order order = {.kind = ZKL_ORDER_LAUNCH, .orphan_for = zkl_lua_time(L, 4)};
+    copy_text(L, 2, order.token);
+    copy_text(L, 3, order.session);
+    send_order(check_child(L), &order);
     return 0;
 }
 
@@ -149,23 +149,23 @@ static int launch(lua_State *L) {
  * them. If this process is gone, SIGKILL comes within `sure`.
  */
 static int limit(lua_State *L) {
-    struct zkl_order text = {.kind = ZKL_ORDER_LIMITS,
-                             .term_at = zkl_due(zkl_lua_time(L, 2)),
-                             .kill_at = zkl_due(zkl_lua_time(L, 3)),
-                             .sure_until = zkl_due(zkl_lua_time(L, 4))};
-    order(check_child(L), &text);
+    struct zkl_order order = {.kind = ZKL_ORDER_LIMITS,
+                              .term_at = zkl_due(zkl_lua_time(L, 2)),
+                              .kill_at = zkl_due(zkl_lua_time(L, 3)),
+                              .sure_until = zkl_due(zkl_lua_time(L, 4))};
+    send_order(check_child(L), &order);
     return 0;
 }
 
 static int send_signal(lua_State *L) {
-    struct zkl_order text = {.kind = ZKL_ORDER_SIGNAL, .signal = (int)luaL_checkinteger(L, 2)};
-    order(check_child(L), &text);
+    struct zkl_order order = {.kind = ZKL_ORDER_SIGNAL, .signal = (int)luaL_checkinteger(L, 2)};
+    send_order(check_child(L), &order);
     return 0;
 }
 
 static int resume(lua_State *L) {
-    struct zkl_order text = {.kind = ZKL_ORDER_RESUME};
-    order(check_child(L), &text);
+    struct zkl_order order = {.kind = ZKL_ORDER_RESUME};
+    send_order(check_child(L), &order);
     return 0;
 }
 
@@ -198,7 +198,7 @@ static int suspend(lua_State *L) {
 static int wait_for_news(lua_State *L) {
     const struct child *child = check_child(L);
     zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
-    if (child->left) rest = LOOK;
+    if (child->rest_may_live) rest = REST_LOOK;
     struct pollfd polled[] = {
         {.fd = caught[0], .events = POLLIN},
         {.fd = child->socket, .events = POLLIN},
@@ -208,7 +208,7 @@ static int wait_for_news(lua_State *L) {
     return 0;
 }
 
-static int push(lua_State *L, const char *kind, int number) {
+static int push_news(lua_State *L, const char *kind, int number) {
     lua_pushstring(L, kind);
     lua_pushinteger(L, number);
     return 2;
@@ -222,14 +222,14 @@ static int push_report(lua_State *L, struct child *child, const struct zkl_repor
         [ZKL_REPORT_FAILED] = "failed"};
     if (report->kind == ZKL_REPORT_STARTED) child->command = report->number;
     if (report->kind == ZKL_REPORT_OVER) child->command = 0;
-    return push(L, kinds[report->kind], report->number);
+    return push_news(L, kinds[report->kind], report->number);
 }
 
-static const char *kind_of(int signal) {
+static const char *signal_kind(int signal) {
     switch (signal) {
     case SIGTSTP: return "stop";
     case SIGCONT: return "continue";
-    case SIGWINCH: return "notice"; /* its default action is none, so it ends no wait */
+    case SIGWINCH: return "notice"; /* ends no wait, as its default action is none */
     default: return "signal";
     }
 }
@@ -238,18 +238,18 @@ static const char *kind_of(int signal) {
 static bool kill_rest(struct child *child) {
     enum zkl_group group = zkl_group_state(child->command);
     if (group == ZKL_GROUP_GONE) return true;
-    if (group == ZKL_GROUP_OURS && zkl_now() >= child->killed_at + ZKL_ZOMBIES) return true;
+    if (group == ZKL_GROUP_OURS && zkl_now() >= child->killed_at + ZKL_ZOMBIES_AFTER) return true;
     if (group == ZKL_GROUP_FOREIGN && !child->complained) zkl_complain_of_user(SIGKILL);
     child->complained = child->complained || group == ZKL_GROUP_FOREIGN;
     kill(-child->command, SIGKILL);
     return false;
 }
 
-static int next_of_rest(lua_State *L, struct child *child) {
-    if (!child->left || (child->command && !kill_rest(child))) return 0;
-    child->left = false;
+static int report_end_of_rest(lua_State *L, struct child *child) {
+    if (!child->rest_may_live || (child->command && !kill_rest(child))) return 0;
+    child->rest_may_live = false;
     child->command = 0;
-    return push(L, "over", 0);
+    return push_news(L, "over", 0);
 }
 
 /*
@@ -261,18 +261,17 @@ static int next_news(lua_State *L) {
     struct child *child = check_child(L);
     unsigned char signal;
     struct zkl_report report;
-    if (read(caught[0], &signal, 1) == 1) return push(L, kind_of(signal), signal);
-    if (child->socket < 0) return next_of_rest(L, child);
+    if (read(caught[0], &signal, 1) == 1) return push_news(L, signal_kind(signal), signal);
+    if (child->socket < 0) return report_end_of_rest(L, child);
     ssize_t size = recv(child->socket, &report, sizeof report, MSG_DONTWAIT);
     if (size == (ssize_t)sizeof report) return push_report(L, child, &report);
-    if (size != 0)
-        return 0; /* no end: after ECONNRESET, for orders unread, the last reports still come */
+    if (size != 0) return 0; /* ECONNRESET: the minder left orders unread; last reports follow */
     close(child->socket);
     child->socket = -1;
     waitpid(child->minder, NULL, 0);
-    child->left = true;
+    child->rest_may_live = true;
     child->killed_at = zkl_now();
-    return push(L, "gone", 0);
+    return push_news(L, "gone", 0);
 }
 
 /* The minder takes a closed socket for the end of its owner, and ends the command. */

@@ -17,9 +17,9 @@
 #define NOT_FOUND 127 /* as in a shell */
 #define NOT_EXECUTABLE 126
 
-/* Pauses between checks for the group's end, and for that of another user's. */
-#define LOOK (ZKL_SECOND / 50)
-#define FOREIGN_LOOK ZKL_SECOND
+/* Pauses between checks for the end of the group, and of a group of another user. */
+#define CHECK_PAUSE (ZKL_SECOND / 50)
+#define FOREIGN_CHECK_PAUSE ZKL_SECOND
 
 struct minder {
     const struct zkl_minded *minded;
@@ -27,19 +27,19 @@ struct minder {
     int terminal; /* -1: none */
     pid_t owner_group;
     pid_t command;       /* 0: not started, or its group is gone */
-    bool ended;          /* the command, not yet its group */
+    bool command_ended;  /* but perhaps not its group */
     bool has_terminal;   /* the group has it, or gets it when continued */
     bool terminated;     /* SIGTERM was sent for a limit */
     int end_signal;      /* last signal to end the command; 0: none */
     sigset_t refused;    /* signals that another user's command did not get */
-    zkl_time orphan_for; /* time that the group may outlive the owner */
+    zkl_time orphan_for; /* how long the group may outlive the owner */
     zkl_time term_at, kill_at;
     zkl_time sure_until; /* latest kill_at without an owner */
 };
 
 static void report(const struct minder *self, enum zkl_report_kind kind, int number) {
-    struct zkl_report text = {.kind = kind, .number = number};
-    if (self->socket >= 0) send(self->socket, &text, sizeof text, MSG_NOSIGNAL);
+    struct zkl_report sent = {.kind = kind, .number = number};
+    if (self->socket >= 0) send(self->socket, &sent, sizeof sent, MSG_NOSIGNAL);
 }
 
 /* --- process groups --------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ void zkl_complain_of_user(int signal) {
 
 /* --- the terminal ----------------------------------------------------------------------------- */
 
-/* Works in the background, too, as SIGTTOU is blocked. */
+/* Works from a background job, too, as SIGTTOU is blocked. */
 static void give_terminal(const struct minder *self, pid_t from, pid_t to) {
     if (self->terminal >= 0 && tcgetpgrp(self->terminal) == from) tcsetpgrp(self->terminal, to);
 }
@@ -77,8 +77,8 @@ static bool reads_without_signal(void) {
 
 /*
  * At first only a command that reads and writes the terminal gets it, because another part of the
- * owner's pipeline may read it. Others get it when a read stops them (stopped()), or at once if it
- * would not.
+ * owner's pipeline may read it. Others get it when a read stops them (on_stop()), or at once if a
+ * read would not stop them.
  */
 static bool wants_terminal(const struct minder *self) {
     if (!owner_has_terminal(self) || !isatty(STDIN_FILENO)) return false;
@@ -94,8 +94,8 @@ static void set_environment(const struct minder *self, const struct zkl_order *o
     setenv("ZKLOCK_PATH", self->minded->path, 1);
 }
 
-_Noreturn static void become(const struct minder *self, const struct zkl_order *order,
-                             pid_t minder) {
+_Noreturn static void become_command(const struct minder *self, const struct zkl_order *order,
+                                     pid_t minder) {
     char *const *argv = self->minded->argv;
     setpgid(0, 0);
     if (self->has_terminal) tcsetpgrp(self->terminal, getpid());
@@ -112,9 +112,9 @@ _Noreturn static void become(const struct minder *self, const struct zkl_order *
 static void launch(struct minder *self, const struct zkl_order *order) {
     pid_t minder = getpid();
     self->has_terminal = wants_terminal(self);
-    self->orphan_for = order->kill_at;
+    self->orphan_for = order->orphan_for;
     pid_t command = fork();
-    if (command == 0) become(self, order, minder);
+    if (command == 0) become_command(self, order, minder);
     if (command < 0) {
         report(self, ZKL_REPORT_FAILED, errno);
         _exit(1);
@@ -124,13 +124,13 @@ static void launch(struct minder *self, const struct zkl_order *order) {
     report(self, ZKL_REPORT_STARTED, (int)command);
 }
 
-static bool is_to_end(int signal) {
+static bool ends_commands(int signal) {
     return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
 }
 
-static void tell(struct minder *self, int signal) {
+static void signal_group(struct minder *self, int signal) {
     if (!self->command) return;
-    if (is_to_end(signal)) self->end_signal = signal;
+    if (ends_commands(signal)) self->end_signal = signal;
     if (kill(-self->command, signal) == 0 || errno != EPERM) return;
     if (!sigismember(&self->refused, signal)) zkl_complain_of_user(signal);
     sigaddset(&self->refused, signal);
@@ -138,11 +138,11 @@ static void tell(struct minder *self, int signal) {
 
 static void resume(struct minder *self) {
     if (self->has_terminal) give_terminal(self, self->owner_group, self->command);
-    tell(self, SIGCONT);
+    signal_group(self, SIGCONT);
 }
 
 /* Gives the terminal to a command that stopped for it, if the owner has it. Else the job stops. */
-static void stopped(struct minder *self, int signal) {
+static void on_stop(struct minder *self, int signal) {
     bool wanted = self->terminal >= 0 && (signal == SIGTTIN || signal == SIGTTOU);
     if (wanted) self->has_terminal = true;
     if (wanted && owner_has_terminal(self)) {
@@ -153,8 +153,8 @@ static void stopped(struct minder *self, int signal) {
     report(self, ZKL_REPORT_STOPPED, self->has_terminal);
 }
 
-static void ended(struct minder *self, int status) {
-    self->ended = true;
+static void on_end(struct minder *self, int status) {
+    self->command_ended = true;
     give_terminal(self, self->command, self->owner_group);
     if (WIFEXITED(status)) report(self, ZKL_REPORT_EXITED, WEXITSTATUS(status));
     else report(self, ZKL_REPORT_KILLED, WTERMSIG(status));
@@ -164,9 +164,9 @@ static void ended(struct minder *self, int status) {
 static void collect(struct minder *self) {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
-        if (pid != self->command || self->ended) continue;
-        if (WIFSTOPPED(status)) stopped(self, WSTOPSIG(status));
-        else ended(self, status);
+        if (pid != self->command || self->command_ended) continue;
+        if (WIFSTOPPED(status)) on_stop(self, WSTOPSIG(status));
+        else on_end(self, status);
     }
 }
 
@@ -179,15 +179,11 @@ static void limit(struct minder *self, zkl_time term_at, zkl_time kill_at) {
     self->kill_at = kill_at;
 }
 
-static zkl_time earlier(zkl_time one, zkl_time other) {
-    return one < other ? one : other;
-}
-
 static void owner_gone(struct minder *self) {
-    zkl_time kill_at = earlier(zkl_due(self->orphan_for), self->sure_until);
+    zkl_time kill_at = zkl_earlier(zkl_due(self->orphan_for), self->sure_until);
     close(self->socket);
     self->socket = -1;
-    limit(self, zkl_now(), earlier(kill_at, self->kill_at));
+    limit(self, zkl_now(), zkl_earlier(kill_at, self->kill_at));
 }
 
 static void impose_limits(struct minder *self) {
@@ -196,11 +192,11 @@ static void impose_limits(struct minder *self) {
     if (!self->terminated && now >= self->term_at) {
         self->terminated = true;
         report(self, ZKL_REPORT_LATE, 0);
-        tell(self, SIGTERM);
-        tell(self, SIGCONT); /* a stopped command could not end */
+        signal_group(self, SIGTERM);
+        signal_group(self, SIGCONT); /* a stopped command could not end */
     }
     if (!self->terminated || now < self->kill_at) return;
-    tell(self, SIGKILL);
+    signal_group(self, SIGKILL);
 }
 
 /*
@@ -214,19 +210,20 @@ static bool is_over(const struct minder *self, enum zkl_group group) {
     case ZKL_GROUP_OURS: break;
     }
     if (!self->terminated) return true;
-    return self->kill_at < ZKL_NEVER - ZKL_ZOMBIES && zkl_now() >= self->kill_at + ZKL_ZOMBIES;
+    return self->kill_at < ZKL_NEVER - ZKL_ZOMBIES_AFTER &&
+           zkl_now() >= self->kill_at + ZKL_ZOMBIES_AFTER;
 }
 
-/* Resets all after the command. Its late limits arrive before those of the next start. */
-static void look_for_end(struct minder *self) {
-    if (!self->ended) return;
+/* Reports the end, and resets all for the next launch, whose limits come after late ones. */
+static void finish_if_over(struct minder *self) {
+    if (!self->command_ended) return;
     enum zkl_group group = zkl_group_state(self->command);
     if (group == ZKL_GROUP_FOREIGN && self->end_signal)
-        tell(self, self->end_signal); /* the signal reached only others of the group */
+        signal_group(self, self->end_signal); /* the signal reached only others of the group */
     if (!is_over(self, group)) return;
     report(self, ZKL_REPORT_OVER, 0);
     self->command = 0;
-    self->ended = self->terminated = self->has_terminal = false;
+    self->command_ended = self->terminated = self->has_terminal = false;
     self->end_signal = 0;
     sigemptyset(&self->refused);
     self->term_at = self->kill_at = self->sure_until = ZKL_NEVER;
@@ -235,8 +232,8 @@ static void look_for_end(struct minder *self) {
 static zkl_time due(const struct minder *self) {
     zkl_time now = zkl_now();
     if (!self->command) return ZKL_NEVER;
-    if (self->ended || (self->terminated && now >= self->kill_at))
-        return now + (sigisemptyset(&self->refused) ? LOOK : FOREIGN_LOOK);
+    if (self->command_ended || (self->terminated && now >= self->kill_at))
+        return now + (sigisemptyset(&self->refused) ? CHECK_PAUSE : FOREIGN_CHECK_PAUSE);
     return self->terminated ? self->kill_at : self->term_at;
 }
 
@@ -250,10 +247,10 @@ static void obey(struct minder *self, const struct zkl_order *order) {
         self->sure_until = order->sure_until;
         break;
     case ZKL_ORDER_SIGNAL:
-        if (!self->ended) tell(self, order->signal);
+        if (!self->command_ended) signal_group(self, order->signal);
         break;
     case ZKL_ORDER_RESUME:
-        if (self->command && !self->ended) resume(self);
+        if (self->command && !self->command_ended) resume(self);
         break;
     }
 }
@@ -297,7 +294,7 @@ void zkl_minder_main(int socket, const struct zkl_minded *minded) {
         wait_for_news(&self);
         collect(&self);
         impose_limits(&self);
-        look_for_end(&self);
+        finish_if_over(&self);
     }
     _exit(0);
 }

@@ -3,16 +3,16 @@
  *
  * The owner is here the process of `zklock run`. It forks the minder while it has one thread, so
  * the minder may call any function. The minder starts the command in a process group of its own,
- * passes signals on, and reports. It ends the group, by SIGTERM and later SIGKILL, at the owner's
- * word, when the owner is gone, or when the limits pass before the owner moves them, as a stopped
- * owner does not. After OVER the owner may launch the command again. Only SIGKILL and SIGSTOP reach
- * the minder. When it dies the kernel kills the command.
+ * passes signals on, and reports. It ends the group, by SIGTERM and later SIGKILL, when the owner
+ * orders so, when the owner is gone, or when the limits pass, which a stopped owner does not move.
+ * After OVER the owner may launch the command again. Only SIGKILL and SIGSTOP reach the minder.
+ * When it dies the kernel kills the command.
  *
  * A command of another user (sudo, a setuid program) gets neither the minder's signals nor the
  * kernel's. The minder says so on stderr, and waits for the command's own end.
  *
- * It knows neither Lua nor ZooKeeper. Packets of a socket pair carry orders and reports. The pair's
- * end means that the peer is gone.
+ * The minder knows neither Lua nor ZooKeeper. A socket pair carries orders and reports. Its end
+ * means that the peer is gone.
  */
 #ifndef ZKL_MINDER_H
 #define ZKL_MINDER_H
@@ -23,7 +23,7 @@
 #include "../core/clock.h"
 
 enum zkl_order_kind {
-    ZKL_ORDER_LAUNCH, /* `kill_at`: how long the group may outlive the owner */
+    ZKL_ORDER_LAUNCH, /* starts the command */
     ZKL_ORDER_LIMITS, /* SIGTERM at `term_at`, SIGKILL at `kill_at`; a later order moves both */
     ZKL_ORDER_SIGNAL, /* to the group */
     ZKL_ORDER_RESUME  /* SIGCONT, after the terminal, if the group had it */
@@ -34,7 +34,8 @@ enum zkl_order_kind {
 struct zkl_order {
     enum zkl_order_kind kind;
     int signal;                    /* SIGNAL */
-    zkl_time term_at, kill_at;     /* LIMITS: by zkl_now(); LAUNCH: kill_at, a duration */
+    zkl_time orphan_for;           /* LAUNCH: how long the group may outlive the owner */
+    zkl_time term_at, kill_at;     /* LIMITS: by zkl_now() */
     zkl_time sure_until;           /* LIMITS: the latest SIGKILL, if the owner is gone */
     char token[ZKL_MINDER_TEXT];   /* LAUNCH: for the environment; "": none */
     char session[ZKL_MINDER_TEXT]; /* likewise */
@@ -42,7 +43,7 @@ struct zkl_order {
 
 enum zkl_report_kind {
     ZKL_REPORT_STARTED, /* number: process id, of command and group */
-    ZKL_REPORT_STOPPED, /* number 1: it had the terminal, so the owner must stop, too; else 0 */
+    ZKL_REPORT_STOPPED, /* number 1: the group had the terminal, so the owner must stop; else 0 */
     ZKL_REPORT_LATE,    /* `term_at` passed; SIGTERM follows */
     ZKL_REPORT_EXITED,  /* number: exit status */
     ZKL_REPORT_KILLED,  /* number: signal */
@@ -64,17 +65,18 @@ struct zkl_minded {
 /* The members of a process group that are left, zombies included. */
 enum zkl_group {
     ZKL_GROUP_GONE,
-    ZKL_GROUP_OURS,
+    ZKL_GROUP_OURS,   /* a member accepts signals */
     ZKL_GROUP_FOREIGN /* no member accepts signals */
 };
 enum zkl_group zkl_group_state(pid_t group);
 
 /* Members that are still there so long after SIGKILL are zombies. */
-#define ZKL_ZOMBIES ZKL_SECOND
+#define ZKL_ZOMBIES_AFTER ZKL_SECOND
 
+/* Says on stderr that another user's command did not get the signal. */
 void zkl_complain_of_user(int signal);
 
-/* Runs in the forked process, all signals blocked. */
+/* To be called in the forked process, with all signals blocked. */
 _Noreturn void zkl_minder_main(int socket, const struct zkl_minded *minded);
 
 #endif

@@ -45,15 +45,15 @@ static struct zkl_acquire_options check_options(lua_State *L, int index) {
     return *options;
 }
 
-/* Returns request, id, and whether it is done at once. */
-static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
+/* Pushes id and whether the request is done at once, after the request. */
+static int push_begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
     bool done = request && zkl_request_done(request);
-    zkl_lua_begun(L, client, request);
+    zkl_lua_push_request(L, client, request);
     lua_pushboolean(L, done);
     return 3;
 }
 
-static void read_options(lua_State *L, int table, struct zkl_acquire_options *options) {
+static void read_call_options(lua_State *L, int table, struct zkl_acquire_options *options) {
     luaL_checktype(L, table, LUA_TTABLE);
     int timeout = zkl_lua_field(L, table, "timeout"), hold = zkl_lua_field(L, table, "max_hold");
     options->trying = lua_isnumber(L, timeout) && lua_tonumber(L, timeout) == 0;
@@ -64,7 +64,7 @@ static void read_options(lua_State *L, int table, struct zkl_acquire_options *op
     lua_pop(L, 5);
 }
 
-/* Pushes pointers to the listed texts, NULL at the end. Returns NULL without a list. */
+/* Pushes an array of pointers to the listed texts, NULL at the end. Without a list returns NULL. */
 static const char *const *push_callers(lua_State *L, int index) {
     if (lua_isnoneornil(L, index)) return NULL;
     size_t count = zkl_lua_length(L, index);
@@ -78,43 +78,44 @@ static const char *const *push_callers(lua_State *L, int index) {
     return callers;
 }
 
-/* session:acquire(of_lock, owner, timeout, callers, options) -> request, id, done */
+/* session:acquire(lock_options, owner, timeout, callers, options) -> request, id, done */
 static int acquire(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     struct zkl_acquire_options options = check_options(L, 2);
     options.owner = luaL_checkstring(L, 3);
     options.timeout = zkl_lua_time(L, 4);
-    read_options(L, 6, &options);
+    read_call_options(L, 6, &options);
     options.callers = push_callers(L, 5);
-    zkl_session *session = zkl_lua_begin(L, client);
-    return begun_acquire(L, client, zkl_acquire(session, &options));
+    zkl_session *session = zkl_lua_begin_request(L, client);
+    return push_begun_acquire(L, client, zkl_acquire(session, &options));
 }
 
-/* session:acquire_all({ of_lock, ... }, owner, timeout, callers, options) -> request, id, done */
+/* session:acquire_all({ lock_options, ... }, owner, timeout, callers, options) -> request, id, done
+ */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
-    struct zkl_acquire_options all = {.owner = luaL_checkstring(L, 3),
-                                      .timeout = zkl_lua_time(L, 4)};
-    read_options(L, 6, &all);
+    struct zkl_acquire_options common = {.owner = luaL_checkstring(L, 3),
+                                         .timeout = zkl_lua_time(L, 4)};
+    read_call_options(L, 6, &common);
     size_t count = zkl_lua_length(L, 2);
     luaL_argcheck(L, count > 0, 2, "no lock");
-    all.callers = push_callers(L, 5);
+    common.callers = push_callers(L, 5);
     struct zkl_acquire_options *options = lua_newuserdata(L, count * sizeof *options);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 2, (int)i + 1);
         options[i] = check_options(L, lua_gettop(L));
-        options[i].owner = all.owner;
-        options[i].timeout = all.timeout;
-        options[i].trying = all.trying;
-        options[i].quiet = all.quiet;
-        options[i].callers = all.callers;
-        options[i].max_waiters = all.max_waiters;
-        options[i].max_hold = all.max_hold;
+        options[i].owner = common.owner;
+        options[i].timeout = common.timeout;
+        options[i].trying = common.trying;
+        options[i].quiet = common.quiet;
+        options[i].callers = common.callers;
+        options[i].max_waiters = common.max_waiters;
+        options[i].max_hold = common.max_hold;
         lua_pop(L, 1);
     }
-    zkl_session *session = zkl_lua_begin(L, client);
-    return begun_acquire(L, client, zkl_acquire_all(session, options, count));
+    zkl_session *session = zkl_lua_begin_request(L, client);
+    return push_begun_acquire(L, client, zkl_acquire_all(session, options, count));
 }
 
 void zkl_lua_open_acquire(lua_State *L) {

@@ -29,7 +29,7 @@ void zkl_lua_push_stored(lua_State *L, int place) {
     lua_rawgeti(L, lua_upvalueindex(1), place);
 }
 
-struct zkl_box *zkl_lua_box(lua_State *L, const char *name) {
+struct zkl_box *zkl_lua_push_box(lua_State *L, const char *name) {
     struct zkl_box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct zkl_box){0};
     luaL_getmetatable(L, name);
@@ -37,9 +37,9 @@ struct zkl_box *zkl_lua_box(lua_State *L, const char *name) {
     return box;
 }
 
-void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held) {
+void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *object) {
     box->client = zkl_client_ref(client);
-    box->held = held;
+    box->object = object;
 }
 
 /* A method's upvalue is its class, to save a look-up by name. */
@@ -61,7 +61,7 @@ const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name) {
 void *zkl_lua_enter(lua_State *L, const char *name) {
     const struct zkl_box *box = zkl_lua_check(L, 1, name);
     zkl_client_enter(box->client);
-    return box->held;
+    return box->object;
 }
 
 void *zkl_lua_enter_full(lua_State *L, const char *name) {
@@ -80,13 +80,13 @@ static bool empty(struct zkl_box *box, struct zkl_box *full) {
     return full->client && !zkl_client_foreign(full->client);
 }
 
-static void give_back(struct zkl_box full, void (*drop)(void *held)) {
+static void give_back(struct zkl_box full, void (*drop)(void *object)) {
     zkl_client_enter(full.client);
-    drop(full.held);
+    drop(full.object);
     zkl_client_leave(full.client);
 }
 
-int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held)) {
+int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *object)) {
     struct zkl_box full;
     if (!empty(zkl_lua_to_box(L, 1, name), &full)) return 0;
     give_back(full, drop);
@@ -94,20 +94,20 @@ int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held)) {
     return 0;
 }
 
-int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *held)) {
+int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *object)) {
     struct zkl_box full;
     if (!empty(zkl_lua_to_box(L, 1, name), &full)) return 0;
-    if (!zkl_world_defer(full.client, full.held, drop)) give_back(full, drop);
+    if (!zkl_world_defer(full.client, full.object, drop)) give_back(full, drop);
     zkl_client_drop(full.client);
     return 0;
 }
 
-zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client) {
-    zkl_lua_box(L, ZKL_REQUEST_BOX);
+zkl_session *zkl_lua_begin_request(lua_State *L, zkl_client *client) {
+    zkl_lua_push_box(L, ZKL_REQUEST_BOX);
     return zkl_client_enter(client);
 }
 
-int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request) {
+int zkl_lua_push_request(lua_State *L, zkl_client *client, zkl_request *request) {
     if (request) zkl_lua_fill(lua_touserdata(L, -1), client, request);
     zkl_client_leave(client);
     if (!request) return luaL_error(L, "not enough memory");

@@ -39,7 +39,7 @@ void zkl_lua_open_roster(lua_State *L);
 void zkl_lua_open_totals(lua_State *L);
 void zkl_lua_open_world(lua_State *L);
 void zkl_lua_open_board(lua_State *L);
-int zkl_lua_board(lua_State *L); /* core.board(), and so on */
+int zkl_lua_board(lua_State *L); /* core.board(); the next ones likewise */
 int zkl_lua_session(lua_State *L);
 int zkl_lua_folder(lua_State *L);
 int zkl_lua_trials(lua_State *L);
@@ -73,39 +73,40 @@ void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
  * object.
  */
 void zkl_lua_store(lua_State *L, const char *name, const lua_CFunction *functions, int count);
-void zkl_lua_push_stored(lua_State *L, int place); /* for methods */
+void zkl_lua_push_stored(lua_State *L, int place); /* call in a method of the class */
 
 struct zkl_box {
     zkl_client *client; /* counted; NULL: empty box */
-    void *held;         /* its object; NULL in a session's box */
+    void *object;       /* a request, lease and so on; NULL in a session's box */
 };
 
-struct zkl_box *zkl_lua_box(lua_State *L, const char *name);
-void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held);
+/* Pushes an empty box. */
+struct zkl_box *zkl_lua_push_box(lua_State *L, const char *name);
+void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *object);
 /* Raises for other values. */
 struct zkl_box *zkl_lua_to_box(lua_State *L, int index, const char *name);
 /* Raises also for an empty box or the parent process's. */
 const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name);
-/* Enters the client of the first argument, a box. Returns the content. */
+/* Enters the client of the first argument, a box. Returns the box's object. */
 void *zkl_lua_enter(lua_State *L, const char *name);
-/* NULL, and not entered, if a finalizer has emptied the box. */
+/* Returns NULL, and enters nothing, if a finalizer has emptied the box. */
 void *zkl_lua_enter_full(lua_State *L, const char *name);
 void zkl_lua_leave(lua_State *L);
-/* Empties the first argument, a box, and drops its content, unless the parent process's. */
-int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held));
-/* The same for the collector. In a world the content waits for the world's end. */
-int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *held));
+/* Empties the first argument, a box, and drops its object, unless the parent process owns it. */
+int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *object));
+/* The same for the collector. In a world the object waits for the world's end. */
+int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *object));
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index);   /* a session's */
-zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* in no world */
+zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* raises in a world */
 
 /* Pushes an empty box for a request, and enters the client. */
-zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client);
+zkl_session *zkl_lua_begin_request(lua_State *L, zkl_client *client);
 /*
- * Fills that box, leaves the client, and pushes the request's id, for its waiter to register before
- * any call. Raises on NULL, lack of memory.
+ * Fills that box, leaves the client, and pushes the request's id, under which a waiter registers
+ * before any other call. Returns 2. Raises if the request is NULL, for lack of memory.
  */
-int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request);
+int zkl_lua_push_request(lua_State *L, zkl_client *client, zkl_request *request);
 
 int zkl_lua_on_misuse(lua_State *L);
 /* Raise through lua/zklock/value/misuse.lua, which knows the user's line. */

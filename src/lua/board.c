@@ -4,9 +4,9 @@
 
 #include "binding.h"
 
-#define MOST 64 /* numbers returned at once; later calls return the rest */
+#define NUMBERS_AT_ONCE 64 /* later calls return the rest */
 
-static zkl_board **check(lua_State *L) {
+static zkl_board **check_board(lua_State *L) {
     return luaL_checkudata(L, 1, ZKL_BOARD);
 }
 
@@ -20,12 +20,12 @@ int zkl_lua_board(lua_State *L) {
 }
 
 static int foreign(lua_State *L) {
-    lua_pushboolean(L, zkl_board_foreign(*check(L)));
+    lua_pushboolean(L, zkl_board_foreign(*check_board(L)));
     return 1;
 }
 
 static int join(lua_State *L) {
-    zkl_board *board = *check(L);
+    zkl_board *board = *check_board(L);
     zkl_client *client = zkl_lua_check_threaded(L, 2);
     zkl_board_join(board, client, (uint64_t)luaL_checknumber(L, 3));
     return 0;
@@ -33,8 +33,8 @@ static int join(lua_State *L) {
 
 /* board:news() -> nothing, or a list of numbers of sessions */
 static int news(lua_State *L) {
-    uint64_t numbers[MOST];
-    size_t count = zkl_board_read(*check(L), numbers, MOST);
+    uint64_t numbers[NUMBERS_AT_ONCE];
+    size_t count = zkl_board_read(*check_board(L), numbers, NUMBERS_AT_ONCE);
     if (count == 0) return 0;
     lua_createtable(L, (int)count, 0);
     for (size_t i = 0; i < count; i++) {
@@ -45,12 +45,12 @@ static int news(lua_State *L) {
 }
 
 static int wait_for_news(lua_State *L) {
-    zkl_board_wait(*check(L), zkl_lua_time(L, 2));
+    zkl_board_wait(*check_board(L), zkl_lua_time(L, 2));
     return 0;
 }
 
 static int collect(lua_State *L) {
-    zkl_board **board = check(L);
+    zkl_board **board = check_board(L);
     if (*board) zkl_board_drop(*board);
     *board = NULL;
     return 0;

@@ -13,7 +13,7 @@ static const struct zkl_box *check_box(lua_State *L) {
 }
 
 static int id(lua_State *L) {
-    lua_pushnumber(L, (lua_Number)zkl_lease_id(check_box(L)->held));
+    lua_pushnumber(L, (lua_Number)zkl_lease_id(check_box(L)->object));
     return 1;
 }
 
@@ -85,19 +85,20 @@ static int release(lua_State *L) {
 }
 
 /* lease:VERB(timeout) -> request */
-static int begin(lua_State *L, zkl_request *(*begin_it)(zkl_lease *lease, zkl_time timeout)) {
+static int push_begun(lua_State *L,
+                      zkl_request *(*begin_request)(zkl_lease *lease, zkl_time timeout)) {
     const struct zkl_box *lease = check_box(L);
     zkl_time limit = zkl_lua_time(L, 2);
-    zkl_lua_begin(L, lease->client);
-    return zkl_lua_begun(L, lease->client, begin_it(lease->held, limit));
+    zkl_lua_begin_request(L, lease->client);
+    return zkl_lua_push_request(L, lease->client, begin_request(lease->object, limit));
 }
 
 static int release_wait(lua_State *L) {
-    return begin(L, zkl_release_wait);
+    return push_begun(L, zkl_release_wait);
 }
 
 static int downgrade(lua_State *L) {
-    return begin(L, zkl_downgrade);
+    return push_begun(L, zkl_downgrade);
 }
 
 /* Reads { kind, path, data, version } at the top of the stack. The table keeps the texts. */
@@ -124,8 +125,8 @@ static int guard(lua_State *L) {
         ops[i] = to_op(L);
         lua_pop(L, 1);
     }
-    zkl_lua_begin(L, lease->client);
-    return zkl_lua_begun(L, lease->client, zkl_guard(lease->held, ops, count, limit));
+    zkl_lua_begin_request(L, lease->client);
+    return zkl_lua_push_request(L, lease->client, zkl_guard(lease->object, ops, count, limit));
 }
 
 static int signal(lua_State *L) {
@@ -133,16 +134,16 @@ static int signal(lua_State *L) {
     const char *folder = luaL_checkstring(L, 2);
     bool all = lua_toboolean(L, 3);
     zkl_time limit = zkl_lua_time(L, 4);
-    zkl_lua_begin(L, lease->client);
-    return zkl_lua_begun(L, lease->client, zkl_signal(lease->held, folder, all, limit));
+    zkl_lua_begin_request(L, lease->client);
+    return zkl_lua_push_request(L, lease->client, zkl_signal(lease->object, folder, all, limit));
 }
 
 static int wait(lua_State *L) {
     const struct zkl_box *lease = check_box(L);
     const char *folder = luaL_checkstring(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
-    zkl_lua_begin(L, lease->client);
-    return zkl_lua_begun(L, lease->client, zkl_wait(lease->held, folder, limit));
+    zkl_lua_begin_request(L, lease->client);
+    return zkl_lua_push_request(L, lease->client, zkl_wait(lease->object, folder, limit));
 }
 
 static int revoked(lua_State *L) {
@@ -159,15 +160,15 @@ static int listen(lua_State *L) {
 }
 
 static int check(lua_State *L) {
-    return begin(L, zkl_check);
+    return push_begun(L, zkl_check);
 }
 
-static void drop_held(void *lease) {
+static void drop_object(void *lease) {
     zkl_lease_drop(lease);
 }
 
 static int collect(lua_State *L) {
-    return zkl_lua_collect(L, ZKL_LEASE_BOX, drop_held);
+    return zkl_lua_collect(L, ZKL_LEASE_BOX, drop_object);
 }
 
 void zkl_lua_open_lease(lua_State *L) {

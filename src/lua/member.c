@@ -2,7 +2,7 @@
 #include "binding.h"
 
 static int id(lua_State *L) {
-    lua_pushnumber(L, (lua_Number)zkl_member_id(zkl_lua_check(L, 1, ZKL_MEMBER_BOX)->held));
+    lua_pushnumber(L, (lua_Number)zkl_member_id(zkl_lua_check(L, 1, ZKL_MEMBER_BOX)->object));
     return 1;
 }
 
@@ -31,21 +31,21 @@ static int set(lua_State *L) {
     const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_MEMBER_BOX);
     const char *data = luaL_checkstring(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
-    zkl_lua_box(L, ZKL_REQUEST_BOX);
+    zkl_lua_push_box(L, ZKL_REQUEST_BOX);
     zkl_member *member = zkl_lua_enter_full(L, ZKL_MEMBER_BOX);
-    return member ? zkl_lua_begun(L, box->client, zkl_member_set(member, data, limit)) : 0;
+    return member ? zkl_lua_push_request(L, box->client, zkl_member_set(member, data, limit)) : 0;
 }
 
-static void drop_held(void *member) {
+static void drop_object(void *member) {
     zkl_member_drop(member);
 }
 
 static int drop(lua_State *L) {
-    return zkl_lua_drop(L, ZKL_MEMBER_BOX, drop_held);
+    return zkl_lua_drop(L, ZKL_MEMBER_BOX, drop_object);
 }
 
 static int collect(lua_State *L) {
-    return zkl_lua_collect(L, ZKL_MEMBER_BOX, drop_held);
+    return zkl_lua_collect(L, ZKL_MEMBER_BOX, drop_object);
 }
 
 void zkl_lua_open_member(lua_State *L) {

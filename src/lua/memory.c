@@ -9,7 +9,7 @@
 
 static int inflict(lua_State *L, bool (*fault)(zkl_client *client)) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    luaL_argcheck(L, zkl_memory_name(client), 1, "not in memory");
+    luaL_argcheck(L, zkl_memory_server_name(client), 1, "not in memory");
     lua_pushboolean(L, fault(client));
     return 1;
 }
@@ -28,7 +28,7 @@ static int heal(lua_State *L) {
 
 /* memory.name(session box) -> name of its server; nil if that is not in memory */
 static int name(lua_State *L) {
-    lua_pushstring(L, zkl_memory_name(zkl_lua_check_client(L, 1)));
+    lua_pushstring(L, zkl_memory_server_name(zkl_lua_check_client(L, 1)));
     return 1;
 }
 

@@ -45,12 +45,12 @@ static int now(lua_State *L) {
 
 /* core.thread() -> a number unique among this process's running threads */
 static int thread(lua_State *L) {
-    static _Thread_local char here;
-    lua_pushnumber(L, (lua_Number)(uintptr_t)&here);
+    static _Thread_local char address;
+    lua_pushnumber(L, (lua_Number)(uintptr_t)&address);
     return 1;
 }
 
-/* False if a yield would cross a C function. nginx's Lua cannot tell. */
+/* False if a yield would cross a C function. nginx's own Lua functions do not tell. */
 static int isyieldable(lua_State *L) {
 #if LUA_VERSION_NUM >= 503 || defined(LUAJIT_VERSION)
     lua_pushboolean(L, lua_isyieldable(L));
@@ -78,7 +78,7 @@ static void raise_interrupt(lua_State *L, lua_Debug *ar) {
     luaL_error(L, "interrupted!");
 }
 
-/* A second Ctrl-C ends the process if Lua has not raised the first. */
+/* A second Ctrl-C ends the process if the first has not raised yet. */
 static void on_interrupt(int number) {
     signal(number, SIG_DFL);
     lua_sethook(interrupted, raise_interrupt,
@@ -87,7 +87,7 @@ static void on_interrupt(int number) {
 
 static volatile sig_atomic_t idle_interrupted;
 
-/* At a prompt the read ends with EINTR. */
+/* poll() in await_input() ends with EINTR. */
 static void on_idle_interrupt(int number) {
     (void)number;
     idle_interrupted = 1;
@@ -103,7 +103,7 @@ static int await_input(lua_State *L) {
     return 1;
 }
 
-/* core.interruptible(raises): does Ctrl-C raise in the running code, or only end await_input()? */
+/* core.interruptible(raises): Ctrl-C raises in the running code, or only ends await_input() */
 static int interruptible(lua_State *L) {
     struct sigaction action = {0};
     interrupted = L;
@@ -131,29 +131,29 @@ static void set_signals(lua_State *L) {
 
 #define STATE_MARK "zklock.state"
 
-static atomic_int states;
+static atomic_int state_count;
 
 static int forget_state(lua_State *L) {
     (void)L;
-    atomic_fetch_sub(&states, 1);
+    atomic_fetch_sub(&state_count, 1);
     return 0;
 }
 
-/* Counts the Lua states with this module; several in nginx show that lua_code_cache is off. */
-static void count_state(lua_State *L) {
+/* Counts this Lua state, once. Several in nginx show that lua_code_cache is off. */
+static void add_state(lua_State *L) {
     static const luaL_Reg methods[] = {{"__gc", forget_state}, {NULL, NULL}};
     lua_getfield(L, LUA_REGISTRYINDEX, STATE_MARK);
     bool counted = !lua_isnil(L, -1);
     lua_pop(L, 1);
     if (counted) return;
     zkl_lua_class(L, STATE_MARK, methods);
-    zkl_lua_box(L, STATE_MARK);
+    zkl_lua_push_box(L, STATE_MARK);
     lua_setfield(L, LUA_REGISTRYINDEX, STATE_MARK);
-    atomic_fetch_add(&states, 1);
+    atomic_fetch_add(&state_count, 1);
 }
 
-static int count_states(lua_State *L) {
-    lua_pushinteger(L, atomic_load(&states));
+static int get_state_count(lua_State *L) {
+    lua_pushinteger(L, atomic_load(&state_count));
     return 1;
 }
 
@@ -217,13 +217,13 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"identity", identity},
                                          {"isyieldable", isyieldable},
                                          {"on_misuse", zkl_lua_on_misuse},
-                                         {"states", count_states},
+                                         {"states", get_state_count},
                                          {"interruptible", interruptible},
                                          {"await_input", await_input},
                                          {"world", zkl_lua_world},
                                          {NULL, NULL}};
     check_build(L);
-    count_state(L);
+    add_state(L);
     zkl_lua_open_session(L);
     zkl_lua_open_news(L);
     zkl_lua_open_acquire(L);

@@ -1,4 +1,4 @@
-/* news.c - the inbox of a session, and the wake-ups for it. */
+/* news.c - the inbox of a session, and ways to learn of its events. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -18,7 +18,7 @@ enum { PUSH_STEP = 1, EVENT_NAMES, STATE_NAMES = EVENT_NAMES + ZKL_EVENT_STEP + 
 /* Converts the client's time to seconds since 1970. */
 static lua_Number date_of(const zkl_client *client, zkl_time time) {
     struct timespec now;
-    if (zkl_world_owns(client)) return (lua_Number)zkl_world_date(time) / ZKL_SECOND;
+    if (zkl_world_is_client(client)) return (lua_Number)zkl_world_date(time) / ZKL_SECOND;
     clock_gettime(CLOCK_REALTIME, &now);
     lua_Number seconds = (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec / ZKL_SECOND;
     return seconds - (lua_Number)(zkl_now() - time) / ZKL_SECOND;
@@ -76,7 +76,7 @@ static void store_names(lua_State *L, int place, const char *const *names, int c
     }
 }
 
-static void store_what_is_pushed(lua_State *L) {
+static void store_constants(lua_State *L) {
     static const lua_CFunction functions[] = {push_step};
     zkl_lua_store(L, ZKL_SESSION_BOX, functions, 1);
     luaL_getmetatable(L, ZKL_SESSION_BOX);
@@ -93,7 +93,8 @@ static int state(lua_State *L) {
     return 1;
 }
 
-static void push_and_free(lua_State *L, const zkl_client *client, const struct zkl_step *step) {
+static void push_and_free_step(lua_State *L, const zkl_client *client,
+                               const struct zkl_step *step) {
     struct dated_step dated = {step, date_of(client, step->at)};
     zkl_lua_push_stored(L, PUSH_STEP);
     lua_pushlightuserdata(L, &dated);
@@ -111,7 +112,7 @@ static int next_event(lua_State *L) {
     if (!zkl_client_next(client, &event, &more)) return 0;
     zkl_lua_push_stored(L, EVENT_NAMES + (int)event.kind);
     if (event.kind == ZKL_EVENT_STATE) zkl_lua_push_stored(L, STATE_NAMES + (int)event.state);
-    else if (event.kind == ZKL_EVENT_STEP) push_and_free(L, client, event.step);
+    else if (event.kind == ZKL_EVENT_STEP) push_and_free_step(L, client, event.step);
     else lua_pushnumber(L, (lua_Number)event.id);
     lua_pushboolean(L, more);
     if (event.kind != ZKL_EVENT_QUEUED) return 3;
@@ -133,7 +134,7 @@ static int fd(lua_State *L) {
 }
 
 /* session:listen() -> path of a Unix socket to connect to; nil, reason */
-static int listen_for_host(lua_State *L) {
+static int listen_for_program(lua_State *L) {
     char path[ZKL_SOCKET_PATH];
     int error = zkl_client_listen(zkl_lua_check_threaded(L, 1), path);
     if (error) return zkl_lua_fail(L, strerror(error));
@@ -141,7 +142,7 @@ static int listen_for_host(lua_State *L) {
     return 1;
 }
 
-static int accept_host(lua_State *L) {
+static int accept_program(lua_State *L) {
     lua_pushboolean(L, zkl_client_accept(zkl_lua_check_threaded(L, 1)));
     return 1;
 }
@@ -173,10 +174,10 @@ int zkl_lua_poll(lua_State *L) {
 
 void zkl_lua_open_news(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"accept", accept_host},
+        {"accept", accept_program},
         {"fd", fd},
         {"heard", heard},
-        {"listen", listen_for_host},
+        {"listen", listen_for_program},
         {"next", next_event},
         {"poke", poke},
         {"state", state},
@@ -184,5 +185,5 @@ void zkl_lua_open_news(lua_State *L) {
         {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_SESSION_BOX, methods);
-    store_what_is_pushed(L);
+    store_constants(L);
 }

@@ -1,8 +1,8 @@
-/* request.c - the box of a request, for which drivers wait. */
+/* request.c - the box of a request, which a driver awaits. */
 #include "binding.h"
 
 static const zkl_request *check_request(lua_State *L) {
-    return zkl_lua_check(L, 1, ZKL_REQUEST_BOX)->held;
+    return zkl_lua_check(L, 1, ZKL_REQUEST_BOX)->object;
 }
 
 static int id(lua_State *L) {
@@ -19,8 +19,8 @@ static int done(lua_State *L) {
 
 enum { PUSH_RESULT = 1, PUSH_QUEUE, PUSH_DATA };
 
-/* Calls a stored function with a copy of the box, as a finalizer may drop the request meanwhile. */
-static int look(lua_State *L, int push) {
+/* Calls a stored function with a copy of the box, as a finalizer may empty the box meanwhile. */
+static int call_with_copy(lua_State *L, int push) {
     struct zkl_box box;
     int top = lua_gettop(L);
     zkl_lua_push_stored(L, push);
@@ -31,18 +31,18 @@ static int look(lua_State *L, int push) {
     zkl_lua_leave(L);
     int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
     zkl_client_enter(box.client);
-    zkl_request_unref(box.held);
+    zkl_request_unref(box.object);
     zkl_client_leave(box.client);
     zkl_client_drop(box.client);
     return failed ? lua_error(L) : lua_gettop(L) - top;
 }
 
-static const zkl_request *looked_at(lua_State *L) {
-    return ((const struct zkl_box *)lua_touserdata(L, 1))->held;
+static const zkl_request *copied_request(lua_State *L) {
+    return ((const struct zkl_box *)lua_touserdata(L, 1))->object;
 }
 
 static int push_result(lua_State *L) {
-    const zkl_request *request = looked_at(L);
+    const zkl_request *request = copied_request(L);
     lua_pushstring(L, zkl_code_name(zkl_request_code(request)));
     lua_pushstring(L, zkl_request_detail(request));
     return 2;
@@ -50,20 +50,21 @@ static int push_result(lua_State *L) {
 
 /* request:result(), when done -> code, the server's reason or nil */
 static int result(lua_State *L) {
-    return look(L, PUSH_RESULT);
+    return call_with_copy(L, PUSH_RESULT);
 }
 
 /* request:lease(), when done -> lease, which drops the request; nil, result() */
 static int lease(lua_State *L) {
-    struct zkl_box *box = zkl_lua_box(L, ZKL_LEASE_BOX), *own = lua_touserdata(L, 1);
+    struct zkl_box *lease_box = zkl_lua_push_box(L, ZKL_LEASE_BOX),
+                   *request_box = lua_touserdata(L, 1);
     zkl_request *request = zkl_lua_enter(L, ZKL_REQUEST_BOX);
     bool granted = zkl_request_code(request) == ZKL_OK;
     zkl_lease *taken = granted ? zkl_request_lease(request) : NULL;
     if (taken) {
-        *box = (struct zkl_box){.client = own->client, .held = taken};
-        *own = (struct zkl_box){0};
+        *lease_box = (struct zkl_box){.client = request_box->client, .object = taken};
+        *request_box = (struct zkl_box){0};
         zkl_request_drop(request);
-        zkl_client_leave(box->client);
+        zkl_client_leave(lease_box->client);
         return 1;
     }
     zkl_lua_leave(L);
@@ -74,9 +75,10 @@ static int lease(lua_State *L) {
 
 /* request:member(), when done with "ok" -> member */
 static int member(lua_State *L) {
-    struct zkl_box *box = zkl_lua_box(L, ZKL_MEMBER_BOX), *own = lua_touserdata(L, 1);
+    struct zkl_box *member_box = zkl_lua_push_box(L, ZKL_MEMBER_BOX),
+                   *request_box = lua_touserdata(L, 1);
     zkl_member *taken = zkl_request_member(zkl_lua_enter(L, ZKL_REQUEST_BOX));
-    if (taken) zkl_lua_fill(box, own->client, taken);
+    if (taken) zkl_lua_fill(member_box, request_box->client, taken);
     zkl_lua_leave(L);
     return taken ? 1 : 0;
 }
@@ -143,7 +145,7 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
 
 static int push_queue(lua_State *L) {
     size_t count;
-    const struct zkl_queued *entries = zkl_request_queue(looked_at(L), &count);
+    const struct zkl_queued *entries = zkl_request_queue(copied_request(L), &count);
     lua_createtable(L, (int)count, 0);
     for (size_t i = 0; i < count; i++) {
         push_entry(L, &entries[i], i + 1);
@@ -154,13 +156,13 @@ static int push_queue(lua_State *L) {
 
 /* request:queue() -> contenders in order, `data` as stored */
 static int queue(lua_State *L) {
-    return look(L, PUSH_QUEUE);
+    return call_with_copy(L, PUSH_QUEUE);
 }
 
 static int push_data(lua_State *L) {
     size_t size;
     int32_t version;
-    const char *text = zkl_request_data(looked_at(L), &size, &version);
+    const char *text = zkl_request_data(copied_request(L), &size, &version);
     lua_pushlstring(L, text ? text : "", size);
     lua_pushinteger(L, version);
     return 2;
@@ -168,7 +170,7 @@ static int push_data(lua_State *L) {
 
 /* request:data(), after "ok" -> text, version; of children(): the names, each with its NUL */
 static int data(lua_State *L) {
-    return look(L, PUSH_DATA);
+    return call_with_copy(L, PUSH_DATA);
 }
 
 /* request:refused() -> place of the refused write in a guard; 0: none */
@@ -177,7 +179,7 @@ static int refused(lua_State *L) {
     return 1;
 }
 
-/* request:signalled() -> number of waiters it signalled */
+/* request:signalled() -> number of signalled waiters */
 static int signalled(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_request_signalled(check_request(L)));
     return 1;
@@ -200,17 +202,17 @@ static int cancel(lua_State *L) {
     return 0;
 }
 
-static void drop_held(void *request) {
+static void drop_object(void *request) {
     zkl_request_drop(request);
 }
 
 /* Ends a pending request, and gives up an untaken lease. */
 static int drop(lua_State *L) {
-    return zkl_lua_drop(L, ZKL_REQUEST_BOX, drop_held);
+    return zkl_lua_drop(L, ZKL_REQUEST_BOX, drop_object);
 }
 
 static int collect(lua_State *L) {
-    return zkl_lua_collect(L, ZKL_REQUEST_BOX, drop_held);
+    return zkl_lua_collect(L, ZKL_REQUEST_BOX, drop_object);
 }
 
 void zkl_lua_open_request(lua_State *L) {

@@ -4,7 +4,7 @@
 #include "binding.h"
 
 static int id(lua_State *L) {
-    lua_pushnumber(L, (lua_Number)zkl_roster_id(zkl_lua_check(L, 1, ZKL_ROSTER_BOX)->held));
+    lua_pushnumber(L, (lua_Number)zkl_roster_id(zkl_lua_check(L, 1, ZKL_ROSTER_BOX)->object));
     return 1;
 }
 
@@ -49,16 +49,16 @@ static int look(lua_State *L) {
     lua_pushlightuserdata(L, &roll);
     zkl_roster *roster = zkl_lua_enter_full(L, ZKL_ROSTER_BOX);
     if (!roster) return 0;
-    bool any = zkl_roster_look(roster, &roll);
+    bool changed = zkl_roster_look(roster, &roll);
     zkl_lua_leave(L);
-    if (!any) return 0;
+    if (!changed) return 0;
     if (!roll) return luaL_error(L, "not enough memory");
     int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
     free(roll);
     return failed ? lua_error(L) : lua_gettop(L) - 1;
 }
 
-/* roster:told(): the user has got the last look() */
+/* roster:told(): notes that the user has got the result of the last look() */
 static int told(lua_State *L) {
     zkl_roster *roster = zkl_lua_enter_full(L, ZKL_ROSTER_BOX);
     if (!roster) return 0;
@@ -67,16 +67,16 @@ static int told(lua_State *L) {
     return 0;
 }
 
-static void drop_held(void *roster) {
+static void drop_object(void *roster) {
     zkl_roster_drop(roster);
 }
 
 static int drop(lua_State *L) {
-    return zkl_lua_drop(L, ZKL_ROSTER_BOX, drop_held);
+    return zkl_lua_drop(L, ZKL_ROSTER_BOX, drop_object);
 }
 
 static int collect(lua_State *L) {
-    return zkl_lua_collect(L, ZKL_ROSTER_BOX, drop_held);
+    return zkl_lua_collect(L, ZKL_ROSTER_BOX, drop_object);
 }
 
 void zkl_lua_open_roster(lua_State *L) {

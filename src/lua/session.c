@@ -16,7 +16,7 @@ zkl_client *zkl_lua_check_client(lua_State *L, int index) {
 
 zkl_client *zkl_lua_check_threaded(lua_State *L, int index) {
     zkl_client *client = zkl_lua_check_client(L, index);
-    luaL_argcheck(L, !zkl_world_owns(client), index, "of a world of virtual time");
+    luaL_argcheck(L, !zkl_world_is_client(client), index, "of a world of virtual time");
     return client;
 }
 
@@ -44,7 +44,7 @@ int zkl_lua_session(lua_State *L) {
     bool in_memory = lua_toboolean(L, zkl_lua_field(L, 1, "in_memory"));
     int world = zkl_lua_field(L, 1, "world");
     uint32_t process = (uint32_t)luaL_optinteger(L, zkl_lua_field(L, 1, "process"), 0);
-    struct zkl_box *box = zkl_lua_box(L, ZKL_SESSION_BOX);
+    struct zkl_box *box = zkl_lua_push_box(L, ZKL_SESSION_BOX);
     if (lua_isnil(L, world))
         box->client = zkl_client_new(in_memory ? &zkl_memory : &zkl_zookeeper, &options);
     else box->client = zkl_world_client(zkl_lua_check_world(L, world), process, &options);
@@ -57,7 +57,7 @@ static int collect(lua_State *L) {
     box->client = NULL;
     if (!client || zkl_client_foreign(client)) return 0;
     /* A finalizer must not wait, so the session closes in the background. */
-    if (!zkl_world_owns(client)) zkl_client_leave_board(client);
+    if (!zkl_world_is_client(client)) zkl_client_leave_board(client);
     if (!zkl_world_number(client)) zkl_client_close_soon(client, ZKL_SECOND);
     zkl_client_drop(client);
     return 0;
@@ -88,7 +88,7 @@ static int timeout(lua_State *L) {
     return 1;
 }
 
-static void push_denial(lua_State *L, zkl_time timeout) {
+static void push_short_timeout(lua_State *L, zkl_time timeout) {
     char text[100];
     snprintf(text, sizeof text, "the server grants a session timeout of %g s, less than %g s",
              (double)timeout / ZKL_SECOND, (double)ZKL_TIMEOUT_LEAST / ZKL_SECOND);
@@ -108,7 +108,7 @@ static const char *const complaints[] = {
  */
 static int trouble(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
-    if (why.short_timeout != ZKL_NEVER) push_denial(L, why.short_timeout);
+    if (why.short_timeout != ZKL_NEVER) push_short_timeout(L, why.short_timeout);
     else if (why.id_zero) lua_pushliteral(L, "the server grants the session id 0, which is none");
     else if (why.error < 0) lua_pushstring(L, gai_strerror(why.error));
     else if (why.error > 0) lua_pushstring(L, strerror(why.error));
@@ -182,15 +182,15 @@ static int release_all(lua_State *L) {
 static int ready(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     zkl_time limit = zkl_lua_time(L, 2);
-    zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_session_ready(session, limit));
+    zkl_session *session = zkl_lua_begin_request(L, client);
+    return zkl_lua_push_request(L, client, zkl_session_ready(session, limit));
 }
 
-static int pause_host(lua_State *L) {
+static int begin_pause(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     zkl_time limit = zkl_lua_time(L, 2);
-    zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_pause(session, limit));
+    zkl_session *session = zkl_lua_begin_request(L, client);
+    return zkl_lua_push_request(L, client, zkl_pause(session, limit));
 }
 
 /* session:set_hosts(hosts, timeout) -> request; nil for sessions without hosts */
@@ -199,9 +199,9 @@ static int set_hosts(lua_State *L) {
     const char *hosts = luaL_checkstring(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
     if (!zkl_client_link(client, &zkl_zookeeper)) return 0;
-    zkl_request *request = zkl_pause(zkl_lua_begin(L, client), limit);
+    zkl_request *request = zkl_pause(zkl_lua_begin_request(L, client), limit);
     if (request) zkl_zookeeper_move(client, hosts, request, limit);
-    return zkl_lua_begun(L, client, request);
+    return zkl_lua_push_request(L, client, request);
 }
 
 /* session:meter(name) -> number for core.acquire_options */
@@ -229,8 +229,8 @@ static int drain(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     bool waiters = lua_toboolean(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
-    zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_session_drain(session, waiters, limit));
+    zkl_session *session = zkl_lua_begin_request(L, client);
+    return zkl_lua_push_request(L, client, zkl_session_drain(session, waiters, limit));
 }
 
 /* session:holders(path, prefix) -> owners, with that prefix, that hold the lock */
@@ -249,33 +249,33 @@ static int queue(lua_State *L) {
     const char *path = luaL_checkstring(L, 2);
     enum zkl_kind kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names);
     zkl_time limit = zkl_lua_time(L, 4);
-    zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_queue(session, path, kind, limit));
+    zkl_session *session = zkl_lua_begin_request(L, client);
+    return zkl_lua_push_request(L, client, zkl_queue(session, path, kind, limit));
 }
 
 static int join(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2), *data = luaL_checkstring(L, 3);
     zkl_time limit = zkl_lua_time(L, 4);
-    zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_join(session, path, data, limit));
+    zkl_session *session = zkl_lua_begin_request(L, client);
+    return zkl_lua_push_request(L, client, zkl_join(session, path, data, limit));
 }
 
-static int begin_about(lua_State *L, zkl_request *(*begin)(zkl_session *session, const char *node,
-                                                           zkl_time timeout)) {
+static int push_begun(lua_State *L, zkl_request *(*begin)(zkl_session *session, const char *node,
+                                                          zkl_time timeout)) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *node = luaL_checkstring(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
-    zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, begin(session, node, limit));
+    zkl_session *session = zkl_lua_begin_request(L, client);
+    return zkl_lua_push_request(L, client, begin(session, node, limit));
 }
 
 static int get(lua_State *L) {
-    return begin_about(L, zkl_get);
+    return push_begun(L, zkl_get);
 }
 
 static int children(lua_State *L) {
-    return begin_about(L, zkl_children);
+    return push_begun(L, zkl_children);
 }
 
 static int break_node(lua_State *L) {
@@ -283,19 +283,19 @@ static int break_node(lua_State *L) {
     const char *node = luaL_checkstring(L, 2);
     int32_t version = (int32_t)luaL_checkinteger(L, 3);
     zkl_time limit = zkl_lua_time(L, 4);
-    zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_break(session, node, version, limit));
+    zkl_session *session = zkl_lua_begin_request(L, client);
+    return zkl_lua_push_request(L, client, zkl_break(session, node, version, limit));
 }
 
 static int revoke(lua_State *L) {
-    return begin_about(L, zkl_revoke);
+    return push_begun(L, zkl_revoke);
 }
 
-/* Fills the box at the top, and leaves the client. */
-static int begun(lua_State *L, zkl_client *client, void *held, enum zkl_code why) {
-    if (held) zkl_lua_fill(lua_touserdata(L, -1), client, held);
+/* Fills the box at the top with the object, and leaves the client. */
+static int finish_box(lua_State *L, zkl_client *client, void *object, enum zkl_code why) {
+    if (object) zkl_lua_fill(lua_touserdata(L, -1), client, object);
     zkl_client_leave(client);
-    if (held) return 1;
+    if (object) return 1;
     if (why == ZKL_OK) return luaL_error(L, "not enough memory");
     return zkl_lua_fail(L, zkl_code_name(why));
 }
@@ -305,9 +305,9 @@ static int watch(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2);
     enum zkl_code why;
-    zkl_lua_box(L, ZKL_WATCHER_BOX);
+    zkl_lua_push_box(L, ZKL_WATCHER_BOX);
     zkl_watcher *watcher = zkl_watch(zkl_client_enter(client), path, &why);
-    return begun(L, client, watcher, why);
+    return finish_box(L, client, watcher, why);
 }
 
 /* session:members(folder) -> roster; nil, code */
@@ -315,9 +315,9 @@ static int members(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *folder = luaL_checkstring(L, 2);
     enum zkl_code why;
-    zkl_lua_box(L, ZKL_ROSTER_BOX);
+    zkl_lua_push_box(L, ZKL_ROSTER_BOX);
     zkl_roster *roster = zkl_members(zkl_client_enter(client), folder, &why);
-    return begun(L, client, roster, why);
+    return finish_box(L, client, roster, why);
 }
 
 void zkl_lua_open_session(lua_State *L) {
@@ -335,7 +335,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"join", join},
         {"members", members},
         {"meter", meter},
-        {"pause", pause_host},
+        {"pause", begin_pause},
         {"queue", queue},
         {"ready", ready},
         {"refusal", refusal},

@@ -9,7 +9,7 @@ enum { FIRST_BOUND = 6, LAST_BOUND = 26 };
 
 _Static_assert((int)LAST_BOUND < (int)ZKL_HISTOGRAM_DOUBLINGS, "the last bucket has all above");
 
-/* Pushes empty totals, which the collector clears. */
+/* Pushes empty totals. The collector frees their named meters. */
 static struct zkl_totals *push_empty(lua_State *L) {
     struct zkl_totals *totals = lua_newuserdata(L, sizeof *totals);
     *totals = (struct zkl_totals){0};

@@ -5,7 +5,7 @@
 #include "binding.h"
 
 static int id(lua_State *L) {
-    lua_pushnumber(L, (lua_Number)zkl_watcher_id(zkl_lua_check(L, 1, ZKL_WATCHER_BOX)->held));
+    lua_pushnumber(L, (lua_Number)zkl_watcher_id(zkl_lua_check(L, 1, ZKL_WATCHER_BOX)->object));
     return 1;
 }
 
@@ -37,17 +37,17 @@ static int look(lua_State *L) {
     lua_pushlightuserdata(L, &sight);
     zkl_watcher *watcher = zkl_lua_enter_full(L, ZKL_WATCHER_BOX);
     if (!watcher) return 0;
-    bool any = zkl_watcher_look(watcher, &sight);
-    bool copied = any && copy_data(&sight);
+    bool changed = zkl_watcher_look(watcher, &sight);
+    bool copied = changed && copy_data(&sight);
     zkl_lua_leave(L);
-    if (!any) return 0;
+    if (!changed) return 0;
     if (!copied) return luaL_error(L, "not enough memory");
     int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
     free((char *)sight.data);
     return failed ? lua_error(L) : lua_gettop(L) - 1;
 }
 
-/* watcher:told(): the user has got the last look() */
+/* watcher:told(): notes that the user has got the result of the last look() */
 static int told(lua_State *L) {
     zkl_watcher *watcher = zkl_lua_enter_full(L, ZKL_WATCHER_BOX);
     if (!watcher) return 0;
@@ -56,16 +56,16 @@ static int told(lua_State *L) {
     return 0;
 }
 
-static void drop_held(void *watcher) {
+static void drop_object(void *watcher) {
     zkl_watcher_drop(watcher);
 }
 
 static int drop(lua_State *L) {
-    return zkl_lua_drop(L, ZKL_WATCHER_BOX, drop_held);
+    return zkl_lua_drop(L, ZKL_WATCHER_BOX, drop_object);
 }
 
 static int collect(lua_State *L) {
-    return zkl_lua_collect(L, ZKL_WATCHER_BOX, drop_held);
+    return zkl_lua_collect(L, ZKL_WATCHER_BOX, drop_object);
 }
 
 void zkl_lua_open_watcher(lua_State *L) {

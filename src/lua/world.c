@@ -10,25 +10,25 @@ struct zkl_world *zkl_lua_check_world(lua_State *L, int index) {
     return *box;
 }
 
-static struct zkl_world *check(lua_State *L) {
+static struct zkl_world *self_world(lua_State *L) {
     return zkl_lua_check_world(L, 1);
 }
 
 /*
- * core.world(seed, delay, most) -> world; packets take up to `delay` seconds, the first `most` are
- * recorded
+ * core.world(seed, delay, recorded) -> world; packets take up to `delay` seconds, and the first
+ * `recorded` ones are recorded
  */
 int zkl_lua_world(lua_State *L) {
     uint64_t seed = (uint64_t)luaL_checknumber(L, 1);
     zkl_time delay = zkl_lua_time(L, 2);
-    lua_Integer most = luaL_optinteger(L, 3, 0);
+    lua_Integer recorded = luaL_optinteger(L, 3, 0);
     struct zkl_world **box = lua_newuserdata(L, sizeof(struct zkl_world *));
     *box = NULL;
     luaL_getmetatable(L, ZKL_WORLD);
     lua_setmetatable(L, -2);
     *box = zkl_world_new(seed, delay);
     if (!*box) return luaL_error(L, "not enough memory");
-    zkl_world_keep_messages(*box, (size_t)most);
+    zkl_world_keep_messages(*box, (size_t)recorded);
     return 1;
 }
 
@@ -40,13 +40,13 @@ static int end(lua_State *L) {
 }
 
 static int now(lua_State *L) {
-    zkl_lua_push_time(L, zkl_world_now(check(L)));
+    zkl_lua_push_time(L, zkl_world_now(self_world(L)));
     return 1;
 }
 
 /* world:changed() -> time of the last change on a server */
 static int changed(lua_State *L) {
-    zkl_lua_push_time(L, zkl_world_changed(check(L)));
+    zkl_lua_push_time(L, zkl_world_changed_at(self_world(L)));
     return 1;
 }
 
@@ -58,16 +58,16 @@ static int push_moment(lua_State *L, zkl_time moment) {
 
 /* world:ends_at() -> earliest end of a hold, a pause or a request's deadline, or nil */
 static int ends_at(lua_State *L) {
-    return push_moment(L, zkl_world_ends_at(check(L)));
+    return push_moment(L, zkl_world_ends_at(self_world(L)));
 }
 
 /* world:date() -> seconds since 1970 */
 static int date(lua_State *L) {
-    zkl_lua_push_time(L, zkl_world_today(check(L)));
+    zkl_lua_push_time(L, zkl_world_date_now(self_world(L)));
     return 1;
 }
 
-/* Independent random numbers. "how" has the details of faults, "program" serves world:random(). */
+/* Streams of random numbers. "how" is for details of faults, "program" for world:random(). */
 static unsigned check_stream(lua_State *L) {
     static const char *const streams[ZKL_WORLD_STREAMS + 1] = {"order", "faults", "how", "program"};
     return (unsigned)luaL_checkoption(L, 2, NULL, streams);
@@ -75,7 +75,7 @@ static unsigned check_stream(lua_State *L) {
 
 /* world:draw(stream, bound) -> an integer from 1 to `bound` */
 static int draw(lua_State *L) {
-    struct zkl_world *world = check(L);
+    struct zkl_world *world = self_world(L);
     unsigned stream = check_stream(L);
     lua_Integer bound = luaL_checkinteger(L, 3);
     luaL_argcheck(L, bound > 0, 3, "it is below 1");
@@ -86,51 +86,52 @@ static int draw(lua_State *L) {
 /* world:fraction(stream) -> a number in [0, 1) */
 static int fraction(lua_State *L) {
     const uint64_t steps = UINT64_C(1) << 53;
-    lua_pushnumber(L, (lua_Number)zkl_world_draw(check(L), check_stream(L), steps) /
+    lua_pushnumber(L, (lua_Number)zkl_world_draw(self_world(L), check_stream(L), steps) /
                           (lua_Number)steps);
     return 1;
 }
 
-/* world:advance(until, most): carries out at most so many steps -> a session with news, or 0 */
+/* world:advance(until, steps): at most so many steps -> number of a session with news, or 0 */
 static int advance(lua_State *L) {
-    struct zkl_world *world = check(L);
+    struct zkl_world *world = self_world(L);
     zkl_time until = zkl_lua_time(L, 2);
-    size_t most = (size_t)luaL_optinteger(L, 3, LONG_MAX);
-    lua_pushinteger(L, (lua_Integer)zkl_world_advance(world, until, most));
+    size_t steps = (size_t)luaL_optinteger(L, 3, LONG_MAX);
+    lua_pushinteger(L, (lua_Integer)zkl_world_advance(world, until, steps));
     return 1;
 }
 
 /* --- processes ------------------------------------------------------------------------------ */
 
-static int with_process(lua_State *L, void (*verb)(struct zkl_world *world, uint32_t process)) {
-    verb(check(L), (uint32_t)luaL_checkinteger(L, 2));
+static int call_for_process(lua_State *L, void (*verb)(struct zkl_world *world, uint32_t process)) {
+    verb(self_world(L), (uint32_t)luaL_checkinteger(L, 2));
     return 0;
 }
 
 static int stop(lua_State *L) {
-    return with_process(L, zkl_world_stop);
+    return call_for_process(L, zkl_world_stop);
 }
 
 static int go_on(lua_State *L) {
-    return with_process(L, zkl_world_go_on);
+    return call_for_process(L, zkl_world_go_on);
 }
 
 static int kill_process(lua_State *L) {
-    return with_process(L, zkl_world_kill);
+    return call_for_process(L, zkl_world_kill);
 }
 
 /* --- sessions ------------------------------------------------------------------------------- */
 
-static zkl_client *check_resident(lua_State *L) {
+static zkl_client *check_session_in_world(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 2);
-    luaL_argcheck(L, zkl_world_has(check(L), client), 2, "not of this world");
+    luaL_argcheck(L, zkl_world_has(self_world(L), client), 2, "not of this world");
     return client;
 }
 
 /* world:number(session box) -> its number; nil in another world */
 static int number(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 2);
-    if (zkl_world_has(check(L), client)) lua_pushinteger(L, (lua_Integer)zkl_world_number(client));
+    if (zkl_world_has(self_world(L), client))
+        lua_pushinteger(L, (lua_Integer)zkl_world_number(client));
     else lua_pushnil(L);
     return 1;
 }
@@ -138,41 +139,41 @@ static int number(lua_State *L) {
 /* world:name(session box) -> name of its server; nil in another world */
 static int name(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 2);
-    lua_pushstring(L, zkl_world_has(check(L), client) ? zkl_world_name(client) : NULL);
+    lua_pushstring(L, zkl_world_has(self_world(L), client) ? zkl_world_name(client) : NULL);
     return 1;
 }
 
 static int cut(lua_State *L) {
-    lua_pushboolean(L, zkl_world_cut(check_resident(L), lua_toboolean(L, 3)));
+    lua_pushboolean(L, zkl_world_cut(check_session_in_world(L), lua_toboolean(L, 3)));
     return 1;
 }
 
 static int heal(lua_State *L) {
-    lua_pushboolean(L, zkl_world_heal(check_resident(L)));
+    lua_pushboolean(L, zkl_world_heal(check_session_in_world(L)));
     return 1;
 }
 
 static int expire(lua_State *L) {
-    lua_pushboolean(L, zkl_world_expire(check_resident(L)));
+    lua_pushboolean(L, zkl_world_expire(check_session_in_world(L)));
     return 1;
 }
 
 /* --- servers ---------------------------------------------------------------------------------- */
 
 static int delay(lua_State *L) {
-    struct zkl_world *world = check(L);
+    struct zkl_world *world = self_world(L);
     if (zkl_world_delay(world, luaL_checkstring(L, 2), zkl_lua_time(L, 3))) return 0;
     return luaL_error(L, "not enough memory");
 }
 
 static int reset(lua_State *L) {
-    zkl_world_reset(check(L), luaL_checkstring(L, 2));
+    zkl_world_reset(self_world(L), luaL_checkstring(L, 2));
     return 0;
 }
 
 /* world:children(name, path) -> table of names, or nil */
 static int children(lua_State *L) {
-    struct zkl_world *world = check(L);
+    struct zkl_world *world = self_world(L);
     const char *server = luaL_checkstring(L, 2), *path = luaL_checkstring(L, 3);
     struct zkl_lua_names names;
     zkl_lua_begin_names(L, &names);
@@ -182,49 +183,50 @@ static int children(lua_State *L) {
 
 /* --- single steps ----------------------------------------------------------------------------- */
 
-static uint32_t check_number(lua_State *L) {
+static uint32_t session_number(lua_State *L) {
     return (uint32_t)luaL_checkinteger(L, 2);
 }
 
 static int hold(lua_State *L) {
-    zkl_world_hold(check(L));
+    zkl_world_hold(self_world(L));
     return 0;
 }
 
-/* world:reseed(seed): chance by another seed from now on; held packets go */
+/* world:reseed(seed): random numbers by another seed from now on; releases held packets */
 static int reseed(lua_State *L) {
-    zkl_world_reseed(check(L), (uint64_t)luaL_checknumber(L, 2));
+    zkl_world_reseed(self_world(L), (uint64_t)luaL_checknumber(L, 2));
     return 0;
 }
 
 /* world:settle() -> number of a session with news, or 0 */
 static int settle(lua_State *L) {
-    lua_pushinteger(L, (lua_Integer)zkl_world_settle(check(L)));
+    lua_pushinteger(L, (lua_Integer)zkl_world_settle(self_world(L)));
     return 1;
 }
 
 /* world:due() -> time of the next step, held packets not counted, or nil */
 static int due(lua_State *L) {
-    return push_moment(L, zkl_world_due(check(L)));
+    return push_moment(L, zkl_world_due(self_world(L)));
 }
 
-/* world:under_way(number, up) -> "packet", or "last" of its session, or nil */
-static int under_way(lua_State *L) {
+/* world:next_kind(number, up) -> "packet", or "last" of its session, or nil */
+static int next_kind(lua_State *L) {
     static const char *const ways[] = {NULL, "packet", "last"};
-    lua_pushstring(L, ways[zkl_world_under_way(check(L), check_number(L), lua_toboolean(L, 3))]);
+    lua_pushstring(
+        L, ways[zkl_world_under_way(self_world(L), session_number(L), lua_toboolean(L, 3))]);
     return 1;
 }
 
 /* world:packet(number, up) -> description of the next packet, or nil */
 static int packet(lua_State *L) {
     char text[200];
-    bool any = zkl_world_packet(check(L), check_number(L), lua_toboolean(L, 3), text);
+    bool any = zkl_world_packet(self_world(L), session_number(L), lua_toboolean(L, 3), text);
     lua_pushstring(L, any ? text : NULL);
     return 1;
 }
 
 static int hasten(lua_State *L) {
-    zkl_world_hasten(check(L), check_number(L), lua_toboolean(L, 3));
+    zkl_world_hasten(self_world(L), session_number(L), lua_toboolean(L, 3));
     return 0;
 }
 
@@ -247,7 +249,7 @@ static void push_message(lua_State *L, const struct zkl_world_message *message) 
 /* world:messages() -> list of { number, up, sent, arrived or nil if lost, text } */
 static int messages(lua_State *L) {
     const struct zkl_world_message *list;
-    size_t count = zkl_world_messages(check(L), &list);
+    size_t count = zkl_world_messages(self_world(L), &list);
     lua_createtable(L, (int)count, 0);
     for (size_t i = 0; i < count; i++) {
         push_message(L, &list[i]);
@@ -266,7 +268,7 @@ void zkl_lua_open_world(lua_State *L) {
         {"hold", hold},       {"kill", kill_process}, {"messages", messages},
         {"name", name},       {"now", now},           {"number", number},
         {"packet", packet},   {"reseed", reseed},     {"reset", reset},
-        {"settle", settle},   {"stop", stop},         {"under_way", under_way},
+        {"settle", settle},   {"stop", stop},         {"under_way", next_kind},
         {"__gc", end},        {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_WORLD, methods);

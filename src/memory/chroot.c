@@ -29,7 +29,7 @@ static size_t count_text(const char *chroot, const struct zkl_rpc *rpc) {
     return size;
 }
 
-struct zkl_rpc *zkl_chroot_enter(const char *chroot, const struct zkl_rpc *rpc) {
+struct zkl_rpc *zkl_chroot_prepend(const char *chroot, const struct zkl_rpc *rpc) {
     struct zkl_rpc *copy =
         malloc(sizeof *copy + rpc->count * sizeof *rpc->ops + count_text(chroot, rpc));
     if (!copy) return NULL;

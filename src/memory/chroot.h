@@ -8,6 +8,6 @@
  * A copy with the chroot before each path ("/" is the chroot), in one block for free(). NULL: no
  * memory.
  */
-struct zkl_rpc *zkl_chroot_enter(const char *chroot, const struct zkl_rpc *rpc);
+struct zkl_rpc *zkl_chroot_prepend(const char *chroot, const struct zkl_rpc *rpc);
 
 #endif

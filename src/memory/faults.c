@@ -9,18 +9,18 @@ static struct zkl_link *link_of(const zkl_client *client) {
     return zkl_client_link(client, &zkl_memory);
 }
 
-const char *zkl_memory_name(const zkl_client *client) {
+const char *zkl_memory_server_name(const zkl_client *client) {
     const struct zkl_link *link = link_of(client);
     return link ? link->name : NULL;
 }
 
 /* --- a session ------------------------------------------------------------------------------ */
 
-/* With the client's and the servers' mutex held, for an attached link. False: no effect. */
+/* Called with the client's and the servers' mutex held, for a link with a server. */
 typedef bool fault(struct zkl_link *link);
 
 static bool expire(struct zkl_link *link) {
-    if (!zkl_tree_alive(link->server->tree, link->session)) return false;
+    if (!zkl_tree_session_lives(link->server->tree, link->session)) return false;
     zkl_tree_expire(link->server->tree, link->session);
     return true;
 }
@@ -39,17 +39,17 @@ static bool heal(struct zkl_link *link) {
     return true;
 }
 
-static bool inflict(zkl_client *client, fault *what) {
+static bool inflict(zkl_client *client, fault *chosen) {
     struct zkl_link *link = link_of(client);
     bool changed = false;
     zkl_client_enter(client);
     zkl_servers_lock();
     if (link->server) {
-        changed = what(link);
+        changed = chosen(link);
         zkl_server_post_events(link->server);
     }
     zkl_servers_unlock();
-    zkl_link_tell(link);
+    zkl_link_tell_news(link);
     zkl_client_wake(client, 0); /* the link may have to open a session */
     zkl_client_leave(client);
     return changed;
@@ -71,10 +71,10 @@ bool zkl_memory_heal(zkl_client *client) {
 
 bool zkl_memory_delay(const char *name, zkl_time delay) {
     zkl_servers_lock();
-    struct zkl_server *server = delay > 0 ? zkl_server_need(name) : zkl_server_find(name);
+    struct zkl_server *server = delay > 0 ? zkl_server_find_or_make(name) : zkl_server_find(name);
     if (server) {
         server->delay = delay;
-        zkl_server_tidy(server);
+        zkl_server_end_if_unneeded(server);
     }
     zkl_servers_unlock();
     return server || delay == 0;
@@ -91,12 +91,12 @@ static struct zkl_link *hold_link_with_news(const char *name) {
 }
 
 /* Tells sessions their news, unless the server's thread was faster. */
-static void tell_all(const char *name) {
+static void tell_all_news(const char *name) {
     struct zkl_link *link;
     while ((link = hold_link_with_news(name))) {
         zkl_client *client = link->client;
         zkl_client_enter(client);
-        zkl_link_tell(link);
+        zkl_link_tell_news(link);
         zkl_client_leave(client);
         zkl_client_drop(client);
     }
@@ -109,10 +109,10 @@ void zkl_memory_reset(const char *name) {
         server->delay = 0;
         zkl_tree_reset(server->tree);
         zkl_server_post_events(server);
-        zkl_server_tidy(server);
+        zkl_server_end_if_unneeded(server);
     }
     zkl_servers_unlock();
-    tell_all(name);
+    tell_all_news(name);
 }
 
 /* --- the nodes of a tree --------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ void zkl_letter_free(struct zkl_letter *letter) {
 
 /* --- the content of an answer --------------------------------------------------------------- */
 
-/* Where the parts of a block begin, aligned parts first. The next text goes to `text`. */
+/* Pointers into a block to its parts, aligned ones first. `text` is where the next text goes. */
 struct block {
     struct zkl_stat *stat;
     struct zkl_result *results;

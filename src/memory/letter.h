@@ -1,6 +1,6 @@
 /*
- * letter.h - an answer or watch event on its way to a client. Copies the tree's result, which lives
- * until the tree's next call. A link's list owns it, under the servers' mutex.
+ * letter.h - an answer or watch event on its way to a client. It copies the tree's result, which
+ * lives until the tree's next call. A link's list owns it, under the servers' mutex.
  */
 #ifndef ZKL_LETTER_H
 #define ZKL_LETTER_H
@@ -11,10 +11,10 @@
 
 struct zkl_letter {
     struct zkl_list place; /* list of a link */
-    zkl_time due;          /* arrival */
+    zkl_time due;          /* when it arrives */
     char *path;            /* the event's node; NULL: an answer */
     enum zkl_node_event kind;
-    uint64_t id;              /* id of the answered request */
+    uint64_t id;              /* the answered request's */
     struct zkl_answer answer; /* points into `content` */
     void *content;
 };
@@ -23,8 +23,8 @@ struct zkl_letter {
 struct zkl_letter *zkl_letter_new(uint64_t id);
 
 /*
- * Copies the answer of so many operations, without the first `hidden` bytes of paths. Without
- * memory it is a marshalling error.
+ * Copies the answer to so many operations, without the first `hidden` bytes of paths, a chroot.
+ * Without memory the letter says ZKL_ERROR_MARSHALLING.
  */
 void zkl_letter_fill(struct zkl_letter *letter, const struct zkl_answer *answer, size_t operations,
                      size_t hidden);

@@ -12,8 +12,8 @@
 #include "memory_link.h"
 #include "server.h"
 
-/* After a failed opening. */
-#define RETRY ZKL_SECOND
+/* After a failure to open. */
+#define REOPEN_PAUSE ZKL_SECOND
 
 /* --- life ----------------------------------------------------------------------------------- */
 
@@ -29,7 +29,7 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
     link->client = client;
     link->timeout = options->timeout;
     link->reopen = options->reopen;
-    link->opening = true;
+    link->wants_session = true;
     zkl_list_init(&link->place);
     zkl_list_init(&link->letters);
     link->name = strdup(options->hosts);
@@ -57,10 +57,10 @@ static void take_answers(struct zkl_link *link, struct zkl_list *answers) {
         zkl_list_remove(place);
         zkl_list_append(answers, place);
     }
-    link->arrival = 0;
+    link->last_arrival = 0;
 }
 
-static struct zkl_letter *take_due(struct zkl_link *link, zkl_time now) {
+static struct zkl_letter *take_due_letter(struct zkl_link *link, zkl_time now) {
     struct zkl_letter *letter = NULL;
     zkl_servers_lock();
     if (!zkl_list_is_empty(&link->letters) && link->connected) {
@@ -79,8 +79,8 @@ static void tell_letter(zkl_session *session, const struct zkl_letter *letter) {
 
 void zkl_link_deliver(struct zkl_link *link, zkl_time now) {
     struct zkl_letter *letter;
-    zkl_link_tell(link);
-    while ((letter = take_due(link, now))) {
+    zkl_link_tell_news(link);
+    while ((letter = take_due_letter(link, now))) {
         tell_letter(zkl_client_session(link->client), letter);
         zkl_letter_free(letter);
     }
@@ -110,7 +110,7 @@ static enum zkl_news take_news(struct zkl_link *link, struct zkl_list *lost) {
     return news;
 }
 
-static void tell_lost(zkl_session *session, struct zkl_list *lost) {
+static void tell_lost_answers(zkl_session *session, struct zkl_list *lost) {
     const struct zkl_answer nothing = {.error = ZKL_ERROR_CONNECTION_LOSS};
     while (!zkl_list_is_empty(lost)) {
         struct zkl_letter *letter = letter_of(lost->next);
@@ -119,7 +119,7 @@ static void tell_lost(zkl_session *session, struct zkl_list *lost) {
     }
 }
 
-void zkl_link_tell(struct zkl_link *link) {
+void zkl_link_tell_news(struct zkl_link *link) {
     zkl_session *session = zkl_client_session(link->client);
     struct zkl_list lost;
     zkl_list_init(&lost);
@@ -132,7 +132,7 @@ void zkl_link_tell(struct zkl_link *link) {
     case ZKL_NEWS_SUSPENDED: zkl_session_suspended(session); break;
     case ZKL_NEWS_EXPIRED: zkl_session_expired(session); break;
     }
-    tell_lost(session, &lost);
+    tell_lost_answers(session, &lost);
 }
 
 /* --- requests ------------------------------------------------------------------------------- */
@@ -163,9 +163,9 @@ static bool ask(struct zkl_link *link, const struct zkl_rpc *rpc, struct zkl_let
     return done;
 }
 
-static bool send(struct zkl_link *link, const struct zkl_rpc *asked) {
+static bool send(struct zkl_link *link, const struct zkl_rpc *request) {
     if (!link->connected) return false;
-    struct zkl_rpc *rpc = zkl_chroot_enter(link->chroot, asked);
+    struct zkl_rpc *rpc = zkl_chroot_prepend(link->chroot, request);
     struct zkl_letter *letter = rpc ? zkl_letter_new(rpc->id) : NULL;
     bool sent = false;
     if (letter) {
@@ -181,11 +181,11 @@ static bool send(struct zkl_link *link, const struct zkl_rpc *asked) {
 /* --- opening and closing -------------------------------------------------------------------- */
 
 static void retire(struct zkl_link *link) {
-    if (!link->session && link->opening == link->reopen) return;
+    if (!link->session && link->wants_session == link->reopen) return;
     zkl_servers_lock();
     forget_session(link);
     zkl_servers_unlock();
-    link->opening = link->reopen;
+    link->wants_session = link->reopen;
     zkl_client_wake(link->client, 0);
 }
 
@@ -194,7 +194,7 @@ static int open_session(struct zkl_link *link) {
     int error = zkl_server_join(link);
     if (error) return error;
     link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, zkl_now());
-    link->arrival = 0;
+    link->last_arrival = 0;
     zkl_server_post_events(link->server); /* which may expire silent sessions */
     return link->session ? 0 : ENOMEM;
 }
@@ -204,9 +204,9 @@ static void try_to_open(struct zkl_link *link, zkl_time now) {
     zkl_servers_lock();
     link->error = open_session(link);
     zkl_servers_unlock();
-    link->opening = link->error != 0;
-    link->open_at = now + (link->error ? RETRY : 0);
-    zkl_link_tell(link);
+    link->wants_session = link->error != 0;
+    link->open_at = now + (link->error ? REOPEN_PAUSE : 0);
+    zkl_link_tell_news(link);
 }
 
 /* A server does not learn of a cut-off session's end. */
@@ -217,7 +217,7 @@ static void close_session(struct zkl_link *link) {
         zkl_server_post_events(link->server);
     }
     link->session = 0;
-    link->connected = link->opening = false;
+    link->connected = link->wants_session = false;
     zkl_server_leave(link);
     zkl_servers_unlock();
     zkl_session_closed(zkl_client_session(link->client));
@@ -225,7 +225,7 @@ static void close_session(struct zkl_link *link) {
 
 static void work(struct zkl_link *link, zkl_time now) {
     if (zkl_client_may_close(link->client, now)) close_session(link);
-    else if (link->opening && !link->cut && !zkl_client_is_closing(link->client) &&
+    else if (link->wants_session && !link->cut && !zkl_client_is_closing(link->client) &&
              now >= link->open_at)
         try_to_open(link, now);
 }
@@ -233,7 +233,7 @@ static void work(struct zkl_link *link, zkl_time now) {
 static zkl_time due(struct zkl_link *link, zkl_time now) {
     if (zkl_client_may_close(link->client, now)) return now;
     if (zkl_client_is_closing(link->client)) return zkl_client_close_by(link->client);
-    return link->opening && !link->cut ? link->open_at : ZKL_NEVER;
+    return link->wants_session && !link->cut ? link->open_at : ZKL_NEVER;
 }
 
 static struct zkl_trouble trouble(const struct zkl_link *link) {

@@ -26,7 +26,7 @@ static inline bool zkl_list_is_empty(const struct zkl_list *list) {
     return list->next == list;
 }
 
-/* Undoes zkl_list_hide(), if neither the link nor its neighbours changed meanwhile. */
+/* Undoes zkl_list_hide(), if neither the link nor its neighbours changed since. */
 static inline void zkl_list_restore(struct zkl_list *link) {
     link->previous->next = link->next->previous = link;
 }

@@ -2,8 +2,8 @@
  * memory_link.h - the link to a server inside the process, for zkl_client_new(&zkl_memory, ...),
  * and faults for tests.
  *
- * It uses the options `hosts` (the server's name), chroot, timeout, granted as asked, and `reopen`,
- * and ignores credentials and access rights.
+ * It uses the options `hosts` (the server's name), `chroot`, `timeout` (granted as asked) and
+ * `reopen`. Credentials and access rights have no effect.
  */
 #ifndef ZKL_MEMORY_LINK_H
 #define ZKL_MEMORY_LINK_H
@@ -17,9 +17,9 @@ extern const struct zkl_link_class zkl_memory;
 /* Call without the client's mutex. Returns after the session was told. */
 
 /* The server's name. NULL: not in this process. */
-const char *zkl_memory_name(const zkl_client *client);
+const char *zkl_memory_server_name(const zkl_client *client);
 
-/* Ends the session. False: none. */
+/* Expires the session. False: there is none. */
 bool zkl_memory_expire(zkl_client *client);
 /*
  * Ends the connection and loses pending answers. The session lives for its timeout. False: already
@@ -32,8 +32,8 @@ bool zkl_memory_heal(zkl_client *client);
 /* --- a server -------------------------------------------------------------------------------- */
 
 /*
- * Delays each answer, even before the first session, until zkl_memory_reset() or the last session's
- * end. False: no memory.
+ * Delays each answer until zkl_memory_reset() or the last session's end. May be called before the
+ * first session. False: no memory.
  */
 bool zkl_memory_delay(const char *name, zkl_time delay);
 
@@ -41,8 +41,8 @@ bool zkl_memory_delay(const char *name, zkl_time delay);
 void zkl_memory_reset(const char *name);
 
 /*
- * Names of a node's children by age, each with its NUL, for free(). Their number, or an error of
- * rpc.h. An unknown server's tree is empty.
+ * Sets `names` to the names of a node's children, oldest first, each with its NUL, for free().
+ * Returns their number, or an error of rpc.h. An unknown server's tree is empty.
  */
 int zkl_memory_children(const char *name, const char *path, char **names);
 

@@ -65,19 +65,19 @@ static void insert(struct zkl_nodes *nodes, struct zkl_node *node) {
 
 void zkl_node_attach(struct zkl_nodes *nodes, struct zkl_node *node, struct zkl_node *parent) {
     node->parent = parent;
-    parent->count++;
+    parent->child_count++;
     zkl_list_append(&parent->children, &node->sibling);
     insert(nodes, node);
 }
 
 void zkl_node_detach(struct zkl_nodes *nodes, struct zkl_node *node) {
-    node->parent->count--;
+    node->parent->child_count--;
     zkl_list_hide(&node->sibling);
     zkl_table_remove(&nodes->table, &node->entry);
 }
 
 void zkl_node_reattach(struct zkl_nodes *nodes, struct zkl_node *node) {
-    node->parent->count++;
+    node->parent->child_count++;
     zkl_list_restore(&node->sibling);
     insert(nodes, node);
 }

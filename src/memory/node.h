@@ -1,6 +1,6 @@
 /*
  * node.h - the nodes of a tree, by path, each in its parent's list. The tree owns them; its caller
- * serialises calls. A detached node can return to its place when later changes are undone, latest
+ * serialises calls. A detached node can return to its place after later changes were undone, latest
  * first.
  */
 #ifndef ZKL_MEMORY_NODE_H
@@ -17,12 +17,12 @@ struct zkl_node {
     struct zkl_list sibling;    /* in the parent's children */
     struct zkl_list of_session; /* in its session's ephemerals, or in none */
     struct zkl_list of_emptied; /* in the tree's emptied containers, or in none */
-    size_t count;
+    size_t child_count;
     char *data; /* NULL: none */
     size_t size;
     struct zkl_stat stat;
     bool container;
-    int32_t cversion; /* children made, at most INT32_MAX */
+    int32_t cversion; /* number of children ever made, at most INT32_MAX */
     int32_t counter;  /* next sequential number; differs only during a transaction */
     const char *name; /* last part of `path` */
     char path[];
@@ -42,10 +42,10 @@ void zkl_nodes_empty(struct zkl_nodes *nodes);
 
 struct zkl_node *zkl_nodes_find(const struct zkl_nodes *nodes, const char *path);
 
-/* The parent for a path, without the node or with it. NULL: none. */
+/* The parent of the node with this path, which need not exist. NULL: none. */
 struct zkl_node *zkl_nodes_parent(const struct zkl_nodes *nodes, const char *path);
 
-/* A detached node, with `number` appended unless NULL. NULL: no memory. */
+/* A detached node, with `number`, unless NULL, at the end of its path. NULL: no memory. */
 struct zkl_node *zkl_node_new(const char *path, const int32_t *number);
 void zkl_node_free(struct zkl_node *node);
 
@@ -53,7 +53,7 @@ void zkl_node_attach(struct zkl_nodes *nodes, struct zkl_node *node, struct zkl_
 void zkl_node_detach(struct zkl_nodes *nodes, struct zkl_node *node);
 void zkl_node_reattach(struct zkl_nodes *nodes, struct zkl_node *node);
 
-/* Copies data unless NULL. False: no memory. */
+/* Copies the data, or NULL. False: no memory. */
 bool zkl_data_copy(char **copy, const char *data, size_t size);
 
 #endif

@@ -40,7 +40,7 @@ struct zkl_server *zkl_server_find(const char *name) {
 }
 
 static void free_server(struct zkl_server *server) {
-    if (server->tree) pthread_cond_destroy(&server->bell);
+    if (server->tree) pthread_cond_destroy(&server->wake);
     zkl_tree_free(server->tree);
     free(server->name);
     free(server);
@@ -56,27 +56,27 @@ static struct zkl_server *new_server(const char *name) {
         free_server(server);
         return NULL;
     }
-    zkl_condition_init(&server->bell);
+    zkl_condition_init(&server->wake);
     server->next = servers;
     servers = server;
     return server;
 }
 
-struct zkl_server *zkl_server_need(const char *name) {
+struct zkl_server *zkl_server_find_or_make(const char *name) {
     struct zkl_server *server = zkl_server_find(name);
     return server ? server : new_server(name);
 }
 
-static void ring(struct zkl_server *server) {
-    pthread_cond_signal(&server->bell);
+static void wake_thread(struct zkl_server *server) {
+    pthread_cond_signal(&server->wake);
 }
 
-static void end(struct zkl_server *server) {
+static void end_server(struct zkl_server *server) {
     struct zkl_server **place = &servers;
     while (*place != server) place = &(*place)->next;
     *place = server->next;
     server->over = true;
-    if (server->running) ring(server);
+    if (server->running) wake_thread(server);
     else free_server(server);
 }
 
@@ -85,9 +85,9 @@ static bool has_sessions(const struct zkl_server *server) {
 }
 
 /* A server with a delay waits for its first session. */
-void zkl_server_tidy(struct zkl_server *server) {
+void zkl_server_end_if_unneeded(struct zkl_server *server) {
     bool awaited = server->delay > 0 && !server->running;
-    if (!server->over && !awaited && !has_sessions(server)) end(server);
+    if (!server->over && !awaited && !has_sessions(server)) end_server(server);
 }
 
 /* --- letters -------------------------------------------------------------------------------- */
@@ -103,10 +103,10 @@ static struct zkl_link *find_link(const struct zkl_server *server, uint64_t sess
 }
 
 static void post(struct zkl_link *link, struct zkl_letter *letter, zkl_time due) {
-    if (due > link->arrival) link->arrival = due;
-    letter->due = link->arrival;
+    if (due > link->last_arrival) link->last_arrival = due;
+    letter->due = link->last_arrival;
     zkl_list_append(&link->letters, &letter->place);
-    ring(link->server);
+    wake_thread(link->server);
 }
 
 static void post_event(struct zkl_link *link, const struct zkl_tree_event *event) {
@@ -123,7 +123,7 @@ void zkl_server_post_events(struct zkl_server *server) {
         if (link && event.path) post_event(link, &event);
         else if (link) link->expired = true;
     }
-    ring(server); /* the next tick may be earlier, too */
+    wake_thread(server); /* the next tick may be earlier, too */
 }
 
 void zkl_server_post_answer(struct zkl_link *link, struct zkl_letter *letter) {
@@ -151,16 +151,16 @@ static struct zkl_link *first_due(const struct zkl_server *server, zkl_time *due
     *due = ZKL_NEVER;
     for (struct zkl_list *place = server->links.next; place != &server->links;
          place = place->next) {
-        zkl_time its = link_due(link_of(place));
-        if (its >= *due) continue;
-        *due = its;
+        zkl_time link_time = link_due(link_of(place));
+        if (link_time >= *due) continue;
+        *due = link_time;
         first = link_of(place);
     }
     return first;
 }
 
 /* A listed link's client is referenced by its timer, so it may be referenced again. */
-static void serve(struct zkl_link *link, zkl_time now) {
+static void deliver(struct zkl_link *link, zkl_time now) {
     struct zkl_client *client = zkl_client_ref(link->client);
     zkl_servers_unlock();
     zkl_client_enter(client);
@@ -174,8 +174,8 @@ static void work(struct zkl_server *server) {
     zkl_time now = zkl_now(), due;
     struct zkl_link *link = first_due(server, &due);
     zkl_time tree_due = zkl_tree_due(server->tree);
-    if (link && due <= now) serve(link, now);
-    else zkl_condition_wait(&server->bell, &mutex, due < tree_due ? due : tree_due);
+    if (link && due <= now) deliver(link, now);
+    else zkl_condition_wait(&server->wake, &mutex, due < tree_due ? due : tree_due);
 }
 
 static void *run(void *argument) {
@@ -185,7 +185,7 @@ static void *run(void *argument) {
         work(server);
         zkl_tree_tick(server->tree, zkl_now());
         zkl_server_post_events(server);
-        zkl_server_tidy(server);
+        zkl_server_end_if_unneeded(server);
     }
     zkl_servers_unlock();
     free_server(server);
@@ -194,7 +194,7 @@ static void *run(void *argument) {
 
 /* --- links ---------------------------------------------------------------------------------- */
 
-static int start(struct zkl_server *server) {
+static int start_thread(struct zkl_server *server) {
     if (server->running) return 0;
     int error = zkl_thread_start(run, server);
     server->running = !error;
@@ -203,11 +203,11 @@ static int start(struct zkl_server *server) {
 
 int zkl_server_join(struct zkl_link *link) {
     if (link->server) return 0;
-    struct zkl_server *server = zkl_server_need(link->name);
+    struct zkl_server *server = zkl_server_find_or_make(link->name);
     if (!server) return ENOMEM;
-    int error = start(server);
+    int error = start_thread(server);
     if (error) {
-        zkl_server_tidy(server);
+        zkl_server_end_if_unneeded(server);
         return error;
     }
     link->server = server;
@@ -221,5 +221,5 @@ void zkl_server_leave(struct zkl_link *link) {
     zkl_link_drop_letters(link);
     zkl_list_remove(&link->place);
     link->server = NULL;
-    zkl_server_tidy(server);
+    zkl_server_end_if_unneeded(server);
 }

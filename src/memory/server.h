@@ -22,13 +22,13 @@ struct zkl_server {
     char *name;
     struct zkl_tree *tree;
     struct zkl_list links;
-    zkl_time delay;      /* delay of answers */
-    pthread_cond_t bell; /* wakes the thread */
-    bool running;        /* its thread runs, and will free it */
+    zkl_time delay;      /* for answers */
+    pthread_cond_t wake; /* wakes the thread */
+    bool running;        /* the thread runs, and will free the server */
     bool over;           /* no longer listed */
 };
 
-/* A session's news of its connection. */
+/* News of its connection that a session does not know yet. */
 enum zkl_news { ZKL_NEWS_NONE, ZKL_NEWS_CONNECTED, ZKL_NEWS_SUSPENDED, ZKL_NEWS_EXPIRED };
 
 struct zkl_link {
@@ -39,7 +39,7 @@ struct zkl_link {
     bool reopen;
 
     /* Guarded by the client's mutex. */
-    bool opening;     /* wants a session */
+    bool wants_session;
     zkl_time open_at; /* next attempt */
     int error;        /* an errno value */
 
@@ -50,10 +50,10 @@ struct zkl_link {
 
     /* Guarded by the servers' mutex. */
     struct zkl_server *server; /* NULL: not joined */
-    struct zkl_list place;     /* list of the server */
+    struct zkl_list place;     /* in the server's list */
     bool expired;              /* the session expired, which the client does not know */
     struct zkl_list letters;   /* in the tree's order */
-    zkl_time arrival;          /* arrival of the last letter */
+    zkl_time last_arrival;     /* the last letter's */
 };
 
 void zkl_servers_lock(void);
@@ -63,12 +63,11 @@ void zkl_servers_unlock(void);
 
 /* NULL: unknown name. */
 struct zkl_server *zkl_server_find(const char *name);
-/* Made if missing. NULL: no memory. */
-struct zkl_server *zkl_server_need(const char *name);
-/* Ends the server if unneeded. */
-void zkl_server_tidy(struct zkl_server *server);
+/* NULL: no memory. */
+struct zkl_server *zkl_server_find_or_make(const char *name);
+void zkl_server_end_if_unneeded(struct zkl_server *server);
 
-/* Makes the server if missing. 0, or an errno value. */
+/* Joins the link's server, which is made if missing. 0, or an errno value. */
 int zkl_server_join(struct zkl_link *link);
 /* Drops the link's letters. */
 void zkl_server_leave(struct zkl_link *link);
@@ -84,7 +83,7 @@ void zkl_server_post_answer(struct zkl_link *link, struct zkl_letter *letter);
 struct zkl_link *zkl_server_link_with_news(const struct zkl_server *server);
 
 /* link.c, with the client's mutex held, without the servers' */
-void zkl_link_tell(struct zkl_link *link);                  /* tells the client the link's news */
+void zkl_link_tell_news(struct zkl_link *link);             /* to the client */
 void zkl_link_deliver(struct zkl_link *link, zkl_time now); /* tells news and due letters */
 
 /* link.c, with the servers' mutex held */

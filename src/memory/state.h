@@ -13,7 +13,7 @@ struct zkl_tree_session {
     zkl_time timeout, expiry;   /* a sign of life moves `expiry` */
     struct zkl_list ephemerals; /* oldest first */
     struct zkl_list watches;
-    struct zkl_watch *farewell; /* see zkl_data_watches_farewell() */
+    struct zkl_watch *farewell; /* the event of its expiry */
 };
 
 struct zkl_tree {
@@ -21,17 +21,17 @@ struct zkl_tree {
     struct zkl_nodes nodes;
     struct zkl_data_watches watches;
 
-    uint64_t session; /* the last id */
-    struct zkl_table table;
+    uint64_t last_session; /* id */
+    struct zkl_table sessions_by_id;
     struct zkl_list sessions; /* oldest first */
-    zkl_time expiry;          /* no session expires before this */
+    zkl_time first_expiry;    /* or earlier */
 
     struct zkl_list emptied; /* containers without their last child */
-    zkl_time container_check;
-    zkl_time check; /* next removal of the emptied */
-    zkl_time now;   /* the latest known */
+    zkl_time container_check_period;
+    zkl_time container_check_at; /* next removal of the emptied */
+    zkl_time now;                /* the latest known */
 
-    /* the last answer, and deleted nodes that it may point to */
+    /* the last answer's parts, and deleted nodes to which it may point */
     struct zkl_stat stat;
     const char **names;
     size_t names_size;
@@ -47,15 +47,16 @@ static inline zkl_time zkl_tree_later(const struct zkl_tree *tree, zkl_time span
 /* --- transaction.c --------------------------------------------------------------------- */
 
 /*
- * Carries out all operations or none, for `session` as owner of ephemerals, with a result for each.
+ * Carries out all operations or none, with a result for each. New ephemerals belong to `session`.
  * Returns the failed operation's error, if any.
  */
 int zkl_transaction_run(struct zkl_tree *tree, struct zkl_tree_session *session,
                         const struct zkl_op *ops, size_t count, struct zkl_result *results);
 
-/* The node has no child. The zxid is advanced before. */
+/* Deletes a node without children. The caller has advanced the zxid. */
 void zkl_transaction_delete(struct zkl_tree *tree, struct zkl_node *node);
 
-void zkl_transaction_forget(struct zkl_tree *tree);
+/* Call when the last answer is no longer used. */
+void zkl_transaction_free_deleted(struct zkl_tree *tree);
 
 #endif

@@ -24,17 +24,17 @@ static struct zkl_entry **bucket(const struct zkl_table *table, uint32_t hash) {
     return &table->buckets[hash & (table->size - 1)];
 }
 
-static struct zkl_entry *of_hash(struct zkl_entry *entry, uint32_t hash) {
+static struct zkl_entry *find_hash(struct zkl_entry *entry, uint32_t hash) {
     while (entry && entry->hash != hash) entry = entry->next;
     return entry;
 }
 
 struct zkl_entry *zkl_table_first(const struct zkl_table *table, uint32_t hash) {
-    return of_hash(*bucket(table, hash), hash);
+    return find_hash(*bucket(table, hash), hash);
 }
 
 struct zkl_entry *zkl_table_next(const struct zkl_entry *entry) {
-    return of_hash(entry->next, entry->hash);
+    return find_hash(entry->next, entry->hash);
 }
 
 static void push(struct zkl_table *table, struct zkl_entry *entry) {

@@ -31,7 +31,7 @@ static int32_t next_number(int32_t number) {
     return (int32_t)((uint32_t)number + 1U);
 }
 
-static bool is_version(const struct zkl_node *node, int32_t version) {
+static bool has_version(const struct zkl_node *node, int32_t version) {
     return version == -1 || version == node->stat.version;
 }
 
@@ -79,7 +79,7 @@ static int change(struct transaction *transaction, const struct zkl_op *op, stru
     struct zkl_node *node = zkl_nodes_find(&transaction->tree->nodes, op->path);
     char *data;
     if (!node) return ZKL_ERROR_NO_NODE;
-    if (!is_version(node, op->version)) return ZKL_ERROR_BAD_VERSION;
+    if (!has_version(node, op->version)) return ZKL_ERROR_BAD_VERSION;
     if (!zkl_data_copy(&data, op->data, op->size)) return ZKL_ERROR_SYSTEM;
     step->node = node;
     step->data = node->data;
@@ -98,8 +98,8 @@ static int erase(struct transaction *transaction, const struct zkl_op *op, struc
     struct zkl_node *node = zkl_nodes_find(nodes, op->path);
     if (node == nodes->root) return ZKL_ERROR_BAD_ARGUMENTS;
     if (!node) return ZKL_ERROR_NO_NODE;
-    if (!is_version(node, op->version)) return ZKL_ERROR_BAD_VERSION;
-    if (node->count > 0) return ZKL_ERROR_NOT_EMPTY;
+    if (!has_version(node, op->version)) return ZKL_ERROR_BAD_VERSION;
+    if (node->child_count > 0) return ZKL_ERROR_NOT_EMPTY;
     zkl_node_detach(nodes, node);
     step->node = node;
     return ZKL_ERROR_NONE;
@@ -108,7 +108,7 @@ static int erase(struct transaction *transaction, const struct zkl_op *op, struc
 static int check(const struct transaction *transaction, const struct zkl_op *op) {
     const struct zkl_node *node = zkl_nodes_find(&transaction->tree->nodes, op->path);
     if (!node) return ZKL_ERROR_NO_NODE;
-    return is_version(node, op->version) ? ZKL_ERROR_NONE : ZKL_ERROR_BAD_VERSION;
+    return has_version(node, op->version) ? ZKL_ERROR_NONE : ZKL_ERROR_BAD_VERSION;
 }
 
 static int carry_out(struct transaction *transaction, const struct zkl_op *op,
@@ -128,7 +128,7 @@ static int carry_out(struct transaction *transaction, const struct zkl_op *op,
 
 /* --- undo -------------------------------------------------------------------------------- */
 
-static void take_back(struct transaction *transaction) {
+static void undo_steps(struct transaction *transaction) {
     struct zkl_nodes *nodes = &transaction->tree->nodes;
     while (transaction->count > 0) {
         struct step *step = &transaction->steps[--transaction->count];
@@ -160,14 +160,14 @@ static void report_failure(struct zkl_result *results, size_t count, size_t fail
 
 /* --- settling ---------------------------------------------------------------------------- */
 
-/* A container that lost its last child waits for the check. */
-static void count_children(struct zkl_tree *tree, struct zkl_node *node) {
+/* Lists a container that lost its last child. */
+static void update_emptied(struct zkl_tree *tree, struct zkl_node *node) {
     if (!node->container) return;
     bool waits = !zkl_list_is_empty(&node->of_emptied);
-    if (node->count > 0) zkl_list_remove(&node->of_emptied);
-    if (node->count > 0 || waits) return;
+    if (node->child_count > 0) zkl_list_remove(&node->of_emptied);
+    if (node->child_count > 0 || waits) return;
     if (zkl_list_is_empty(&tree->emptied))
-        tree->check = zkl_tree_later(tree, tree->container_check);
+        tree->container_check_at = zkl_tree_later(tree, tree->container_check_period);
     zkl_list_append(&tree->emptied, &node->of_emptied);
 }
 
@@ -176,7 +176,7 @@ static void settle_create(const struct transaction *transaction, const struct st
     struct zkl_node *node = step->node, *parent = node->parent;
     if (step->cversion > parent->cversion) parent->cversion = step->cversion;
     parent->counter = parent->cversion;
-    count_children(transaction->tree, parent);
+    update_emptied(transaction->tree, parent);
     if (node->stat.owner != 0)
         zkl_list_append(&transaction->session->ephemerals, &node->of_session);
     zkl_data_watches_fire(&transaction->tree->watches, node->path, ZKL_NODE_CREATED);
@@ -185,7 +185,7 @@ static void settle_create(const struct transaction *transaction, const struct st
 static void settle_delete(struct zkl_tree *tree, struct zkl_node *node) {
     zkl_list_remove(&node->of_session);
     zkl_list_remove(&node->of_emptied);
-    count_children(tree, node->parent);
+    update_emptied(tree, node->parent);
     zkl_data_watches_fire(&tree->watches, node->path, ZKL_NODE_DELETED);
     zkl_list_append(&tree->deleted, &node->sibling);
 }
@@ -221,7 +221,7 @@ int zkl_transaction_run(struct zkl_tree *tree, struct zkl_tree_session *session,
         if (!error) transaction.count++;
         else report_failure(results, count, i, error);
     }
-    if (error) take_back(&transaction);
+    if (error) undo_steps(&transaction);
     else settle(&transaction);
     free(transaction.steps);
     return error;
@@ -232,7 +232,7 @@ void zkl_transaction_delete(struct zkl_tree *tree, struct zkl_node *node) {
     settle_delete(tree, node);
 }
 
-void zkl_transaction_forget(struct zkl_tree *tree) {
+void zkl_transaction_free_deleted(struct zkl_tree *tree) {
     while (!zkl_list_is_empty(&tree->deleted)) {
         struct zkl_node *node = ZKL_LISTED(tree->deleted.next, struct zkl_node, sibling);
         zkl_list_remove(&node->sibling);

@@ -10,14 +10,14 @@
 struct zkl_tree *zkl_tree_new(zkl_time container_check) {
     struct zkl_tree *tree = calloc(1, sizeof *tree);
     if (!tree) return NULL;
-    tree->container_check = container_check;
-    tree->expiry = ZKL_NEVER;
+    tree->container_check_period = container_check;
+    tree->first_expiry = ZKL_NEVER;
     zkl_list_init(&tree->sessions);
     zkl_list_init(&tree->emptied);
     zkl_list_init(&tree->deleted);
     bool made = zkl_nodes_init(&tree->nodes);
     made = zkl_data_watches_init(&tree->watches) && made;
-    if (zkl_table_init(&tree->table) && made) return tree;
+    if (zkl_table_init(&tree->sessions_by_id) && made) return tree;
     zkl_tree_free(tree);
     return NULL;
 }
@@ -27,7 +27,7 @@ void zkl_tree_free(struct zkl_tree *tree) {
     zkl_tree_reset(tree);
     zkl_nodes_clear(&tree->nodes);
     zkl_data_watches_clear(&tree->watches);
-    zkl_table_clear(&tree->table);
+    zkl_table_clear(&tree->sessions_by_id);
     free(tree->names);
     free(tree->results);
     free(tree);
@@ -43,7 +43,7 @@ bool zkl_tree_set_counter(struct zkl_tree *tree, const char *path, int32_t numbe
 /* --- sessions ------------------------------------------------------------------------------ */
 
 static struct zkl_tree_session *find_session(const struct zkl_tree *tree, uint64_t id) {
-    struct zkl_entry *entry = zkl_table_first(&tree->table, zkl_hash_number(id));
+    struct zkl_entry *entry = zkl_table_first(&tree->sessions_by_id, zkl_hash_number(id));
     for (; entry; entry = zkl_table_next(entry)) {
         struct zkl_tree_session *session = ZKL_LISTED(entry, struct zkl_tree_session, entry);
         if (session->id == id) return session;
@@ -51,36 +51,36 @@ static struct zkl_tree_session *find_session(const struct zkl_tree *tree, uint64
     return NULL;
 }
 
-static void hear_of(struct zkl_tree *tree, struct zkl_tree_session *session) {
+static void note_sign_of_life(struct zkl_tree *tree, struct zkl_tree_session *session) {
     session->expiry = zkl_tree_later(tree, session->timeout);
-    if (session->expiry < tree->expiry) tree->expiry = session->expiry;
+    if (session->expiry < tree->first_expiry) tree->first_expiry = session->expiry;
 }
 
 uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now) {
     zkl_tree_tick(tree, now);
     struct zkl_tree_session *session = calloc(1, sizeof *session);
     if (!session) return 0;
-    session->id = tree->session + 1;
-    session->farewell = zkl_data_watches_farewell(session->id);
+    session->id = tree->last_session + 1;
+    session->farewell = zkl_data_watches_new_farewell(session->id);
     if (!session->farewell) {
         free(session);
         return 0;
     }
-    tree->session = session->id;
+    tree->last_session = session->id;
     tree->zxid++;
     session->timeout = timeout;
     zkl_list_init(&session->ephemerals);
     zkl_list_init(&session->watches);
     zkl_list_append(&tree->sessions, &session->link);
-    zkl_table_insert(&tree->table, &session->entry, zkl_hash_number(session->id));
-    hear_of(tree, session);
+    zkl_table_insert(&tree->sessions_by_id, &session->entry, zkl_hash_number(session->id));
+    note_sign_of_life(tree, session);
     return session->id;
 }
 
-/* Earlier events of its watches precede its end. */
+/* Earlier events of the session's watches precede its end. */
 static void end_session(struct zkl_tree *tree, struct zkl_tree_session *session, bool expired) {
     zkl_data_watches_drop(&tree->watches, &session->watches);
-    if (expired) zkl_data_watches_tell(&tree->watches, session->farewell);
+    if (expired) zkl_data_watches_post_farewell(&tree->watches, session->farewell);
     else free(session->farewell);
     tree->zxid++;
     while (!zkl_list_is_empty(&session->ephemerals)) {
@@ -88,19 +88,19 @@ static void end_session(struct zkl_tree *tree, struct zkl_tree_session *session,
         zkl_transaction_delete(tree, ZKL_LISTED(oldest, struct zkl_node, of_session));
     }
     zkl_list_remove(&session->link);
-    zkl_table_remove(&tree->table, &session->entry);
+    zkl_table_remove(&tree->sessions_by_id, &session->entry);
     free(session);
 }
 
 void zkl_tree_close(struct zkl_tree *tree, uint64_t id) {
     struct zkl_tree_session *session = find_session(tree, id);
-    zkl_transaction_forget(tree);
+    zkl_transaction_free_deleted(tree);
     if (session) end_session(tree, session, false);
 }
 
 void zkl_tree_expire(struct zkl_tree *tree, uint64_t id) {
     struct zkl_tree_session *session = find_session(tree, id);
-    zkl_transaction_forget(tree);
+    zkl_transaction_free_deleted(tree);
     if (session) end_session(tree, session, true);
 }
 
@@ -108,14 +108,14 @@ int64_t zkl_tree_zxid(const struct zkl_tree *tree) {
     return tree->zxid;
 }
 
-bool zkl_tree_alive(const struct zkl_tree *tree, uint64_t session) {
+bool zkl_tree_session_lives(const struct zkl_tree *tree, uint64_t session) {
     return find_session(tree, session) != NULL;
 }
 
 bool zkl_tree_touch(struct zkl_tree *tree, uint64_t id, zkl_time now) {
     zkl_tree_tick(tree, now);
     struct zkl_tree_session *session = find_session(tree, id);
-    if (session) hear_of(tree, session);
+    if (session) note_sign_of_life(tree, session);
     return session != NULL;
 }
 
@@ -124,7 +124,7 @@ bool zkl_tree_retime(struct zkl_tree *tree, uint64_t id, zkl_time timeout, zkl_t
     struct zkl_tree_session *session = find_session(tree, id);
     if (!session) return false;
     session->timeout = timeout;
-    hear_of(tree, session);
+    note_sign_of_life(tree, session);
     return true;
 }
 
@@ -135,8 +135,8 @@ bool zkl_tree_has_sessions(const struct zkl_tree *tree) {
 void zkl_tree_reset(struct zkl_tree *tree) {
     while (!zkl_list_is_empty(&tree->sessions))
         end_session(tree, ZKL_LISTED(tree->sessions.next, struct zkl_tree_session, link), true);
-    zkl_transaction_forget(tree);
-    tree->expiry = ZKL_NEVER;
+    zkl_transaction_free_deleted(tree);
+    tree->first_expiry = ZKL_NEVER;
     zkl_list_init(&tree->emptied);
     if (tree->nodes.root) zkl_nodes_empty(&tree->nodes);
 }
@@ -151,10 +151,10 @@ static void expire_silent_sessions(struct zkl_tree *tree) {
         if (session->expiry <= tree->now) end_session(tree, session, true);
         else if (session->expiry < first) first = session->expiry;
     }
-    tree->expiry = first;
+    tree->first_expiry = first;
 }
 
-/* Leaves containers that this empties to the next check. */
+/* Containers that lose their last child here wait for the next check. */
 static void check_containers(struct zkl_tree *tree) {
     struct zkl_list emptied;
     zkl_list_init(&emptied);
@@ -171,13 +171,15 @@ static bool has_emptied(const struct zkl_tree *tree) {
 
 void zkl_tree_tick(struct zkl_tree *tree, zkl_time now) {
     if (now > tree->now) tree->now = now;
-    zkl_transaction_forget(tree);
-    if (tree->expiry <= tree->now) expire_silent_sessions(tree);
-    if (has_emptied(tree) && tree->check <= tree->now) check_containers(tree);
+    zkl_transaction_free_deleted(tree);
+    if (tree->first_expiry <= tree->now) expire_silent_sessions(tree);
+    if (has_emptied(tree) && tree->container_check_at <= tree->now) check_containers(tree);
 }
 
 zkl_time zkl_tree_due(const struct zkl_tree *tree) {
-    return has_emptied(tree) && tree->check < tree->expiry ? tree->check : tree->expiry;
+    return has_emptied(tree) && tree->container_check_at < tree->first_expiry
+               ? tree->container_check_at
+               : tree->first_expiry;
 }
 
 bool zkl_tree_next_event(struct zkl_tree *tree, struct zkl_tree_event *event) {
@@ -192,7 +194,7 @@ bool zkl_tree_next_event(struct zkl_tree *tree, struct zkl_tree_event *event) {
 /* --- writes -------------------------------------------------------------------------------- */
 
 /* Makes room for `count` + 1. False: no memory. */
-static bool have_results(struct zkl_tree *tree, size_t count) {
+static bool reserve_results(struct zkl_tree *tree, size_t count) {
     if (count < tree->results_size) return true;
     struct zkl_result *results = realloc(tree->results, (count + 1) * sizeof *results);
     if (!results) return false;
@@ -204,7 +206,7 @@ static bool have_results(struct zkl_tree *tree, size_t count) {
 static void carry_out(struct zkl_tree *tree, struct zkl_tree_session *session,
                       const struct zkl_rpc *rpc, struct zkl_answer *answer) {
     answer->error = ZKL_ERROR_SYSTEM;
-    if (!have_results(tree, rpc->count)) return;
+    if (!reserve_results(tree, rpc->count)) return;
     answer->error = zkl_transaction_run(tree, session, rpc->ops, rpc->count, tree->results);
     answer->results = tree->results;
     if (rpc->kind == ZKL_RPC_WRITE) return;
@@ -216,7 +218,7 @@ static void carry_out(struct zkl_tree *tree, struct zkl_tree_session *session,
 /* --- reads --------------------------------------------------------------------------------- */
 
 /* Makes room for `count` + 1. False: no memory. */
-static bool have_names(struct zkl_tree *tree, size_t count) {
+static bool reserve_names(struct zkl_tree *tree, size_t count) {
     if (count < tree->names_size) return true;
     const char **names = realloc(tree->names, (count + 1) * sizeof *names);
     if (!names) return false;
@@ -228,13 +230,13 @@ static bool have_names(struct zkl_tree *tree, size_t count) {
 static void give_names(struct zkl_tree *tree, const struct zkl_node *node,
                        struct zkl_answer *answer) {
     answer->error = ZKL_ERROR_SYSTEM;
-    if (!have_names(tree, node->count)) return;
+    if (!reserve_names(tree, node->child_count)) return;
     const struct zkl_list *link = node->children.next;
-    for (size_t i = 0; i < node->count; i++, link = link->next)
+    for (size_t i = 0; i < node->child_count; i++, link = link->next)
         tree->names[i] = ZKL_LISTED(link, const struct zkl_node, sibling)->name;
     answer->error = ZKL_ERROR_NONE;
     answer->names = tree->names;
-    answer->count = (int)node->count;
+    answer->count = (int)node->child_count;
 }
 
 static void give_stat(struct zkl_tree *tree, const struct zkl_node *node,
@@ -251,8 +253,8 @@ static void give_data(struct zkl_tree *tree, const struct zkl_node *node,
 }
 
 /* Only EXISTS watches a missing node. */
-static bool leave_watch(struct zkl_tree *tree, struct zkl_tree_session *session,
-                        const struct zkl_rpc *rpc, const struct zkl_node *node) {
+static bool add_watch(struct zkl_tree *tree, struct zkl_tree_session *session,
+                      const struct zkl_rpc *rpc, const struct zkl_node *node) {
     if (!rpc->watch || !session || (!node && rpc->kind != ZKL_RPC_EXISTS)) return true;
     return zkl_data_watches_add(&tree->watches, &session->watches, session->id, rpc->path,
                                 rpc->kind == ZKL_RPC_LIST);
@@ -264,7 +266,7 @@ static void look_up(struct zkl_tree *tree, struct zkl_tree_session *session,
     if (!node) answer->error = ZKL_ERROR_NO_NODE;
     if (!answer->error && rpc->kind == ZKL_RPC_LIST) give_names(tree, node, answer);
     bool found = !answer->error || answer->error == ZKL_ERROR_NO_NODE;
-    if (found && !leave_watch(tree, session, rpc, node)) answer->error = ZKL_ERROR_SYSTEM;
+    if (found && !add_watch(tree, session, rpc, node)) answer->error = ZKL_ERROR_SYSTEM;
     if (answer->error || rpc->kind == ZKL_RPC_LIST) return;
     if (rpc->kind == ZKL_RPC_GET) give_data(tree, node, answer);
     else give_stat(tree, node, answer);
@@ -292,7 +294,7 @@ void zkl_tree_ask(struct zkl_tree *tree, uint64_t id, const struct zkl_rpc *rpc,
     *answer = (struct zkl_answer){.error = ZKL_ERROR_NONE};
     zkl_tree_tick(tree, now);
     struct zkl_tree_session *session = find_session(tree, id);
-    if (session) hear_of(tree, session);
+    if (session) note_sign_of_life(tree, session);
     if (!may_ask(session, id, rpc)) {
         answer->error = ZKL_ERROR_SESSION_EXPIRED;
         return;

@@ -1,9 +1,9 @@
 /*
  * tree.h - a ZooKeeper server inside the process: data, and the sessions that share them.
  *
- * It answers like a single server of version 3.8, with zxids, versions, ephemerals, sequential
- * nodes, containers, and watches of data and children. It has no thread, clock or connection. Its
- * caller passes the time, delivers events, serialises calls and owns the tree. It lacks access
+ * A tree answers like a single server of version 3.8, with zxids, versions, ephemerals, sequential
+ * nodes, containers, and watches of data and children. It has no thread, clock or connection. The
+ * caller passes the time, delivers events, serialises calls and owns the tree. A tree lacks access
  * rights, quotas, a size limit, and the node /zookeeper. Any invalid path is a bad argument, though
  * a server's client refuses most of them.
  *
@@ -20,8 +20,8 @@
 struct zkl_tree;
 
 /*
- * Has only a root. `container_check` (a minute in servers) after a container lost its last child,
- * all such containers are removed. NULL: no memory.
+ * A tree with a root only. `container_check` (a minute in servers) after a container lost its last
+ * child, all such containers are removed. NULL: no memory.
  */
 struct zkl_tree *zkl_tree_new(zkl_time container_check);
 
@@ -36,13 +36,13 @@ void zkl_tree_reset(struct zkl_tree *tree);
 uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now);
 
 /*
- * End a session, as its client or the server does. Its watches go, and its ephemerals in one
- * transaction. An event reports an expiry. Unknown sessions are ignored.
+ * End a session, as its client or the server does, with its watches and, in one transaction, its
+ * ephemerals. An event reports an expiry. Unknown sessions are ignored.
  */
 void zkl_tree_close(struct zkl_tree *tree, uint64_t session);
 void zkl_tree_expire(struct zkl_tree *tree, uint64_t session);
 
-bool zkl_tree_alive(const struct zkl_tree *tree, uint64_t session);
+bool zkl_tree_session_lives(const struct zkl_tree *tree, uint64_t session);
 
 /* A sign of life, such as a ping. False: expired. */
 bool zkl_tree_touch(struct zkl_tree *tree, uint64_t session, zkl_time now);
@@ -60,20 +60,20 @@ zkl_time zkl_tree_due(const struct zkl_tree *tree);
 /* --- requests --------------------------------------------------------------------------- */
 
 /*
- * Does all due work, then a session's request, which is also a sign of life. An expired session
- * gets ZKL_ERROR_SESSION_EXPIRED without results. Session 0 may LIST, GET and EXISTS without a
- * watch. LIST orders names by age.
+ * Does all due work, then carries out a session's request, which is also a sign of life. An
+ * expired session gets ZKL_ERROR_SESSION_EXPIRED without results. Session 0 may LIST, GET and
+ * EXISTS without a watch. LIST orders names by age.
  */
 void zkl_tree_ask(struct zkl_tree *tree, uint64_t session, const struct zkl_rpc *rpc, zkl_time now,
                   struct zkl_answer *answer);
 
-/* Names of a node's children, each with its NUL, for free(). Their number, or an error. */
+/* As zkl_memory_children() (memory_link.h). */
 int zkl_tree_children(struct zkl_tree *tree, const char *path, zkl_time now, char **names);
 
 /* --- events ----------------------------------------------------------------------------- */
 
 struct zkl_tree_event {
-    uint64_t session; /* perhaps closed by now */
+    uint64_t session; /* may be closed by now */
     const char *path; /* NULL: the session expired */
     enum zkl_node_event kind;
 };
@@ -86,7 +86,7 @@ bool zkl_tree_next_event(struct zkl_tree *tree, struct zkl_tree_event *event);
 
 /* --- tests ------------------------------------------------------------------------------ */
 
-/* The last transaction's. */
+/* The zxid of the last transaction. */
 int64_t zkl_tree_zxid(const struct zkl_tree *tree);
 
 /*

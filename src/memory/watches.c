@@ -7,7 +7,7 @@
 #define WATCH_OF(link_) ZKL_LISTED(link_, struct zkl_watch, link)
 
 bool zkl_data_watches_init(struct zkl_data_watches *watches) {
-    watches->told = NULL;
+    watches->taken = NULL;
     zkl_list_init(&watches->events);
     return zkl_table_init(&watches->table);
 }
@@ -28,11 +28,11 @@ static struct zkl_watch *new_watch(uint64_t session, const char *path) {
 
 /* --- of sessions -------------------------------------------------------------------------- */
 
-struct zkl_watch *zkl_data_watches_farewell(uint64_t session) {
+struct zkl_watch *zkl_data_watches_new_farewell(uint64_t session) {
     return new_watch(session, "");
 }
 
-void zkl_data_watches_tell(struct zkl_data_watches *watches, struct zkl_watch *farewell) {
+void zkl_data_watches_post_farewell(struct zkl_data_watches *watches, struct zkl_watch *farewell) {
     zkl_list_append(&watches->events, &farewell->link);
 }
 
@@ -67,27 +67,29 @@ static struct watched siblings_of(const char *path) {
     return (struct watched){path, length ? length : 1, true};
 }
 
-static struct zkl_watch *from(struct zkl_entry *entry, struct watched of) {
+static struct zkl_watch *find_from(struct zkl_entry *entry, struct watched target) {
     for (; entry; entry = zkl_table_next(entry)) {
         struct zkl_watch *watch = ZKL_LISTED(entry, struct zkl_watch, entry);
-        bool same = watch->of_children == of.children && strlen(watch->path) == of.length;
-        if (same && memcmp(watch->path, of.path, of.length) == 0) return watch;
+        bool same = watch->of_children == target.children && strlen(watch->path) == target.length;
+        if (same && memcmp(watch->path, target.path, target.length) == 0) return watch;
     }
     return NULL;
 }
 
-static struct zkl_watch *first(const struct zkl_data_watches *watches, struct watched of) {
-    return from(zkl_table_first(&watches->table, zkl_hash(of.path, of.length)), of);
+static struct zkl_watch *first_watch(const struct zkl_data_watches *watches,
+                                     struct watched target) {
+    return find_from(zkl_table_first(&watches->table, zkl_hash(target.path, target.length)),
+                     target);
 }
 
-static struct zkl_watch *next(struct zkl_watch *watch, struct watched of) {
-    return from(zkl_table_next(&watch->entry), of);
+static struct zkl_watch *next_watch(struct zkl_watch *watch, struct watched target) {
+    return find_from(zkl_table_next(&watch->entry), target);
 }
 
 static struct zkl_watch *find(const struct zkl_data_watches *watches, uint64_t session,
-                              struct watched of) {
-    struct zkl_watch *watch = first(watches, of);
-    while (watch && watch->session != session) watch = next(watch, of);
+                              struct watched target) {
+    struct zkl_watch *watch = first_watch(watches, target);
+    while (watch && watch->session != session) watch = next_watch(watch, target);
     return watch;
 }
 
@@ -117,9 +119,11 @@ bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session,
     return true;
 }
 
-static void fire(struct zkl_data_watches *watches, struct watched of, enum zkl_node_event kind) {
-    for (struct zkl_watch *watch = first(watches, of), *after; watch; watch = after) {
-        after = next(watch, of);
+static void fire(struct zkl_data_watches *watches, struct watched target,
+                 enum zkl_node_event kind) {
+    for (struct zkl_watch *watch = first_watch(watches, target), *following; watch;
+         watch = following) {
+        following = next_watch(watch, target);
         take_out(watches, watch);
         watch->kind = kind;
         zkl_list_append(&watches->events, &watch->link);
@@ -127,10 +131,11 @@ static void fire(struct zkl_data_watches *watches, struct watched of, enum zkl_n
 }
 
 /* Drops child watches whose sessions also watch the data. */
-static void drop_double(struct zkl_data_watches *watches, const char *path) {
-    struct watched of = children_of(path);
-    for (struct zkl_watch *watch = first(watches, of), *after; watch; watch = after) {
-        after = next(watch, of);
+static void drop_doubled(struct zkl_data_watches *watches, const char *path) {
+    struct watched target = children_of(path);
+    for (struct zkl_watch *watch = first_watch(watches, target), *following; watch;
+         watch = following) {
+        following = next_watch(watch, target);
         if (!find(watches, watch->session, data_of(path))) continue;
         take_out(watches, watch);
         free(watch);
@@ -139,17 +144,17 @@ static void drop_double(struct zkl_data_watches *watches, const char *path) {
 
 void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
                            enum zkl_node_event kind) {
-    if (kind == ZKL_NODE_DELETED) drop_double(watches, path);
+    if (kind == ZKL_NODE_DELETED) drop_doubled(watches, path);
     fire(watches, data_of(path), kind);
     if (kind == ZKL_NODE_DELETED) fire(watches, children_of(path), kind);
     if (kind != ZKL_NODE_CHANGED) fire(watches, siblings_of(path), ZKL_NODE_CHILDREN);
 }
 
 const struct zkl_watch *zkl_data_watches_next(struct zkl_data_watches *watches) {
-    free(watches->told);
-    watches->told = NULL;
+    free(watches->taken);
+    watches->taken = NULL;
     if (zkl_list_is_empty(&watches->events)) return NULL;
-    watches->told = WATCH_OF(watches->events.next);
-    zkl_list_remove(&watches->told->link);
-    return watches->told;
+    watches->taken = WATCH_OF(watches->events.next);
+    zkl_list_remove(&watches->taken->link);
+    return watches->taken;
 }

@@ -14,7 +14,7 @@
 
 struct zkl_watch {
     struct zkl_entry entry; /* by path */
-    struct zkl_list link;   /* list of its session, later of the events */
+    struct zkl_list link;   /* list of its session; after firing, of events */
     uint64_t session;
     enum zkl_node_event kind; /* the event's */
     bool of_children;
@@ -23,21 +23,21 @@ struct zkl_watch {
 
 struct zkl_data_watches {
     struct zkl_table table;
-    struct zkl_list events; /* oldest first */
-    struct zkl_watch *told; /* last event taken, or NULL */
+    struct zkl_list events;  /* oldest first */
+    struct zkl_watch *taken; /* the last taken event, or NULL */
 };
 
 /* False: no memory. */
 bool zkl_data_watches_init(struct zkl_data_watches *watches);
 
-/* After all sessions' watches. */
+/* Call after all sessions have ended. */
 void zkl_data_watches_clear(struct zkl_data_watches *watches);
 
-/* A session's expiry, the caller's until told. NULL: no memory. */
-struct zkl_watch *zkl_data_watches_farewell(uint64_t session);
-void zkl_data_watches_tell(struct zkl_data_watches *watches, struct zkl_watch *farewell);
+/* The event of a session's expiry. The caller owns it until it is posted. NULL: no memory. */
+struct zkl_watch *zkl_data_watches_new_farewell(uint64_t session);
+void zkl_data_watches_post_farewell(struct zkl_data_watches *watches, struct zkl_watch *farewell);
 
-/* `own` is the session's list. False: no memory. */
+/* `own` is the list of the session's watches. False: no memory. */
 bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own, uint64_t session,
                           const char *path, bool of_children);
 
@@ -45,17 +45,17 @@ bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own
 bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session, const char *path,
                              bool of_children);
 
-/* For an ended session. */
+/* Frees an ended session's watches. */
 void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *own);
 
 /*
- * For a created, changed or deleted node. Sessions that watch data and children learn of its end
- * once.
+ * Fires the watches of a created, changed or deleted node. A session that watches data and children
+ * learns of the node's end once.
  */
 void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
                            enum zkl_node_event kind);
 
-/* Lives until the next call. NULL: none. */
+/* Takes the oldest event, which lives until the next call. NULL: none. */
 const struct zkl_watch *zkl_data_watches_next(struct zkl_data_watches *watches);
 
 #endif

@@ -9,8 +9,8 @@
 #include "world.h"
 
 /*
- * A world begins right after boot, for small times, though a server's milliseconds are not 0. EPOCH
- * is that moment since 1970.
+ * A world's clock begins near 0, but a server's milliseconds are never 0. EPOCH is that beginning
+ * in milliseconds since 1970.
  */
 #define BEGIN_MS 1
 #define BEGIN (BEGIN_MS * ZKL_SECOND / 1000)
@@ -27,18 +27,19 @@ struct server {
     struct server *next;
     char *name;
     struct zkl_tree *tree;
-    zkl_time delay;          /* added to each packet */
+    zkl_time delay;          /* added to each packet from the server */
     struct zkl_link **links; /* by session number, from 1 */
     size_t room;
 };
 
-/* An object that the collector found, for the world's end. */
+/* An object that the collector found, to be dropped at the world's end. */
 struct deferred {
     struct deferred *next;
-    void *held;
-    void (*drop)(void *held);
+    void *object;
+    void (*drop)(void *object);
 };
 
+/* A client of a world. */
 struct resident {
     struct zkl_client client;
     struct item item;
@@ -48,7 +49,7 @@ struct resident {
     uint32_t number, process;
     bool stopped, dead;
     struct deferred *deferred;
-    zkl_time stopped_at, ended_at; /* `ended_at` is in the world's time */
+    zkl_time stopped_at, ended_at; /* ended_at: the world's end, by its clock */
 };
 
 /* True for a client with packets and rounds. */
@@ -58,16 +59,16 @@ static inline bool zkl_resident_runs(const struct resident *resident) {
 
 struct messages {
     struct zkl_world_message *list;
-    size_t count, room, most; /* `most`: the limit of `count` */
+    size_t count, room, limit; /* `limit` is the largest `count` */
 };
 
 struct zkl_world {
-    zkl_time now, delay, changed;
-    bool held;                              /* until hastened, packets do not arrive */
+    zkl_time now, delay, changed_at;
+    bool held;                              /* no packet arrives before it is hastened */
     uint64_t random[ZKL_WORLD_STREAMS + 1]; /* the last is the world's own */
     struct zkl_agenda agenda;
     struct server *servers;
-    struct resident *residents, **end;
+    struct resident *residents, **residents_end;
     struct resident **numbered; /* by number - 1 */
     size_t count, room;
     struct zkl_list news; /* residents with news */
@@ -75,15 +76,15 @@ struct zkl_world {
 };
 
 enum packet_kind {
-    PACKET_OPEN,    /* to the server, with a session or for a new one */
+    PACKET_OPEN,    /* to the server, for the link's session or a new one */
     PACKET_OPENED,  /* to the client */
     PACKET_EXPIRED, /* to the client, whose session is over */
     PACKET_PING,    /* to the server, without an answer */
     PACKET_REQUEST, /* to the server */
     PACKET_ANSWER,  /* a request on its way back */
-    PACKET_EVENT,
-    PACKET_CLOSE, /* to the server */
-    PACKET_CLOSED
+    PACKET_EVENT,   /* to the client */
+    PACKET_CLOSE,   /* to the server */
+    PACKET_CLOSED   /* to the client */
 };
 
 struct packet {
@@ -93,7 +94,7 @@ struct packet {
     struct zkl_rpc *rpc;
     struct zkl_letter *letter; /* answer or event */
     bool adrift;               /* its connection ended, so nobody waits for the answer */
-    bool told;                 /* the client knows that the answer is lost */
+    bool loss_told;            /* the client knows that the answer is lost */
 };
 
 struct zkl_link {
@@ -103,25 +104,26 @@ struct zkl_link {
     bool reopen;
 
     struct server *server;
-    uint64_t session; /* at the server; 0: none */
-    zkl_time heard;   /* when the server last heard of it */
+    uint64_t session;  /* at the server; 0: none */
+    zkl_time heard_at; /* when the server last heard of the session */
 
-    bool opening;              /* wants a new session */
-    bool online;               /* connected or connecting */
-    bool attached;             /* the server knows its session */
-    bool connected;            /* as the client was told */
-    bool cut;                  /* no connection is possible */
-    bool leaving;              /* the session's end is under way */
-    zkl_time open_at, told_at; /* at `told_at` the client notices its connection's end */
+    bool wants_session; /* a new one */
+    bool online;        /* connected or connecting */
+    bool attached;      /* the server has tied the session to this connection */
+    bool connected;     /* as the client was told */
+    bool cut;           /* no connection is possible */
+    bool end_sent;      /* PACKET_CLOSE was sent */
+    zkl_time open_at;
+    zkl_time notice_at; /* when the client notices its connection's end */
 
     struct zkl_list up, down; /* packets under way */
     struct zkl_list missed;   /* events for the next connection */
-    struct zkl_list lost;     /* packets whose answers were lost */
-    struct zkl_list dropped;  /* packets that did not arrive */
+    struct zkl_list lost;     /* requests whose answers were lost */
+    struct zkl_list dropped;  /* requests that did not arrive */
 };
 
 /* world.c */
-zkl_time zkl_world_delay_of(struct zkl_world *world);
+zkl_time zkl_world_draw_delay(struct zkl_world *world);             /* for a packet */
 uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound); /* the world's own stream */
 void zkl_resident_refresh(struct resident *resident); /* the next due time may have changed */
 
@@ -129,24 +131,26 @@ void zkl_resident_refresh(struct resident *resident); /* the next due time may h
 struct server *zkl_world_server(struct zkl_world *world, const char *name); /* NULL: no memory */
 struct server *zkl_world_find_server(const struct zkl_world *world, const char *name);
 void zkl_server_free(struct server *server);
-void zkl_server_due(struct zkl_world *world, struct server *server); /* carries out due work */
-void zkl_server_take(struct zkl_world *world, struct zkl_link *link, struct packet *packet);
+void zkl_server_tick(struct zkl_world *world, struct server *server); /* carries out due work */
+/* Carries out a packet that arrived. */
+void zkl_server_receive(struct zkl_world *world, struct zkl_link *link, struct packet *packet);
 /* Call after each change of the tree. Sends its events, and sets its tick. */
 void zkl_server_settle(struct zkl_world *world, struct server *server);
-/* The server hears no more of the session. */
-void zkl_server_silence(struct zkl_world *world, struct zkl_link *link);
+/* The server hears no more of the session, so it will expire. */
+void zkl_server_stop_hearing(struct zkl_world *world, struct zkl_link *link);
 
 /* link.c */
 extern const struct zkl_link_class zkl_world_link;
 zkl_time zkl_link_due(const struct zkl_link *link);
 void zkl_link_carry_out(struct zkl_link *link); /* carries out the earliest due step */
 void zkl_link_send_down(struct zkl_link *link, struct packet *packet);
-/* Sends an event by this connection or the next. */
-void zkl_link_miss(struct zkl_link *link, struct packet *packet);
-void zkl_link_let_go(struct zkl_link *link); /* held packets arrive by time */
-/* Ends the connection. The client notices at `told_at`. */
-void zkl_link_break(struct zkl_link *link, zkl_time told_at);
-void zkl_link_tell_end(struct zkl_link *link); /* the client notices now */
+/* By this connection or the next. */
+void zkl_link_send_event(struct zkl_link *link, struct packet *packet);
+void zkl_link_release_packets(struct zkl_link *link);
+/* Ends the connection. */
+void zkl_link_break(struct zkl_link *link, zkl_time notice_at);
+void zkl_link_notice_end(struct zkl_link *link); /* now */
+/* After a stop of the process. */
 void zkl_link_go_on(struct zkl_link *link, zkl_time stopped_for);
 
 /* packet.c */
@@ -159,7 +163,7 @@ void zkl_packet_describe(const struct packet *packet, size_t hidden, char text[2
 
 /* message.c */
 /* `arrived` is ZKL_NEVER for a lost packet. */
-void zkl_link_note(const struct zkl_link *link, const struct packet *packet, bool up,
-                   zkl_time arrived);
+void zkl_link_record(const struct zkl_link *link, const struct packet *packet, bool up,
+                     zkl_time arrived);
 
 #endif

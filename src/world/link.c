@@ -6,7 +6,7 @@
 #include "internal.h"
 
 /* The longest pause before a reconnection. */
-#define RETRY (ZKL_SECOND / 10)
+#define RETRY_PAUSE (ZKL_SECOND / 10)
 
 static struct zkl_world *world_of(const struct zkl_link *link) {
     return link->resident->world;
@@ -18,7 +18,7 @@ static zkl_session *session_of(const struct zkl_link *link) {
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-static void for_lists(struct zkl_link *link, void (*verb)(struct zkl_list *list)) {
+static void for_each_list(struct zkl_link *link, void (*verb)(struct zkl_list *list)) {
     verb(&link->up);
     verb(&link->down);
     verb(&link->missed);
@@ -27,7 +27,7 @@ static void for_lists(struct zkl_link *link, void (*verb)(struct zkl_list *list)
 }
 
 static void destroy(struct zkl_link *link) {
-    for_lists(link, zkl_packets_free);
+    for_each_list(link, zkl_packets_free);
     free(link->chroot);
     free(link);
 }
@@ -38,9 +38,9 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
     link->resident = (struct resident *)client; /* its first member */
     link->timeout = options->timeout;
     link->reopen = options->reopen;
-    link->opening = true;
-    link->told_at = ZKL_NEVER;
-    for_lists(link, zkl_list_init);
+    link->wants_session = true;
+    link->notice_at = ZKL_NEVER;
+    for_each_list(link, zkl_list_init);
     link->server = zkl_world_server(link->resident->world, options->hosts);
     link->chroot = strdup(options->chroot);
     if (link->server && link->chroot) return link;
@@ -50,11 +50,11 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
 
 /* --- packets --------------------------------------------------------------------------------- */
 
-/* Packets keep their order in each direction; `last` is the due time of the packet before. */
+/* Packets keep their order in each direction. `last` is when the packet before this one is due. */
 static zkl_time due_after(struct zkl_link *link, const struct zkl_list *list, zkl_time last) {
     struct zkl_world *world = world_of(link);
     if (world->held) return ZKL_NEVER;
-    zkl_time due = world->now + zkl_world_delay_of(world);
+    zkl_time due = world->now + zkl_world_draw_delay(world);
     if (list == &link->down) due += link->server->delay;
     return due > last ? due : last;
 }
@@ -68,7 +68,7 @@ static void dispatch(struct zkl_link *link, struct zkl_list *list, struct packet
     zkl_resident_refresh(link->resident);
 }
 
-static void let_go(struct zkl_link *link, struct zkl_list *list) {
+static void release_list(struct zkl_link *link, struct zkl_list *list) {
     zkl_time last = 0;
     for (struct zkl_list *place = list->next; place != list; place = place->next) {
         last = due_after(link, list, last);
@@ -76,9 +76,9 @@ static void let_go(struct zkl_link *link, struct zkl_list *list) {
     }
 }
 
-void zkl_link_let_go(struct zkl_link *link) {
-    let_go(link, &link->up);
-    let_go(link, &link->down);
+void zkl_link_release_packets(struct zkl_link *link) {
+    release_list(link, &link->up);
+    release_list(link, &link->down);
     zkl_resident_refresh(link->resident);
 }
 
@@ -92,7 +92,7 @@ void zkl_link_send_down(struct zkl_link *link, struct packet *packet) {
         }
 }
 
-void zkl_link_miss(struct zkl_link *link, struct packet *packet) {
+void zkl_link_send_event(struct zkl_link *link, struct packet *packet) {
     if (link->online && link->attached) dispatch(link, &link->down, packet);
     else zkl_list_append(&link->missed, &packet->place);
 }
@@ -103,12 +103,12 @@ static bool send_up(struct zkl_link *link, enum packet_kind kind) {
     return packet;
 }
 
-static bool send_request(struct zkl_link *link, const struct zkl_rpc *asked) {
+static bool send_request(struct zkl_link *link, const struct zkl_rpc *request) {
     if (!link->connected || !world_of(link) || link->resident->dead) return false;
     struct packet *packet = zkl_packet_new(PACKET_REQUEST);
     if (!packet) return false;
-    packet->rpc = zkl_chroot_enter(link->chroot, asked);
-    packet->letter = packet->rpc ? zkl_letter_new(asked->id) : NULL;
+    packet->rpc = zkl_chroot_prepend(link->chroot, request);
+    packet->letter = packet->rpc ? zkl_letter_new(request->id) : NULL;
     if (!packet->letter) {
         zkl_packet_free(packet);
         return false;
@@ -120,33 +120,33 @@ static bool send_request(struct zkl_link *link, const struct zkl_rpc *asked) {
 
 /* --- the end of a connection ------------------------------------------------------------------ */
 
-/* The first packets to the server, a random number, still arrive. */
-static void cut_up(struct zkl_link *link) {
+/* A random number of the packets to the server, the first ones, still arrive. */
+static void cut_packets_up(struct zkl_link *link) {
     struct zkl_world *world = world_of(link);
     size_t count = 0;
     for (struct zkl_list *place = link->up.next; place != &link->up; place = place->next) count++;
-    size_t arrive = (size_t)zkl_world_chance(world, count + 1);
+    size_t arriving = (size_t)zkl_world_chance(world, count + 1);
     for (struct zkl_list *place = link->up.next, *next; place != &link->up; place = next) {
         struct packet *packet = ZKL_LISTED(place, struct packet, place);
         next = place->next;
         if (packet->adrift) continue;
         packet->adrift = true;
-        if (arrive > 0) {
-            arrive--;
+        if (arriving > 0) {
+            arriving--;
             continue;
         }
         zkl_list_remove(place);
-        zkl_link_note(link, packet, true, ZKL_NEVER);
+        zkl_link_record(link, packet, true, ZKL_NEVER);
         if (packet->rpc) zkl_list_append(&link->dropped, place);
         else zkl_packet_free(packet);
     }
 }
 
-static void cut_down(struct zkl_link *link) {
+static void cut_packets_down(struct zkl_link *link) {
     while (!zkl_list_is_empty(&link->down)) {
         struct packet *packet = zkl_packet_first(&link->down);
         zkl_list_remove(&packet->place);
-        zkl_link_note(link, packet, false, ZKL_NEVER);
+        zkl_link_record(link, packet, false, ZKL_NEVER);
         if (packet->kind == PACKET_EVENT) zkl_list_append(&link->missed, &packet->place);
         else if (packet->rpc) zkl_list_append(&link->lost, &packet->place);
         else zkl_packet_free(packet);
@@ -154,14 +154,14 @@ static void cut_down(struct zkl_link *link) {
 }
 
 /* The client forgets a session it never learned of. */
-void zkl_link_break(struct zkl_link *link, zkl_time told_at) {
+void zkl_link_break(struct zkl_link *link, zkl_time notice_at) {
     if (!link->online) return;
     link->online = link->attached = false;
-    cut_down(link);
-    cut_up(link);
-    if (zkl_resident_runs(link->resident)) zkl_server_silence(world_of(link), link);
-    if (link->opening) link->session = 0;
-    link->told_at = told_at;
+    cut_packets_down(link);
+    cut_packets_up(link);
+    if (zkl_resident_runs(link->resident)) zkl_server_stop_hearing(world_of(link), link);
+    if (link->wants_session) link->session = 0;
+    link->notice_at = notice_at;
     zkl_resident_refresh(link->resident);
 }
 
@@ -178,19 +178,19 @@ static void tell_losses(struct zkl_link *link, struct zkl_list *list) {
     }
 }
 
-/* With the client entered. Losses are told in the order of sending. */
-void zkl_link_tell_end(struct zkl_link *link) {
-    link->told_at = ZKL_NEVER;
+/* Call with the client entered. Reports losses in the order of sending. */
+void zkl_link_notice_end(struct zkl_link *link) {
+    link->notice_at = ZKL_NEVER;
     link->open_at =
-        world_of(link)->now + (zkl_time)zkl_world_chance(world_of(link), (uint64_t)RETRY);
+        world_of(link)->now + (zkl_time)zkl_world_chance(world_of(link), (uint64_t)RETRY_PAUSE);
     if (!link->connected) return;
     link->connected = false;
     zkl_session_suspended(session_of(link));
     tell_losses(link, &link->lost);
     for (struct zkl_list *place = link->up.next; place != &link->up; place = place->next) {
         struct packet *packet = ZKL_LISTED(place, struct packet, place);
-        if (packet->rpc && !packet->told) tell_loss(link, packet);
-        packet->told = true;
+        if (packet->rpc && !packet->loss_told) tell_loss(link, packet);
+        packet->loss_told = true;
     }
     tell_losses(link, &link->dropped);
 }
@@ -204,18 +204,18 @@ void zkl_link_go_on(struct zkl_link *link, zkl_time stopped_for) {
 /* --- arrivals -------------------------------------------------------------------------------- */
 
 static void forget_session(struct zkl_link *link) {
-    for_lists(link, zkl_packets_free);
+    for_each_list(link, zkl_packets_free);
     link->session = 0;
-    link->connected = link->online = link->attached = link->opening = false;
-    link->told_at = ZKL_NEVER;
+    link->connected = link->online = link->attached = link->wants_session = false;
+    link->notice_at = ZKL_NEVER;
 }
 
-static void tell(struct zkl_link *link, struct packet *packet) {
+static void deliver(struct zkl_link *link, struct packet *packet) {
     zkl_session *session = session_of(link);
     switch (packet->kind) {
     case PACKET_OPENED:
         link->connected = true;
-        link->opening = false;
+        link->wants_session = false;
         zkl_session_connected(session, link->session, link->timeout);
         return;
     case PACKET_EXPIRED:
@@ -236,11 +236,11 @@ static void tell(struct zkl_link *link, struct packet *packet) {
     }
 }
 
-static void arrive(struct zkl_link *link) {
+static void deliver_next(struct zkl_link *link) {
     struct packet *packet = zkl_packet_first(&link->down);
     zkl_list_remove(&packet->place);
-    zkl_link_note(link, packet, false, world_of(link)->now);
-    tell(link, packet);
+    zkl_link_record(link, packet, false, world_of(link)->now);
+    deliver(link, packet);
     zkl_packet_free(packet);
 }
 
@@ -253,7 +253,7 @@ zkl_time zkl_link_due(const struct zkl_link *link) {
     zkl_time due = first_due(&link->up);
     if (!zkl_resident_runs(link->resident)) return due;
     due = zkl_earlier(due, first_due(&link->down));
-    return zkl_earlier(zkl_earlier(due, link->told_at), link->resident->client.round_due);
+    return zkl_earlier(zkl_earlier(due, link->notice_at), link->resident->client.round_due);
 }
 
 void zkl_link_carry_out(struct zkl_link *link) {
@@ -263,16 +263,16 @@ void zkl_link_carry_out(struct zkl_link *link) {
     if (first_due(&link->up) == due) {
         struct packet *packet = zkl_packet_first(&link->up);
         zkl_list_remove(&packet->place);
-        zkl_link_note(link, packet, true, world->now);
-        zkl_server_take(world, link, packet);
+        zkl_link_record(link, packet, true, world->now);
+        zkl_server_receive(world, link, packet);
         return;
     }
-    if (link->told_at != due && first_due(&link->down) != due) {
+    if (link->notice_at != due && first_due(&link->down) != due) {
         zkl_client_round(client, world->now);
     } else {
         zkl_client_enter(client);
-        if (link->told_at == due) zkl_link_tell_end(link);
-        else arrive(link);
+        if (link->notice_at == due) zkl_link_notice_end(link);
+        else deliver_next(link);
         zkl_client_leave(client);
     }
     if (zkl_client_is_closed(client)) client->round_due = ZKL_NEVER; /* no more rounds */
@@ -281,32 +281,33 @@ void zkl_link_carry_out(struct zkl_link *link) {
 /* --- opening and closing --------------------------------------------------------------------- */
 
 static void retire(struct zkl_link *link) {
-    if (link->opening == link->reopen) return;
-    link->opening = link->reopen;
+    if (link->wants_session == link->reopen) return;
+    link->wants_session = link->reopen;
     link->open_at = 0;
     zkl_client_wake(&link->resident->client, 0);
 }
 
 /* A closing client opens no session, but reconnects for an open one. */
 static bool wants_connection(const struct zkl_link *link) {
-    if (link->online || link->cut || link->told_at != ZKL_NEVER) return false;
-    return link->opening ? !zkl_client_is_closing(&link->resident->client) : link->session != 0;
+    if (link->online || link->cut || link->notice_at != ZKL_NEVER) return false;
+    return link->wants_session ? !zkl_client_is_closing(&link->resident->client)
+                               : link->session != 0;
 }
 
 static void connect(struct zkl_link *link, zkl_time now) {
-    if (link->opening) zkl_session_reopening(session_of(link));
+    if (link->wants_session) zkl_session_reopening(session_of(link));
     link->online = send_up(link, PACKET_OPEN);
-    link->open_at = now + RETRY;
+    link->open_at = now + RETRY_PAUSE;
 }
 
 static void close_session(struct zkl_link *link, zkl_time now) {
     bool waits =
         link->online && link->connected && now < zkl_client_close_by(&link->resident->client);
-    if (waits && link->leaving) return;
-    link->leaving = waits && send_up(link, PACKET_CLOSE);
-    if (link->leaving) return;
+    if (waits && link->end_sent) return;
+    link->end_sent = waits && send_up(link, PACKET_CLOSE);
+    if (link->end_sent) return;
     if (link->online) zkl_link_break(link, ZKL_NEVER);
-    link->told_at = ZKL_NEVER;
+    link->notice_at = ZKL_NEVER;
     zkl_session_closed(session_of(link));
 }
 
@@ -317,7 +318,8 @@ static void work(struct zkl_link *link, zkl_time now) {
 
 static zkl_time due(struct zkl_link *link, zkl_time now) {
     const zkl_client *client = &link->resident->client;
-    if (zkl_client_may_close(client, now)) return link->leaving ? zkl_client_close_by(client) : now;
+    if (zkl_client_may_close(client, now))
+        return link->end_sent ? zkl_client_close_by(client) : now;
     zkl_time opens = wants_connection(link) ? link->open_at : ZKL_NEVER;
     return zkl_client_is_closing(client) ? zkl_earlier(opens, zkl_client_close_by(client)) : opens;
 }

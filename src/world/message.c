@@ -4,10 +4,10 @@
 
 #include "internal.h"
 
-#define SMALL 64
+#define FIRST_ROOM 64
 
-void zkl_world_keep_messages(struct zkl_world *world, size_t most) {
-    world->messages.most = most;
+void zkl_world_keep_messages(struct zkl_world *world, size_t limit) {
+    world->messages.limit = limit;
 }
 
 size_t zkl_world_messages(const struct zkl_world *world, const struct zkl_world_message **list) {
@@ -17,7 +17,7 @@ size_t zkl_world_messages(const struct zkl_world *world, const struct zkl_world_
 
 static bool make_room(struct messages *messages) {
     if (messages->count < messages->room) return true;
-    size_t room = messages->room ? 2 * messages->room : SMALL;
+    size_t room = messages->room ? 2 * messages->room : FIRST_ROOM;
     struct zkl_world_message *list = realloc(messages->list, room * sizeof *list);
     if (!list) return false;
     messages->list = list;
@@ -25,12 +25,12 @@ static bool make_room(struct messages *messages) {
     return true;
 }
 
-void zkl_link_note(const struct zkl_link *link, const struct packet *packet, bool up,
-                   zkl_time arrived) {
+void zkl_link_record(const struct zkl_link *link, const struct packet *packet, bool up,
+                     zkl_time arrived) {
     struct zkl_world *world = link->resident->world;
     if (!world || packet->kind == PACKET_PING) return;
     struct messages *messages = &world->messages;
-    if (messages->count == messages->most || !make_room(messages)) return;
+    if (messages->count == messages->limit || !make_room(messages)) return;
     struct zkl_world_message *message = &messages->list[messages->count++];
     message->client = link->resident->number;
     message->up = up;

@@ -65,36 +65,37 @@ static bool is_silent(const struct zkl_link *link) {
     return !zkl_resident_runs(link->resident) || !link->online;
 }
 
-void zkl_server_silence(struct zkl_world *world, struct zkl_link *link) {
+void zkl_server_stop_hearing(struct zkl_world *world, struct zkl_link *link) {
     if (!link->session) return;
-    zkl_time before = zkl_earlier(world->now - link->heard, link->timeout / 3);
-    zkl_time since = (zkl_time)zkl_world_chance(world, (uint64_t)before + 1);
+    zkl_time longest = zkl_earlier(world->now - link->heard_at, link->timeout / 3);
+    zkl_time silent_for = (zkl_time)zkl_world_chance(world, (uint64_t)longest + 1);
     zkl_time late = (zkl_time)zkl_world_chance(world, (uint64_t)link->timeout / 2 + 1);
-    zkl_tree_retime(link->server->tree, link->session, link->timeout - since + late, world->now);
+    zkl_tree_retime(link->server->tree, link->session, link->timeout - silent_for + late,
+                    world->now);
     zkl_server_settle(world, link->server);
 }
 
 static void hear(struct zkl_world *world, struct zkl_link *link) {
-    link->heard = world->now;
-    if (is_silent(link)) zkl_server_silence(world, link);
+    link->heard_at = world->now;
+    if (is_silent(link)) zkl_server_stop_hearing(world, link);
     else zkl_tree_retime(link->server->tree, link->session, ZKL_NEVER, world->now);
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* Without memory for its event a session ends. */
+/* A session ends if there is no memory for its event. */
 static void tell_event(struct server *server, struct zkl_link *link,
                        const struct zkl_tree_event *event) {
     const char *path = event->path + strlen(link->chroot);
     struct packet *packet = zkl_packet_of_event(event->kind, *path ? path : "/");
-    if (packet) zkl_link_miss(link, packet);
+    if (packet) zkl_link_send_event(link, packet);
     else zkl_tree_expire(server->tree, link->session);
 }
 
 /* A client learns the reason when it reconnects. */
 static void tell_expired(struct zkl_world *world, struct zkl_link *link) {
     if (link->attached)
-        zkl_link_break(link, world->now + zkl_world_delay_of(world) + link->server->delay);
+        zkl_link_break(link, world->now + zkl_world_draw_delay(world) + link->server->delay);
 }
 
 void zkl_server_settle(struct zkl_world *world, struct server *server) {
@@ -107,10 +108,10 @@ void zkl_server_settle(struct zkl_world *world, struct server *server) {
     zkl_agenda_set(&world->agenda, &server->item.due, zkl_tree_due(server->tree));
 }
 
-void zkl_server_due(struct zkl_world *world, struct server *server) {
+void zkl_server_tick(struct zkl_world *world, struct server *server) {
     int64_t before = zkl_tree_zxid(server->tree);
     zkl_tree_tick(server->tree, world->now);
-    if (zkl_tree_zxid(server->tree) != before) world->changed = world->now;
+    if (zkl_tree_zxid(server->tree) != before) world->changed_at = world->now;
     zkl_server_settle(world, server);
 }
 
@@ -122,10 +123,10 @@ static bool open_session(struct zkl_world *world, struct zkl_link *link) {
     return link->session != 0 && enlist(link->server, link);
 }
 
-/* A lost connection opens no session, as its client would never learn of it. */
+/* A lost connection opens no session, as the client would never learn of the session. */
 static void open_connection(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     if (packet->adrift && !link->session) return;
-    bool lives = link->session ? zkl_tree_alive(link->server->tree, link->session)
+    bool lives = link->session ? zkl_tree_session_lives(link->server->tree, link->session)
                                : open_session(world, link);
     if (!packet->adrift) link->attached = lives;
     if (lives) hear(world, link);
@@ -148,7 +149,7 @@ static bool answer(struct zkl_world *world, struct zkl_link *link, struct packet
     return true;
 }
 
-/* A packet becomes its answer. False: none. */
+/* Makes the packet its answer. False: there is none. */
 static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     switch (packet->kind) {
     case PACKET_OPEN: open_connection(world, link, packet); return true;
@@ -162,18 +163,18 @@ static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct pac
     }
 }
 
-/* Without a connection the client learns of the loss. */
+/* Without a connection the answer is lost. */
 static void send_back(struct zkl_link *link, struct packet *packet, bool answered) {
     bool gone = packet->adrift || !link->online;
     if (!gone && answered) zkl_link_send_down(link, packet);
-    else if (packet->rpc && !packet->told) zkl_list_append(&link->lost, &packet->place);
+    else if (packet->rpc && !packet->loss_told) zkl_list_append(&link->lost, &packet->place);
     else zkl_packet_free(packet);
 }
 
-void zkl_server_take(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
+void zkl_server_receive(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     int64_t before = zkl_tree_zxid(link->server->tree);
     bool answered = carry_out(world, link, packet), failed = packet->rpc && !answered;
-    if (zkl_tree_zxid(link->server->tree) != before) world->changed = world->now;
+    if (zkl_tree_zxid(link->server->tree) != before) world->changed_at = world->now;
     zkl_server_settle(world, link->server); /* events before the answer */
     send_back(link, packet, answered);
     if (failed) zkl_link_break(link, world->now);

@@ -7,7 +7,7 @@
 /* --- chance ---------------------------------------------------------------------------------- */
 
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
-static uint64_t next(uint64_t *state) {
+static uint64_t next_random(uint64_t *state) {
     uint64_t number = *state += UINT64_C(0x9e3779b97f4a7c15);
     number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -15,19 +15,19 @@ static uint64_t next(uint64_t *state) {
 }
 
 uint64_t zkl_world_draw(struct zkl_world *world, unsigned stream, uint64_t bound) {
-    return next(&world->random[stream]) % bound;
+    return next_random(&world->random[stream]) % bound;
 }
 
 uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound) {
     return zkl_world_draw(world, ZKL_WORLD_STREAMS, bound);
 }
 
-zkl_time zkl_world_delay_of(struct zkl_world *world) {
+zkl_time zkl_world_draw_delay(struct zkl_world *world) {
     return 1 + (zkl_time)zkl_world_chance(world, (uint64_t)world->delay);
 }
 
 static void set_seed(struct zkl_world *world, uint64_t seed) {
-    for (size_t i = 0; i <= ZKL_WORLD_STREAMS; i++) world->random[i] = next(&seed);
+    for (size_t i = 0; i <= ZKL_WORLD_STREAMS; i++) world->random[i] = next_random(&seed);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -36,14 +36,14 @@ struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay) {
     struct zkl_world *world = calloc(1, sizeof *world);
     if (!world) return NULL;
     set_seed(world, seed);
-    world->now = world->changed = BEGIN;
+    world->now = world->changed_at = BEGIN;
     world->delay = delay > 0 ? delay : 1;
-    world->end = &world->residents;
+    world->residents_end = &world->residents;
     zkl_list_init(&world->news);
     return world;
 }
 
-/* At the world's end the client is closed at once. */
+/* Closes the client at once. */
 static void leave_world(struct resident *resident) {
     zkl_client *client = &resident->client;
     if (!zkl_client_is_closed(client)) {
@@ -54,10 +54,10 @@ static void leave_world(struct resident *resident) {
     }
     resident->ended_at = resident->world->now;
     zkl_list_remove(&resident->place);
-    for (struct deferred *each = resident->deferred, *after; each; each = after) {
-        after = each->next;
+    for (struct deferred *each = resident->deferred, *following; each; each = following) {
+        following = each->next;
         zkl_client_enter(client);
-        each->drop(each->held);
+        each->drop(each->object);
         zkl_client_leave(client);
         free(each);
     }
@@ -66,12 +66,12 @@ static void leave_world(struct resident *resident) {
 
 void zkl_world_free(struct zkl_world *world) {
     for (struct resident *each = world->residents; each; each = each->next) leave_world(each);
-    for (struct resident *each = world->residents, *after; each; each = after) {
-        after = each->next;
+    for (struct resident *each = world->residents, *following; each; each = following) {
+        following = each->next;
         zkl_client_drop(&each->client);
     }
-    for (struct server *each = world->servers, *after; each; each = after) {
-        after = each->next;
+    for (struct server *each = world->servers, *following; each; each = following) {
+        following = each->next;
         zkl_server_free(each);
     }
     free(world->numbered);
@@ -88,12 +88,12 @@ zkl_time zkl_world_date(zkl_time time) {
     return EPOCH * (ZKL_SECOND / 1000) + time - BEGIN;
 }
 
-zkl_time zkl_world_today(const struct zkl_world *world) {
+zkl_time zkl_world_date_now(const struct zkl_world *world) {
     return zkl_world_date(world->now);
 }
 
-zkl_time zkl_world_changed(const struct zkl_world *world) {
-    return world->changed - BEGIN;
+zkl_time zkl_world_changed_at(const struct zkl_world *world) {
+    return world->changed_at - BEGIN;
 }
 
 zkl_time zkl_world_ends_at(const struct zkl_world *world) {
@@ -165,7 +165,7 @@ zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
     resident->world = world;
     resident->process = process;
     zkl_list_init(&resident->place);
-    uint64_t seed = next(&world->random[ZKL_WORLD_STREAMS]);
+    uint64_t seed = next_random(&world->random[ZKL_WORLD_STREAMS]);
     int error = zkl_client_init(&resident->client, &runtime, &zkl_world_link, options, seed);
     if (error || !zkl_agenda_add(&world->agenda, &resident->item.due)) {
         destroy(&resident->client);
@@ -174,35 +174,35 @@ zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
     resident->client.round_due = world->now;
     world->numbered[world->count++] = resident;
     resident->number = (uint32_t)world->count;
-    *world->end = resident;
-    world->end = &resident->next;
+    *world->residents_end = resident;
+    world->residents_end = &resident->next;
     zkl_resident_refresh(resident);
     return zkl_client_ref(&resident->client);
 }
 
-bool zkl_world_owns(const zkl_client *client) {
+bool zkl_world_is_client(const zkl_client *client) {
     return client->runtime == &runtime;
 }
 
 uint32_t zkl_world_number(const zkl_client *client) {
-    if (!zkl_world_owns(client) || !resident_of(client)->world) return 0;
+    if (!zkl_world_is_client(client) || !resident_of(client)->world) return 0;
     return resident_of(client)->number;
 }
 
 bool zkl_world_has(const struct zkl_world *world, const zkl_client *client) {
-    return zkl_world_owns(client) && resident_of(client)->world == world;
+    return zkl_world_is_client(client) && resident_of(client)->world == world;
 }
 
 const char *zkl_world_name(const zkl_client *client) {
     return client->link->server->name;
 }
 
-bool zkl_world_defer(zkl_client *client, void *held, void (*drop)(void *held)) {
-    if (!zkl_world_owns(client) || !resident_of(client)->world) return false;
+bool zkl_world_defer(zkl_client *client, void *object, void (*drop)(void *object)) {
+    if (!zkl_world_is_client(client) || !resident_of(client)->world) return false;
     struct resident *resident = resident_of(client);
     struct deferred *deferred = malloc(sizeof *deferred);
     if (!deferred) return false;
-    *deferred = (struct deferred){.next = resident->deferred, .held = held, .drop = drop};
+    *deferred = (struct deferred){.next = resident->deferred, .object = object, .drop = drop};
     resident->deferred = deferred;
     return true;
 }
@@ -220,7 +220,7 @@ static void carry_out(struct zkl_world *world, struct zkl_due *due) {
     struct item *item = ZKL_LISTED(due, struct item, due);
     if (due->at > world->now) world->now = due->at;
     if (item->is_server) {
-        zkl_server_due(world, ZKL_LISTED(item, struct server, item));
+        zkl_server_tick(world, ZKL_LISTED(item, struct server, item));
         return;
     }
     struct resident *resident = ZKL_LISTED(item, struct resident, item);
@@ -235,9 +235,9 @@ static uint32_t take_news(struct zkl_world *world) {
     return resident->number;
 }
 
-uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t most) {
+uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t steps) {
     zkl_time limit = until >= ZKL_NEVER - BEGIN ? ZKL_NEVER : until + BEGIN;
-    for (; most > 0; most--) {
+    for (; steps > 0; steps--) {
         uint32_t number = take_news(world);
         if (number) return number;
         struct zkl_due *first = zkl_agenda_first(&world->agenda);
@@ -257,7 +257,7 @@ void zkl_world_stop(struct zkl_world *world, uint32_t process) {
         if (each->process != process || each->stopped || each->dead) continue;
         each->stopped = true;
         each->stopped_at = world->now;
-        if (each->client.link->online) zkl_server_silence(world, each->client.link);
+        if (each->client.link->online) zkl_server_stop_hearing(world, each->client.link);
         zkl_resident_refresh(each);
     }
 }
@@ -294,7 +294,7 @@ bool zkl_world_cut(zkl_client *client, bool silently) {
     } else if (link->online) {
         zkl_client_enter(client);
         zkl_link_break(link, ZKL_NEVER);
-        zkl_link_tell_end(link);
+        zkl_link_notice_end(link);
         zkl_client_leave(client);
     }
     return true;
@@ -306,7 +306,7 @@ bool zkl_world_heal(zkl_client *client) {
     struct zkl_link *link = client->link;
     if (!link->cut) return false;
     link->cut = false;
-    if (link->told_at != ZKL_NEVER) link->told_at = resident->world->now;
+    if (link->notice_at != ZKL_NEVER) link->notice_at = resident->world->now;
     client->round_due = resident->world->now;
     zkl_resident_refresh(resident);
     return true;
@@ -315,9 +315,9 @@ bool zkl_world_heal(zkl_client *client) {
 bool zkl_world_expire(zkl_client *client) {
     struct zkl_link *link = client->link;
     struct zkl_world *world = resident_of(client)->world;
-    if (!zkl_tree_alive(link->server->tree, link->session)) return false;
+    if (!zkl_tree_session_lives(link->server->tree, link->session)) return false;
     zkl_tree_expire(link->server->tree, link->session);
-    world->changed = world->now;
+    world->changed_at = world->now;
     zkl_server_settle(world, link->server);
     return true;
 }
@@ -333,7 +333,7 @@ void zkl_world_reset(struct zkl_world *world, const char *name) {
     if (!server) return;
     server->delay = 0;
     zkl_tree_reset(server->tree);
-    world->changed = world->now;
+    world->changed_at = world->now;
     zkl_server_settle(world, server);
 }
 
@@ -344,7 +344,7 @@ int zkl_world_children(struct zkl_world *world, const char *name, const char *pa
     return zkl_tree_children(server->tree, path, world->now, names);
 }
 
-/* --- one thing at a time --------------------------------------------------------------------- */
+/* --- single steps --------------------------------------------------------------------- */
 
 static struct packet *packet_of(const struct zkl_world *world, uint32_t number, bool up) {
     struct resident *resident = world->numbered[number - 1];
@@ -362,7 +362,7 @@ void zkl_world_reseed(struct zkl_world *world, uint64_t seed) {
     if (!world->held) return;
     world->held = false;
     for (struct resident *each = world->residents; each; each = each->next)
-        zkl_link_let_go(each->client.link);
+        zkl_link_release_packets(each->client.link);
 }
 
 uint32_t zkl_world_settle(struct zkl_world *world) {

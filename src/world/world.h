@@ -15,7 +15,7 @@
  *
  * A connection keeps order. When it ends, some of the packets to the server arrive, up to a random
  * one, answers are lost, and events come with the next connection, like those of watches that are
- * set again. Numbers name processes.
+ * set again. A process is a number.
  */
 #ifndef ZKL_WORLD_H
 #define ZKL_WORLD_H
@@ -32,45 +32,45 @@ void zkl_world_free(struct zkl_world *world);
 /* The time since the world began. */
 zkl_time zkl_world_now(const struct zkl_world *world);
 
-/* A random number below `bound`, independent of other streams. */
+/* A random number below `bound`. Streams are independent. */
 #define ZKL_WORLD_STREAMS 4
 uint64_t zkl_world_draw(struct zkl_world *world, unsigned stream, uint64_t bound);
 
 /*
- * Like zkl_client_new(), for a process of this world and the server `hosts`. Not to be used after
- * the world. NULL: no memory.
+ * Like zkl_client_new(), for a process of this world and the server named `hosts`. Not to be used
+ * after the world's end. NULL: no memory.
  */
 zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
                              const struct zkl_options *options);
 
-/* True for clients of any world, even an ended one. Only zkl_world_advance() waits for them. */
-bool zkl_world_owns(const zkl_client *client);
+/* True for a client of any world, even an ended one. Only zkl_world_advance() may wait for it. */
+bool zkl_world_is_client(const zkl_client *client);
 
-/* From 1. 0: in no world, or in an ended one. */
+/* The client's number, from 1. 0: in no world, or in an ended one. */
 uint32_t zkl_world_number(const zkl_client *client);
 bool zkl_world_has(const struct zkl_world *world, const zkl_client *client);
-/* Its server's name. */
+/* The name of the client's server. */
 const char *zkl_world_name(const zkl_client *client);
 
 /*
- * Carries out due steps. Returns the number of the first client with news; or 0, after `most`
+ * Carries out due steps. Returns the number of the first client with news; or 0, after `steps`
  * steps, or at `until`, when no more is due.
  */
-uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t most);
+uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t steps);
 /* A client's time in nanoseconds since 1970. A world begins in 2020. */
 zkl_time zkl_world_date(zkl_time time);
-zkl_time zkl_world_today(const struct zkl_world *world); /* zkl_world_date() of the present */
+zkl_time zkl_world_date_now(const struct zkl_world *world); /* zkl_world_date() of the present */
 
-/* The last change of a server's data. */
-zkl_time zkl_world_changed(const struct zkl_world *world);
+/* The time of the last change of a server's data. */
+zkl_time zkl_world_changed_at(const struct zkl_world *world);
 /* The first end of a client's hold, pause or request, or ZKL_NEVER. */
 zkl_time zkl_world_ends_at(const struct zkl_world *world);
 
 /*
- * Drops an object that the collector found at the world's end, so that the collector has no effect.
- * False: in no world, or no memory; the caller drops it.
+ * At the world's end drops an object that the collector found, so that the collector has no effect.
+ * False: in no world, or no memory; the caller drops the object.
  */
-bool zkl_world_defer(zkl_client *client, void *held, void (*drop)(void *held));
+bool zkl_world_defer(zkl_client *client, void *object, void (*drop)(void *object));
 
 void zkl_world_totals(struct zkl_world *world, struct zkl_totals *totals);
 
@@ -93,7 +93,7 @@ bool zkl_world_heal(zkl_client *client); /* False: not cut */
 /* False: no session. */
 bool zkl_world_expire(zkl_client *client);
 
-/* Delays each packet to and from the server. False: no memory. */
+/* Delays each packet from the server. False: no memory. */
 bool zkl_world_delay(struct zkl_world *world, const char *name, zkl_time delay);
 /* See zkl_memory_reset(), zkl_memory_children(). */
 void zkl_world_reset(struct zkl_world *world, const char *name);
@@ -101,13 +101,13 @@ int zkl_world_children(struct zkl_world *world, const char *name, const char *pa
 
 /* --- single steps ----------------------------------------------------------------------------- */
 
-/* Makes all packets wait to be hastened. Call before the first client. */
+/* Makes each packet wait for zkl_world_hasten(). Call before the first client. */
 void zkl_world_hold(struct zkl_world *world);
-/* Chance is by another seed from now on, and no packet is held. */
+/* From now on draws random numbers by another seed, and holds no packet. */
 void zkl_world_reseed(struct zkl_world *world, uint64_t seed);
 /* zkl_world_advance() at the present time. */
 uint32_t zkl_world_settle(struct zkl_world *world);
-/* The first due time, without held packets, or ZKL_NEVER. */
+/* The first due time, held packets left out, or ZKL_NEVER. */
 zkl_time zkl_world_due(const struct zkl_world *world);
 
 enum zkl_world_way {
@@ -116,7 +116,7 @@ enum zkl_world_way {
     ZKL_WORLD_LAST /* ends the client's session */
 };
 
-/* The next packet to (`up`) or from a client's server. */
+/* The next packet from a client to its server (`up`), or back. */
 enum zkl_world_way zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up);
 /* Describes that packet. False: none. */
 bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, char text[200]);
@@ -132,9 +132,9 @@ struct zkl_world_message {
     char text[200];
 };
 
-/* Records the first `most` packets, without pings. */
-void zkl_world_keep_messages(struct zkl_world *world, size_t most);
-/* Gives the records by time of arrival or loss, valid until the next one. Returns their number. */
+/* Records the first `limit` packets, pings left out. */
+void zkl_world_keep_messages(struct zkl_world *world, size_t limit);
+/* The records by time of arrival or loss, valid until the next one. Returns their number. */
 size_t zkl_world_messages(const struct zkl_world *world, const struct zkl_world_message **list);
 
 #endif
