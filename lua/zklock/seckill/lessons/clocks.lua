@@ -27,7 +27,7 @@ local function spans()
 end
 
 
--- The jump, and the grant by the wrong clock, among the overlapping steps.
+-- The usual steps, with the clock's jump and the grant by the wrong clock.
 local function steps_of(sale)
     local list, first = {
         { at = JUMP.at, server = JUMP.server, count = JUMP.by,

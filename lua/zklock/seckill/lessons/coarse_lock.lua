@@ -30,7 +30,7 @@ local function longest_waiter(sale)
 end
 
 
--- The buyers that held its lock before it, and wanted another product.
+-- The buyers that held the waiter's lock before it, and wanted another product.
 local function strangers_before(sale, waiter)
     local list = {}
     for _, row in ipairs(sale.rows) do
@@ -41,7 +41,7 @@ local function strangers_before(sale, waiter)
 end
 
 
--- The holders for which the longest waiter waited without need.
+-- The longest wait, and the holders for which that buyer waited without need.
 local function steps_of(sale)
     local waiter = longest_waiter(sale)
     local strangers = strangers_before(sale, waiter)

@@ -1,11 +1,11 @@
---- A lock with its end, like a row with the column `locked_until`. A server takes it once that time
---- is over by its own wall clock, and the clock of one server jumps. With `counted` the lock's
---- server counts the seconds by a monotonic clock.
+--- A lock that is stored with the time of its end, like a row with the column `locked_until`. A
+--- server takes the lock once that time is over by its own wall clock, and the clock of one server
+--- jumps. With `counted` the lock's server counts the seconds by a monotonic clock.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
-local locks = {} -- the present hold, by name
+local locks = {} -- by name, the latest hold
 
 
 local DatedLock = { simulated = true }
@@ -24,7 +24,6 @@ function DatedLock.open(server)
 end
 
 
--- The time of the clock that this server uses.
 function DatedLock:clock()
     local jump = self.jump
     return now() + (jump and now() >= jump.at and jump.by or 0)

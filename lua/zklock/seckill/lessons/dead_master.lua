@@ -28,21 +28,21 @@ local function run(majority)
 end
 
 
--- The number of wrong schedules, if the master dies at a random moment.
-local function wrong(majority)
+-- Counts wrong schedules, with the master's death at a random moment.
+local function count_wrong(majority)
     local explored = options(majority)
     explored.faults = {}
     return assert(seckill.explore(explored, { seeds = SCHEDULES, moment = false })).wrong
 end
 
 
-local function death(sale)
+local function time_of_death(sale)
     return buyers.granted(sale.purchases)[1].granted + DIES
 end
 
 
 local function spans(sale)
-    local died = death(sale)
+    local died = time_of_death(sale)
     return {
         { at = 0, ended = died, text = { en = "A", zh = "A" } },
         { at = died + FAILOVER, text = { en = "B", zh = "B" } },
@@ -51,13 +51,13 @@ end
 
 
 local function steps_of(sale)
-    local list, knows = steps.of(sale), sale.verdict == "right"
-    local died = death(sale)
+    local list, b_knows = steps.of(sale), sale.verdict == "right"
+    local died = time_of_death(sale)
     list[#list + 1] = { at = died, text = { en = "A, the master, dies", zh = "主节点 A 宕机" } }
     list[#list + 1] = { at = died + FAILOVER, text = {
-        en = knows and "B becomes the master, and has the lock"
+        en = b_knows and "B becomes the master, and has the lock"
             or "B becomes the master, and does not have the lock",
-        zh = knows and "B 成为主节点，它有这把锁" or "B 成为主节点，它没有这把锁",
+        zh = b_knows and "B 成为主节点，它有这把锁" or "B 成为主节点，它没有这把锁",
     } }
     return steps.sorted(list)
 end
@@ -79,7 +79,9 @@ return {
             lag = times.milliseconds(LAGS[1]), longer = times.milliseconds(LAGS[2]),
             dies = times.milliseconds(DIES), failover = times.milliseconds(FAILOVER),
             work = WORK, ttl = TTL,
-            explored = { schedules = SCHEDULES, plain = wrong(), majority = wrong(true) },
+            explored = {
+                schedules = SCHEDULES, plain = count_wrong(), majority = count_wrong(true),
+            },
         }
     end,
     values = { 7, 8, 9, "error" },

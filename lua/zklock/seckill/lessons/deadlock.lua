@@ -27,15 +27,15 @@ local function notes_of(sale, buyer)
 end
 
 
--- The parts of a buyer's note: "has" or "asks", the lock, and the token if it holds it.
+-- The parts of a buyer's note: "has" or "asks", the lock, and the token of a held lock.
 local function parts_of(note)
     local what, lock, token = note.line:match "^(%a+) (%a+) ?(%d*)$"
     if what == "has" or what == "asks" then return what, lock, token end
 end
 
 
--- A lock of a buyer, before its grant. (The purchase is read and written under both locks. The
--- stock's row shows it.)
+-- The row of a buyer's lock, before the grant. (The purchase reads and writes under both locks. The
+-- row of "stock" shows that.)
 local function new_row(purchase, lock, asked)
     local row = {
         buyer = purchase.buyer, server = purchase.server, lock = lock, label = lock,
@@ -74,10 +74,10 @@ local function steps_of(sale)
     for _, note in ipairs(sale.notes) do
         local what, lock = parts_of(note)
         for _, row in ipairs(sale.rows) do
-            local is_its = row.buyer == note.buyer
-            if is_its and row.lock == lock then
+            local is_same_buyer = row.buyer == note.buyer
+            if is_same_buyer and row.lock == lock then
                 list[#list + 1] = { at = note.at, what = what, count = lock, purchase = row }
-            elseif is_its and note.line == "gives up" and not row.granted then
+            elseif is_same_buyer and note.line == "gives up" and not row.granted then
                 list[#list + 1] = { at = note.at, what = "gives_up", purchase = row }
             end
         end
@@ -86,6 +86,7 @@ local function steps_of(sale)
 end
 
 
+-- The shortest time that a waiter with a grant had left.
 local function time_left(sale)
     local least = TIMEOUT
     for _, row in ipairs(sale.rows) do
@@ -95,8 +96,8 @@ local function time_left(sale)
 end
 
 
--- The number of seeds for which nobody buys, if both buyers come at the same moment.
-local function count_of_none()
+-- Counts seeds with which nobody buys, if both buyers come at the same moment.
+local function count_without_sale()
     local count = 0
     for seed = 1, SEEDS do
         local sale = assert(seckill.sale(run({ gap = 0 }, seed)))
@@ -117,7 +118,7 @@ return {
     predicted = function(facts) return facts.first.sold end,
     rows = rows, steps = steps_of,
     facts = function(facts)
-        return { spare = time_left(facts.first), seeds = SEEDS, none = count_of_none() }
+        return { spare = time_left(facts.first), seeds = SEEDS, none = count_without_sale() }
     end,
     values = { 2, 1, 0, "never" },
     code = [[

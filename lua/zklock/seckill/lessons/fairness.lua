@@ -27,17 +27,18 @@ local function overtakers(purchases, buyer)
 end
 
 
+-- The buyer with most overtakers, and those.
 local function most_overtaken(sale)
-    local found, by = nil, {}
+    local found, most = nil, {}
     for _, each in ipairs(sale.rows) do
         local others = overtakers(sale.rows, each)
-        if #others > #by then found, by = each, others end
+        if #others > #most then found, most = each, others end
     end
-    return found, by
+    return found, most
 end
 
 
-local function refused(sale)
+local function refused_buyer(sale)
     for _, each in ipairs(sale.purchases) do
         if each.outcome == "refused" then return each.buyer end
     end
@@ -70,12 +71,12 @@ local function spans(sale)
 end
 
 
--- The events while the buyer that was overtaken most often waited.
+-- The events while the most overtaken buyer waited.
 local function steps_of(sale)
-    local waiter, by = most_overtaken(sale)
+    local waiter, others = most_overtaken(sale)
     if not waiter then return {} end
     local list = { { at = waiter.asked, what = "comes", purchase = waiter } }
-    for _, each in ipairs(by) do
+    for _, each in ipairs(others) do
         list[#list + 1] = {
             at = each.granted, what = "overtakes", count = waiter.buyer, purchase = each,
         }
@@ -91,12 +92,12 @@ local function steps_of(sale)
 end
 
 
--- The number of seeds for which the same buyer gets no bun.
-local function same_with_other_seeds(buyer)
+-- Counts seeds with which the same buyer gets no bun.
+local function count_same(buyer)
     local same, options = 0, run "zklock.seckill.lessons.polled_lock"
     for seed = 1, SEEDS do
         options.seed = seed
-        if refused(assert(seckill.sale(options))) == buyer then same = same + 1 end
+        if refused_buyer(assert(seckill.sale(options))) == buyer then same = same + 1 end
     end
     return same
 end
@@ -123,14 +124,14 @@ return {
     predicted = function(facts) return facts.without.first end,
     facts = function(facts)
         local waiter, others = most_overtaken(facts.first)
-        local sleeps, without = sleeps_of(facts.first, waiter.buyer), refused(facts.first)
+        local sleeps, without = sleeps_of(facts.first, waiter.buyer), refused_buyer(facts.first)
         local idle = pauses_of(facts.first)
         local _, handover = pauses_of(facts.second)
         return {
             gap = GAP, work = WORK, idle = idle, handover = handover,
-            without = { first = without, second = refused(facts.second) },
+            without = { first = without, second = refused_buyer(facts.second) },
             overtakes = #others, vain = #sleeps, longest = sleeps[#sleeps].seconds,
-            seeds = SEEDS, same = same_with_other_seeds(without),
+            seeds = SEEDS, same = count_same(without),
         }
     end,
     spans = spans, steps = steps_of,

@@ -1,5 +1,5 @@
 --- A purchase in two functions that both acquire the product's lock, because `sell` also has
---- callers without it.
+--- callers that do not hold it.
 
 local function sell(buyer)
     buyer:note "asks again"

@@ -16,7 +16,7 @@ local function run(strategy)
 end
 
 
--- The events for servers that waited, from ZooKeeper, before they got the lock.
+-- ZooKeeper's events for servers that did not hold the lock yet.
 local function wakes_of(sale)
     local list, granted = {}, {}
     for _, purchase in ipairs(sale.purchases) do granted[purchase.server] = purchase.granted end
@@ -51,7 +51,7 @@ local function requests_of(sale)
 end
 
 
-local function many(strategy)
+local function with_many_servers(strategy)
     local options = run(strategy)
     options.buyers, options.servers, options.products = MANY, MANY, { bun = MANY }
     options.parameters = { gap = GAP * 8 / MANY }
@@ -60,7 +60,7 @@ local function many(strategy)
 end
 
 
--- The count of wakes of each server above its row, until its release.
+-- The number of a server's wakes so far, above its row.
 local function spans(sale)
     local list, lists = {}, wakes_by_server(sale)
     for _, purchase in ipairs(sale.purchases) do
@@ -126,7 +126,10 @@ return {
         return {
             wakes = { first = #wakes_of(first), second = #wakes_of(second) },
             requests = { first = requests_of(first), second = requests_of(second) },
-            many = { servers = MANY, first = many "zookeeper-none", second = many "zookeeper" },
+            many = {
+                servers = MANY, first = with_many_servers "zookeeper-none",
+                second = with_many_servers "zookeeper",
+            },
         }
     end,
     spans = spans, steps = steps_of,

@@ -15,7 +15,7 @@ local function run(parameters)
 end
 
 
--- The end of its lock without a release.
+-- The end of a row's lock, if nobody releases it.
 local function ends(row, sale)
     local parameters = sale.options.parameters
     return parameters and row.granted + parameters.ttl or math.huge
@@ -24,12 +24,12 @@ end
 
 -- The first buyer, and the killed one.
 local function facts_of(facts)
-    local said = { timeout = TIMEOUT, struck = STRUCK, ttl = TTL }
+    local own = { timeout = TIMEOUT, struck = STRUCK, ttl = TTL }
     for _, purchase in ipairs(facts.first.purchases) do
-        if purchase.outcome == "sold" then said.bought = purchase.buyer end
-        if purchase.outcome == "unanswered" then said.killed = purchase.buyer end
+        if purchase.outcome == "sold" then own.bought = purchase.buyer end
+        if purchase.outcome == "unanswered" then own.killed = purchase.buyer end
     end
-    return said
+    return own
 end
 
 

@@ -15,7 +15,7 @@ local function run(careless)
 end
 
 
--- The buyer whose lock a release deletes, which was granted it later, and still holds it.
+-- The buyer whose lock this purchase's release deletes. It got the lock later, and still holds it.
 local function victim_of(sale, purchase)
     for _, other in ipairs(sale.purchases) do
         if other.granted > purchase.granted and other.granted < purchase.released

@@ -13,7 +13,7 @@ local function run(strategy, way, gap)
 end
 
 
--- The notes of each server, in order. Each has the requests of the server until then.
+-- The notes of each server, in order. A note counts the server's requests until then.
 local function notes_by_server(sale)
     local list = {}
     for number = 1, sale.servers do list[number] = {} end
@@ -48,7 +48,7 @@ local function requests(sale)
 end
 
 
--- The costs of a sale, in requests, and the pieces that were sold in a second.
+-- The requests of a sale, and the pieces that were sold in a second.
 local function cost(sale)
     local made, last = requests(sale), 0
     for _, purchase in ipairs(sale.purchases) do last = math.max(last, purchase.told) end
@@ -58,8 +58,8 @@ local function cost(sale)
 end
 
 
--- The costs of a lock that nobody else wants, in a server's requests to ZooKeeper after its first
--- purchase, and those of the sale if all its buyers find the lock free.
+-- The requests to ZooKeeper for a free lock, after a server's first purchase, and all requests of
+-- the sale if each buyer finds the lock free.
 local function free_lock()
     local sale = assert(seckill.sale(run("zookeeper", "lock", 0.5)))
     assert(sale.verdict == "right", sale.finding)
@@ -77,8 +77,8 @@ local function free_lock()
 end
 
 
--- The picture marks no step, because nothing goes wrong here.
-local function none() return {} end
+-- Nothing goes wrong here.
+local function no_steps() return {} end
 
 
 return {
@@ -95,7 +95,7 @@ return {
         local count = facts.lock.requests
         return count > 44 and "more" or count
     end,
-    steps = none,
+    steps = no_steps,
     facts = function(facts)
         local row = assert(seckill.sale(run("zklock.seckill.lessons.together", "transaction")))
         assert(row.verdict == "right", row.finding)

@@ -62,9 +62,9 @@ end
 local function take(self, order)
     lock_row(self)
     order.left = select_stock(self, order.product) - order.quantity
-    local is_there = order.left >= 0
-    commit(self, is_there and order or nil)
-    return is_there and order.left
+    local is_enough = order.left >= 0
+    commit(self, is_enough and order or nil)
+    return is_enough and order.left
 end
 
 

@@ -1,5 +1,5 @@
---- A purchase with a payment that takes `parameters.payment` seconds, with the lock or after its
---- release.
+--- A purchase with a payment that takes `parameters.payment` seconds, under the lock or, with
+--- `parameters.pays_after`, after its release.
 
 local zklock = require "zklock"
 

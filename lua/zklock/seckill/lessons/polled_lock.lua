@@ -1,6 +1,6 @@
---- A polled lock, as of many clients of Redis or of a table. A buyer in vain sleeps twice as long
---- as before, and asks again. The lock's server is a table that all servers of a simulated sale
---- share.
+--- A lock that waiters poll, like many locks in Redis or in a table. After each vain try a buyer
+--- sleeps twice as long as before, and asks again. The lock's server is a table that all servers of
+--- a simulated sale share.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"

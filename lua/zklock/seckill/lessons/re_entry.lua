@@ -13,7 +13,7 @@ local function run(strategy)
 end
 
 
--- The notes of a buyer, with their times and tokens.
+-- The notes of a buyer, by line.
 local function notes_of(sale, buyer)
     local notes = {}
     for _, note in ipairs(sale.notes) do
@@ -23,19 +23,19 @@ local function notes_of(sale, buyer)
 end
 
 
-local function moment(notes, line) return notes[line] and notes[line].at end
+local function time_of(notes, line) return notes[line] and notes[line].at end
 
 
--- The deeds of `sell` with the lock, as a row of its own, or nil if it was not called.
+-- A row for the lock as `sell` acquires it; nil if `sell` was not called.
 local function row_of_sell(purchase, notes)
-    local asked = moment(notes, "asks again")
+    local asked = time_of(notes, "asks again")
     if not asked then return nil end
     local again = notes["has it again"]
     return {
         buyer = purchase.buyer, server = purchase.server, lock = purchase.lock, label = "sell()",
         asked = asked, granted = again and again.at, token = again and again.token,
         read = purchase.read, left = purchase.left, written = purchase.written,
-        released = moment(notes, "releases once"), gave_up = moment(notes, "gives up"),
+        released = time_of(notes, "releases once"), gave_up = time_of(notes, "gives up"),
         told = purchase.told, outcome = purchase.outcome, reentered = again ~= nil,
     }
 end
@@ -58,7 +58,7 @@ local function rows(sale)
 end
 
 
--- The deeds of the first holder, and the buyers that gave up.
+-- The steps of the first holder, and of the buyers that gave up.
 local function steps_of(sale)
     local list, first = {}, buyers.granted(sale.rows)[1]
     local function add(at, what, row)
@@ -76,7 +76,7 @@ local function steps_of(sale)
             add(row.told, "gives_up", row)
         end
     end
-    add(first.released, "releases", first) -- after those of `sell` at that moment
+    add(first.released, "releases", first) -- after the steps of `sell` at that moment
     return steps.sorted(list)
 end
 

@@ -1,5 +1,5 @@
---- A purchase under a read-write lock, with buyers that arrive one by one. Among each four buyers,
---- two only look at the stock under the read side, and two buy under the side `parameters.side`.
+--- A purchase under a read-write lock, with buyers that arrive one by one. Of every four buyers two
+--- only look at the stock under the read side, and two buy under `parameters.side`.
 
 local zklock = require "zklock"
 

@@ -3,7 +3,7 @@
 local seckill = require "zklock.seckill"
 
 
--- `fenced` stores compare tokens.
+-- A `fenced` store compares tokens.
 local function run(side, fenced)
     return {
         buyers = 8, servers = 2, products = { bun = 2 }, strategy = "zookeeper-rw",

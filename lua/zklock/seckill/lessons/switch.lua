@@ -5,14 +5,14 @@ local times = require "zklock.seckill.lessons.site.times"
 
 local FIRST, LAST = 0.25, 0.7 -- seconds when server 1 hears of the switch, and server 2
 local WORK = 0.2
-local HEARS = { FIRST, LAST }
+local HEARD_AT = { FIRST, LAST }
 
 
 local function run(safe)
     return {
-        buyers = 6, servers = #HEARS, products = { bun = 10 },
+        buyers = 6, servers = #HEARD_AT, products = { bun = 10 },
         strategy = "zklock.seckill.lessons.switched_lock",
-        parameters = { hears = HEARS, safe = safe },
+        parameters = { hears = HEARD_AT, safe = safe },
         pause = WORK, simulated = true, seed = 32,
     }
 end
@@ -33,9 +33,9 @@ local function engines_of(sale)
 end
 
 
--- The time from which B is enough, because all have heard and the last lock of A alone was
--- released; and its holder.
-local function settled(sale)
+-- The time from which B is enough, because all servers have heard and the last lock of A alone was
+-- released; and the purchase that held that lock.
+local function last_release_of_a(sale)
     local at, by, engines = LAST, nil, engines_of(sale)
     for _, purchase in ipairs(sale.purchases) do
         if engines[purchase.buyer] == "A" and purchase.released >= at then
@@ -53,8 +53,8 @@ local function spans(sale)
             en = name_of(engines, "en"), zh = name_of(engines, "zh"),
         } }
     end
-    local begins = sale.verdict == "right" and settled(sale)
-    for server, hears in ipairs(HEARS) do
+    local begins = sale.verdict == "right" and last_release_of_a(sale)
+    for server, hears in ipairs(HEARD_AT) do
         add(server, 0, hears, "A")
         if begins then add(server, hears, begins, "A B") end
         add(server, begins or hears, nil, "B")
@@ -87,14 +87,14 @@ local function lost_updates(sale)
 end
 
 
--- The times when servers heard, among the overlapping steps.
+-- The lost updates, and the times when servers heard of the switch.
 local function steps_of(sale)
     local list = lost_updates(sale)
-    for server, hears in ipairs(HEARS) do
+    for server, hears in ipairs(HEARD_AT) do
         list[#list + 1] = { at = hears, server = server, text = HEARD[sale.verdict] }
     end
     if sale.verdict == "right" then
-        local at, by = settled(sale)
+        local at, by = last_release_of_a(sale)
         list[#list + 1] = { at = at, server = by.server, text = {
             en = "its buyer releases the last lock of A alone: B is enough for all",
             zh = "最后一个只拿着 A 的锁的买家释放了锁：从此大家只需要 B",

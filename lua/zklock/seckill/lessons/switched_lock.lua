@@ -1,13 +1,13 @@
 --- A lock in one of two engines, A and B, each of which is right, and a switch from A to B. Each
---- server hears of the switch at a moment of its own. With `safe` it needs the locks of both then,
---- until all servers have heard and nobody holds a lock of A alone any more.
+--- server hears of the switch at a moment of its own. With `safe` the server then needs the locks
+--- of both, until all servers have heard and nobody holds a lock of A alone any more.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
 local A, B, BOTH = { "A" }, { "B" }, { "A", "B" }
 
-local holds -- by engine, by name of the lock: the hold that has it
+local holds -- by engine and by the lock's name
 
 
 local SwitchedLock = { simulated = true }
@@ -21,13 +21,13 @@ function SwitchedLock.open(server)
     local given, last = server.parameters, 0
     for _, hears in ipairs(given.hears) do last = math.max(last, hears) end
     return setmetatable({
-        hears = given.hears[server.number], last = last, -- seconds: this server, and the last one
+        hears = given.hears[server.number], last = last, -- times of this server, and of the last
         safe = given.safe, timeout = server.timeout,
     }, SwitchedLock)
 end
 
 
--- Does anybody hold a lock of A alone, or may still ask for one?
+-- True if somebody holds a lock of A alone, or may still ask for one.
 local function is_alone_in_use(self)
     if now() < self.last then return true end
     for _, hold in pairs(holds.A) do
@@ -37,7 +37,7 @@ local function is_alone_in_use(self)
 end
 
 
--- The engines that this server needs the lock of.
+-- The engines whose locks this server needs now.
 local function engines_of(self)
     if now() < self.hears then return A end
     return self.safe and is_alone_in_use(self) and BOTH or B

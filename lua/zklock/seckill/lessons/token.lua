@@ -14,8 +14,8 @@ local function run(fenced)
 end
 
 
--- How many of so many sales are wrong, if servers are stopped at moments that the seed chooses.
-local function wrong(purchase, fenced)
+-- Counts wrong sales, with servers stopped at moments that the seed chooses.
+local function count_wrong(purchase, fenced)
     local found = assert(seckill.explore({
         buyers = 2, products = { bun = 2 }, purchase = purchase, fenced = fenced,
         faults = { stop = true, delay = 0.02 },
@@ -34,9 +34,9 @@ return {
     steps = steps.all,
     facts = function()
         return { explored = {
-            schedules = SCHEDULES, plain = wrong(nil, false),
-            checked = wrong("zklock.seckill.lessons.check_first", false),
-            fenced = wrong("zklock.seckill.lessons.check_first", true),
+            schedules = SCHEDULES, plain = count_wrong(nil, false),
+            checked = count_wrong("zklock.seckill.lessons.check_first", false),
+            fenced = count_wrong("zklock.seckill.lessons.check_first", true),
         } }
     end,
     values = { "right", "wrong", "longer" },

@@ -1,15 +1,16 @@
---- A lock that ends by itself, as `SET lock owner NX PX …` makes one in Redis. The server
---- is here a table that all servers of a simulated sale share.
+--- A lock that ends by itself, as `SET lock owner NX PX …` makes one in Redis. The lock's server is
+--- a table that all servers of a simulated sale share. A `careless` release deletes the lock of any
+--- holder.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
-local locks = {} -- by name: the hold that has it
+local locks = {} -- by name, the latest hold
 
 local Hold = {}
 Hold.__index = Hold
 
--- By the clock, which is all that its holder has to go by.
+-- By the clock, because the holder knows nothing else.
 function Hold:held() return now() < self.ends end
 
 

@@ -1,5 +1,5 @@
 --- A purchase from one row, in one of three ways. Buyers arrive `parameters.gap` seconds apart, or
---- all together. A note after it has the server's requests so far, to ZooKeeper by kind, and
+--- all together. Then a note counts the server's requests to ZooKeeper so far, by kind, and its
 --- statements to the database.
 
 local zklock = require "zklock"

@@ -1,7 +1,8 @@
---- The games. In each the two servers run `program`, a file of this folder. Their locks are in a
---- tree of `memory:` for each server, as a lock inside the process, or in a shared tree, as in an
---- ensemble; or they share a lock that ends by itself (`ttl`). Servers can be stopped (`faults`),
---- and the store can check tokens. The page shows the file `code`.
+--- The games. In each the two servers run `program`, a file of this folder. `hosts` are the trees
+--- of `memory:` with their locks. Separate trees are like locks inside the processes, a shared tree
+--- is like an ensemble. With `ttl` the servers share a lock that ends by itself instead. With
+--- `faults` servers can be stopped, and with `checks` the store checks tokens. The page shows the
+--- file `code`.
 
 local SHARED = { "zookeeper", "zookeeper" }
 

@@ -18,7 +18,7 @@ end
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
 
-local WON = "zookeeper" -- the game whose winning way fails in the last one
+local WON = "zookeeper" -- the game whose winning way fails in the last game
 
 local BOARD = [[
 <div class="board" hidden>
@@ -62,41 +62,41 @@ end
 
 -- A list of distinct texts, and a function for a text's index from 0.
 local function collection()
-    local list, places = {}, {}
+    local list, indices = {}, {}
     return list, function(text)
-        if not places[text] then
+        if not indices[text] then
             list[#list + 1] = text
-            places[text] = #list - 1
+            indices[text] = #list - 1
         end
-        return places[text]
+        return indices[text]
     end
 end
 
 
 -- A state in the form of board.js, with indices from 0 of texts and states.
-local function packed(state, game, words, place)
+local function packed(state, game, words, index_of)
     local rows, go = {}, {}
-    for i, text in ipairs(texts.rows(state.view, game, words)) do rows[i] = place(text) end
+    for i, text in ipairs(texts.rows(state.view, game, words)) do rows[i] = index_of(text) end
     for i, choice in ipairs(state.view.choices) do
-        go[i] = { place(texts.choice(state.view, choice, words)), state.to[i] - 1 }
+        go[i] = { index_of(texts.choice(state.view, choice, words)), state.to[i] - 1 }
     end
     local kind, verdict = texts.verdict(state, words)
     return {
         rows = rows, boxes = texts.boxes(state.view), go = go, kind = kind,
-        verdict = place(verdict), hint = place(texts.hint(state, words)),
-        odds = odds.of_hundred(state.odds), chance = place(texts.chance(state, words)),
+        verdict = index_of(verdict), hint = index_of(texts.hint(state, words)),
+        odds = odds.of_hundred(state.odds), chance = index_of(texts.chance(state, words)),
     }
 end
 
 
 -- JSON of all games without "<", so that it cannot end its HTML element.
 local function data(words)
-    local list, place = collection()
+    local list, index_of = collection()
     local all = { texts = list, games = {} }
     for _, played in ipairs(page.played()) do
         local states = {}
         for i, state in ipairs(played.graph.states) do
-            states[i] = packed(state, played.game, words, place)
+            states[i] = packed(state, played.game, words, index_of)
         end
         all.games[played.game.name] = states
     end
@@ -132,24 +132,24 @@ end
 
 
 -- The odds along a way that ends wrong, with the choice that adds the most.
-local function odds_of(played, places, words)
-    local states, moment = played.graph.states, odds.moment(played.graph.states, places)
-    local each = ways.choices(states, places)[moment.choice]
+local function odds_of(played, way, words)
+    local states, moment = played.graph.states, odds.moment(played.graph.states, way)
+    local each = ways.choices(states, way)[moment.choice]
     local text = markup.line(words.moment, {
         choice = moment.choice, text = texts.choice(each.view, each.choice, words),
         odds = odds.of_hundred(moment.odds), before = odds.of_hundred(moment.before),
     })
-    return ("<p>%s</p>\n%s"):format(text, odds.curve(states, places, words.curve))
+    return ("<p>%s</p>\n%s"):format(text, odds.curve(states, way, words.curve))
 end
 
 
--- A way as a list, and the rows of its end. It is open where there is no script, which closes it.
-local function list_of(title, played, places, words)
+-- A way as a list, with the rows of its last state. The script closes the list.
+local function list_of(title, played, way, words)
     local states, lines, ends = played.graph.states, {}, {}
-    for i, each in ipairs(ways.choices(states, places)) do
+    for i, each in ipairs(ways.choices(states, way)) do
         lines[i] = "<li>" .. markup.escape(texts.choice(each.view, each.choice, words)) .. "</li>"
     end
-    local last = states[places[#places]].view
+    local last = states[way[#way]].view
     local heads = texts.heads(last, played.game, words)
     for i, row in ipairs(texts.rows(last, played.game, words)) do
         ends[i] = markup.escape(words.row:format(heads[i], row))
@@ -160,7 +160,7 @@ local function list_of(title, played, places, words)
 end
 
 
--- Two ways that nearly succeed, the winning way of the game before, and a way on which the late
+-- Two ways that nearly sell the bun twice. The first wins the game before; on the second the late
 -- write is admitted.
 local function near_misses(played, words)
     local states, near = played.graph.states, words.games[played.game.name].near
@@ -181,11 +181,11 @@ local function ending(played, words, facts)
         return markup.paragraphs(words.games[played.game.name].proof, facts) .. "\n"
             .. near_misses(played, words)
     end
-    local places = ways.of(played.graph.states, shortest.path)
+    local way = ways.of(played.graph.states, shortest.path)
     local count = facts.wrong == 1 and words.count_one or words.count
     return table.concat({
-        list_of(markup.line(words.way, facts), played, places, words),
-        odds_of(played, places, words), "<p>" .. markup.line(count, facts) .. "</p>",
+        list_of(markup.line(words.way, facts), played, way, words),
+        odds_of(played, way, words), "<p>" .. markup.line(count, facts) .. "</p>",
     }, "\n")
 end
 

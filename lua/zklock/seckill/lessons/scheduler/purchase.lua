@@ -1,5 +1,5 @@
---- A server's program for its buyer. `step` waits until you choose that step, and takes the
---- server's knowledge.
+--- A server's program for its buyer. `step` waits until you choose that step. The second argument
+--- is the server's new knowledge.
 
 return function(lock, store, step)
     step "ask"

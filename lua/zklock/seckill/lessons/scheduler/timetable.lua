@@ -1,11 +1,11 @@
---- When each choice of a list happens: all moments are known before the world begins, so a server
---- sleeps until its next step, and a stop lasts as long as it has to.
+--- The times of the choices in a list. All are known before the world begins, so a server sleeps
+--- until its next step, and a stop ends in time.
 ---
 --- A choice is a text, such as "ask 1" (a step of server 1), "stop 1" and "wake 1". With "expire"
 --- time passes until the sessions of the stopped servers have expired, and with "lapse 1" until the
 --- lock of server 1 has ended by itself.
 
-local timetable = { session = 600 } -- seconds: the timeout of a session
+local timetable = { session = 600 } -- timeout of a session in seconds
 
 local BEGIN, SLOT = 1, 0.5 -- seconds, longer than a choice and its effects take
 

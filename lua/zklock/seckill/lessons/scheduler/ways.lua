@@ -5,7 +5,7 @@ local ways = {}
 
 
 -- The index of the state after a choice.
-local function place_after(state, choice)
+local function index_after(state, choice)
     for i, each in ipairs(state.view.choices) do
         if each == choice then return state.to[i] end
     end
@@ -16,11 +16,11 @@ end
 ---@param path string[]
 ---@return integer[]
 function ways.of(states, path)
-    local places = { 1 }
+    local way = { 1 }
     for i, choice in ipairs(path) do
-        places[i + 1] = assert(place_after(states[places[i]], choice))
+        way[i + 1] = assert(index_after(states[way[i]], choice))
     end
-    return places
+    return way
 end
 
 
@@ -39,32 +39,32 @@ function ways.late_write(states)
     local function found()
         for _, state in ipairs(states) do
             for number in ipairs(state.view.servers) do
-                local place = is_late(state.view, number)
-                    and place_after(state, "write " .. number)
-                if place and states[place].view.servers[number].told == "sold" then
-                    return ways.of(states, state.path), place
+                local next_state = is_late(state.view, number)
+                    and index_after(state, "write " .. number)
+                if next_state and states[next_state].view.servers[number].told == "sold" then
+                    return ways.of(states, state.path), next_state
                 end
             end
         end
     end
-    local places, place = found()
-    while place do
-        places[#places + 1] = place
-        place = states[place].to[1] -- its own step is the first choice
+    local way, next_state = found()
+    while next_state do
+        way[#way + 1] = next_state
+        next_state = states[next_state].to[1] -- the first choice is a server's own step
     end
-    return places
+    return way
 end
 
 
 ---@param states zklock.scheduler.State[]
----@param places integer[]
+---@param way integer[]
 ---@return { view: zklock.scheduler.View, choice: string }[]  each with the view before it
-function ways.choices(states, places)
+function ways.choices(states, way)
     local list = {}
-    for i = 1, #places - 1 do
-        local state = states[places[i]]
+    for i = 1, #way - 1 do
+        local state = states[way[i]]
         for n, to in ipairs(state.to) do
-            if to == places[i + 1] then
+            if to == way[i + 1] then
                 list[i] = { view = state.view, choice = state.view.choices[n] }
             end
         end

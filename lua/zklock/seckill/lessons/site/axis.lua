@@ -3,7 +3,7 @@
 local axis = {}
 
 
---- A step between ticks of 1, 2 or 5 times a power of ten, so that there are `least` at least.
+--- The distance between ticks, 1, 2 or 5 times a power of ten, for at least `least` steps.
 ---@param seconds number  of the whole axis
 ---@param least integer   3 to 5
 ---@return number

@@ -5,14 +5,14 @@ local buyers = {}
 
 --- The buyers that got the lock, in the order of their grants.
 function buyers.granted(list)
-    local found, place = {}, {}
+    local found, index = {}, {}
     for i, row in ipairs(list) do
         if row.granted then found[#found + 1] = row end
-        place[row] = i
+        index[row] = i
     end
     table.sort(found, function(a, b)
         if a.granted ~= b.granted then return a.granted < b.granted end
-        return place[a] < place[b]
+        return index[a] < index[b]
     end)
     return found
 end

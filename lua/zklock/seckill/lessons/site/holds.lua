@@ -1,4 +1,4 @@
---- The owner of a lock, the part of a hold in which it is the buyer's by right, and the rest.
+--- The parts of a hold, while the lock is the buyer's by right, and after that.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 
@@ -7,16 +7,16 @@ local holds = {}
 local NEAR = 0.01 -- share of the picture's width; shorter parts are merged
 
 
--- Strategies whose lock excludes at most the buyers of one server.
-local APART = {
+-- Strategies that exclude at most the buyers of one server, with the key of a row's lock.
+local SEPARATE = {
     none = function(row) return row.buyer end,
     ["local"] = function(row) return row.server end,
 }
 
--- The lock of a row, if several locks have the same name.
-local function part_of(row, sale)
-    local part = sale.lock_of or APART[sale.options.strategy]
-    return part and part(row, sale)
+-- The key of the row's lock, if several locks have the same name.
+local function key_of(row, sale)
+    local key = sale.lock_of or SEPARATE[sale.options.strategy]
+    return key and key(row, sale)
 end
 
 
@@ -24,13 +24,13 @@ local function name_of(row) return row.lock or row.product end
 
 local function is_next_holder(other, row, sale)
     return other.granted and other.granted > row.granted and other.buyer ~= row.buyer
-        and name_of(other) == name_of(row) and part_of(other, sale) == part_of(row, sale)
+        and name_of(other) == name_of(row) and key_of(other, sale) == key_of(row, sale)
         and not (row.shared and other.shared)
 end
 
 
 -- The end of the buyer's right to the lock, by the lesson's rule or by the next grant.
-local function right_ends(row, sale)
+local function end_of_right(row, sale)
     local ends = sale.ends and sale.ends(row, sale) or math.huge
     for _, other in ipairs(sale.rows) do
         if is_next_holder(other, row, sale) then ends = math.min(ends, other.granted) end
@@ -40,9 +40,9 @@ end
 
 
 -- Times in which another buyer is at work, with a different lock or without a lock.
-local function together(row, sale, finish)
+local function overlaps_of(row, sale, finish)
     local list, near = {}, NEAR * sale.finish
-    for _, each in ipairs(part_of(row, sale) and sale.overlaps or {}) do
+    for _, each in ipairs(key_of(row, sale) and sale.overlaps or {}) do
         local from, to = math.max(row.granted, each.from), math.min(finish, each.to)
         if each.lock == name_of(row) and from < to then
             list[#list + 1] = {
@@ -61,13 +61,13 @@ end
 ---@param sale table
 ---@return { what: string, from: number, to: number }[]
 function holds.parts(row, sale)
-    local finish, ends = row.released or row.ended or sale.finish, right_ends(row, sale)
+    local finish, ends = row.released or row.ended or sale.finish, end_of_right(row, sale)
     local parts, at = {}, row.granted
     local function add(what, to)
         parts[#parts + 1] = { what = what, from = at, to = to }
         at = to
     end
-    for _, each in ipairs(together(row, sale, finish)) do
+    for _, each in ipairs(overlaps_of(row, sale, finish)) do
         if each.from > at then add("hold", each.from) end
         add("two", each.to)
     end
@@ -85,7 +85,7 @@ end
 --- "apart", or a lock that a buyer "believes" to hold.
 function holds.meaning(sale)
     if sale.options.strategy == "none" then return "many" end
-    return (sale.lock_of or APART[sale.options.strategy]) and "apart" or "believes"
+    return (sale.lock_of or SEPARATE[sale.options.strategy]) and "apart" or "believes"
 end
 
 

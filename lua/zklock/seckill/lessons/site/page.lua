@@ -47,8 +47,7 @@ function page.read(path)
 end
 
 
---- A page of the site, with its own style, and with a policy that permits more than styles, if
---- given.
+--- A page of the site. `style` and `policy` add to the site's style and content security policy.
 ---@param parts { language: string, title: string, body: string, style?: string, policy?: string }
 ---@return string html
 function page.frame(parts)
@@ -68,7 +67,7 @@ local function section(name, heading, ...)
 end
 
 
--- Each answer is a thing to open, with its reply in it, so no script is needed.
+-- Each answer is a `details` element with its reply, so no script is needed.
 local function prediction(lesson, facts, language, words)
     local right, parts = runs.right_answer(lesson, facts), {}
     for i, answer in ipairs(lesson.answers[language]) do
@@ -95,14 +94,14 @@ end
 local function report_name(lesson, which) return lesson.name .. "-" .. which .. ".html" end
 
 
-local function call(lesson, which, words)
+local function call_of(lesson, which, words)
     local file = report_name(lesson, which)
     return ('<p>%s</p>\n%s\n<p><a href="../runs/%s?language=%s">%s</a></p>'):format(words.call,
         markup.code(runs.call(lesson.runs[which], file)), file, words.name, words.report)
 end
 
 
-local function shown(lesson, facts, which, words, language)
+local function result_of(lesson, facts, which, words, language)
     local column = lesson.column and { title = lesson.column[language], of = lesson.column.of }
     return table.concat({
         verdict(facts[which], words), picture.of(facts[which], words),
@@ -122,7 +121,7 @@ local function modules(names, words)
 end
 
 
-local function cited(lesson, facts, language)
+local function sources_of(lesson, facts, language)
     local parts = {}
     for i, each in ipairs(lesson.where[language]) do
         local address = each.url:gsub("^https?://", "")
@@ -189,17 +188,17 @@ function page.lesson(lessons, index, facts, language)
         "<main>",
         section("question", words.question, text "question"),
         section("prediction", words.predict, prediction(lesson, facts, language, words)),
-        section("run", words.run, text "run", shown(lesson, facts, "first", words, language),
-            call(lesson, "first", words), modules(lesson.modules.first, words)),
+        section("run", words.run, text "run", result_of(lesson, facts, "first", words, language),
+            call_of(lesson, "first", words), modules(lesson.modules.first, words)),
         section("cause", words.cause, text "cause", tables.steps(facts.first, words)),
         section("mend", words.mend, text "mend", markup.code(lesson.code)),
         section("same", words.same, text "same",
             facts.searched and markup.paragraphs(words.searched, facts) or "",
-            shown(lesson, facts, "second", words, language), tables.steps(facts.second, words),
-            call(lesson, "second", words), modules(lesson.modules.second, words)),
+            result_of(lesson, facts, "second", words, language), tables.steps(facts.second, words),
+            call_of(lesson, "second", words), modules(lesson.modules.second, words)),
         section("try", words.try, "<p>" .. words.try_call .. "</p>", markup.code(CALL), text "try",
             lesson.command and markup.code(lesson.command) or ""),
-        section("where", words.where, cited(lesson, facts, language)),
+        section("where", words.where, sources_of(lesson, facts, language)),
         "</main>", neighbours(lessons, index, language, words),
         "<footer><p>" .. words.made:format "<code>make site</code>" .. "</p></footer>",
     }

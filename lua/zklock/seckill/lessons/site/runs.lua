@@ -1,4 +1,4 @@
---- Carries out a lesson's runs, and checks their results against its page.
+--- Carries out a lesson's runs, and checks their results against the lesson's.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 local seckill = require "zklock.seckill"
@@ -76,7 +76,7 @@ local function has_tokens(rows)
 end
 
 
--- A sale that was made with these options, as pictures and texts need it.
+-- The sale's data for pictures and texts.
 local function view(sale, lesson, options)
     local finish = sale.seconds
     for _, fault in ipairs(sale.faults) do finish = math.max(finish, fault.ended or 0) end
@@ -133,8 +133,8 @@ function runs.play(lesson)
 end
 
 
---- How many schedules each sale of a lesson has with at most one preemption, and how many of them
---- end wrong. A small sale has a few hundred. Its own faults stay.
+--- The numbers of schedules of a lesson's sales with at most one preemption, and of wrong ones. A
+--- small sale has a few hundred. The lesson's faults are kept.
 ---@param lesson table
 ---@return table? searched  nil if the lesson is not `searched`
 function runs.search(lesson)

@@ -7,7 +7,7 @@ local buyers = require "zklock.seckill.lessons.site.buyers"
 local steps = {}
 
 
--- The time at which others can see its write; a transaction's is just before its answer.
+-- The time from which others see the write, after a commit if the sale has transactions.
 local function seen_at(sale, purchase)
     return purchase.written and (sale.commits and purchase.told or purchase.written)
 end
@@ -67,7 +67,7 @@ local function add_purchase(list, sale, purchase)
 end
 
 
--- Adds a stop, or its end, of these buyers' servers.
+-- Adds the stops, or their ends, of these buyers' servers.
 local function add_faults(list, sale, purchases, what)
     for _, purchase in ipairs(purchases) do
         local fault = buyers.fault(purchase, sale, "stop")
@@ -115,7 +115,7 @@ local function steps_of(sale, purchases, lookers)
 end
 
 
---- The steps to tell and to mark; none without an overlap.
+--- The steps of two buyers, or none if each buyer read the stock after the write before.
 ---@param sale table
 ---@return table[]  { at =, what =, count =, purchase = }; a lesson's own may have text = { en =,
 ---                 zh = } instead of `what`, and server = a number, or nothing, for `purchase`

@@ -3,7 +3,7 @@
 local stock = {}
 
 local HEIGHT, GAP = 96, 14 -- pixels
-local LETTERS = 14         -- pixels, the height of a number
+local LETTERS = 14         -- pixels, height of a number
 
 
 -- For each write its time, the remaining stock of all products, and the right stock.

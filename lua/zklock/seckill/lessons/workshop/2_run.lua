@@ -1,6 +1,6 @@
 --- Exercise 2: run. Two servers sell one bun, as purchases/plain.lua does. Their buyers come within
 -- three seconds, at moments that a seed chooses. This command tries a hundred schedules, and tells
--- the first wrong one; a seed behind it, as 7, makes it tell the schedule of that seed:
+-- the first wrong one. With a seed as its argument, such as 7, it tells the schedule of that seed:
 --
 --     lua5.4 lua/zklock/seckill/lessons/workshop/schedules.lua
 --

@@ -9,7 +9,6 @@ local PLAIN = shop.purchase "plain"
 describe("2_run.lua", function()
     local answers = dofile(shop.file "2_run")
 
-    -- The student's answer, which is there.
     local function answer(name)
         return assert(answers[name], ("2_run.lua lacks an answer: `%s` is still nil"):format(name))
     end

@@ -8,7 +8,7 @@ describe("3_break.lua", function()
     local fault = dofile(shop.file "3_break")
 
     -- Fails with the story unless both buyers are told "sold".
-    local function breaks(purchase, sentence)
+    local function must_break(purchase, sentence)
         local sold
         local story, problem = shop.play(shop.purchase(purchase), {
             servers = 2, stock = 1, fault = fault,
@@ -20,12 +20,12 @@ describe("3_break.lua", function()
     end
 
     it("breaks a lock that ends by itself after a second", function()
-        breaks("under_ttl_lock", "The bun is not sold twice: when does server 1 have the lock, "
+        must_break("under_ttl_lock", "The bun is not sold twice: when does server 1 have the lock, "
             .. "and for how long must it stop, so that server 2 reads before it has written")
     end)
 
     it("breaks zklock's lock as well, while the store looks at no token", function()
-        breaks("under_zklock", "The bun is not sold twice under zklock's lock: ZooKeeper keeps "
+        must_break("under_zklock", "The bun is not sold twice under zklock's lock: ZooKeeper keeps "
             .. "the session of server 1 for up to three seconds without a sign of life")
     end)
 end)

@@ -7,13 +7,13 @@ local shop = {}
 -- Begins with "./" because errors name no line of a file in zklock's own folder, lua/zklock.
 local FOLDER = "./lua/zklock/seckill/lessons/workshop"
 local SESSION = 2 -- seconds
-local UNDER_WAY = 0.01 -- seconds
+local UNDER_WAY = 0.01 -- seconds that a write, or its answer, travels
 
 --- Faults that a seed chooses from: servers are stopped, killed, or cut off from
 -- ZooKeeper; packets are slow.
 shop.FAULTS = { stop = true, kill = true, cut = true, delay = 0.05 }
 
---- The same for a search of all schedules.
+--- Faults for a search of all schedules.
 shop.ONE_STOP = { stop = { most = 1 }, delay = shop.FAULTS.delay }
 
 --- Two servers sell one bun; their buyers come within three seconds.
@@ -35,7 +35,7 @@ function shop.with(options, others)
 end
 
 
---- Where a student's file is: in the folder that WORKSHOP names, if it is set.
+--- The path of a student's file, in the folder $WORKSHOP if that is set.
 ---@param name string as "1_predict"
 ---@return string path
 function shop.file(name)
@@ -43,7 +43,7 @@ function shop.file(name)
 end
 
 
---- Where a purchase of the workshop's own is.
+--- The path of one of the workshop's own purchases.
 ---@param name string as "plain"
 ---@return string path
 function shop.purchase(name)
@@ -53,12 +53,12 @@ end
 
 -- --- the store --------------------------------------------------------------------------------
 
--- As one server sees it; what it knows is in the sale, which all share.
+-- The store for one server. The data is in the sale, which all servers share.
 local Store = {}
 Store.__index = Store
 
 
--- The store keeps the greatest token that it was shown. False: it was shown a greater one.
+-- Shows the store a token; returns false if it was shown a greater one before.
 local function show(sale, token)
     sale.newest = math.max(sale.newest, token or 0)
     return not token or token == sale.newest
@@ -75,11 +75,10 @@ function Store:read(token)
 end
 
 
---- Writes how many buns are left, with the order of one. Write and answer are on their way for a
--- moment each.
+--- Writes the number of buns that are left, and an order of one bun.
 ---@param left integer
 ---@param token integer? of the writer's lease
----@return boolean accepted false: the store was shown a greater token
+---@return boolean accepted false if the store was shown a greater token
 function Store:write(left, token)
     zklock.sleep(UNDER_WAY)
     local sale = self.sale
@@ -98,7 +97,7 @@ end
 ---@field left integer  buns that the store has left
 ---@field orders integer  writes that the store has accepted, each of one bun
 ---@field told table<string, integer>  how many buyers were told "sold", "sold out", "failed"
----@field untold integer  buyers who were told nothing: their server was killed
+---@field untold integer  buyers who were told nothing, because their server was killed
 ---@field newest integer  the greatest token that the store was shown
 local Sale = {}
 Sale.__index = Sale
@@ -143,7 +142,7 @@ local function tell(sale, answer)
 end
 
 
--- Each server has the variables of the file for itself, as a process has.
+-- Each server has its own global variables, like a process.
 local function load_purchase(path, text)
     local globals = setmetatable({}, { __index = _G })
     return assert(load(text, "@" .. path, "t", globals))()
@@ -182,7 +181,7 @@ local function program(path, options)
 end
 
 
--- A server that waits for a lock may look again and again, and its first look is enough.
+-- A waiting server may repeat a line; the first is enough.
 local function without_repetitions(story)
     local kept, last = {}, {}
     for _, line in ipairs(story) do
@@ -194,12 +193,12 @@ local function without_repetitions(story)
 end
 
 
---- Runs a schedule of a sale. Returns its story, and what is wrong with it, if anything.
+--- Runs a schedule of a sale.
 ---@param path string of a file that returns a purchase: function(store, lock)
 ---@param options table servers, buyers (of each), stock, arrives, open (seconds), fault, property,
 -- seed
 ---@return string story
----@return any problem
+---@return any problem  nil if the sale is right
 function shop.play(path, options)
     local world = assert(zklock.world(program(path, options), { seed = options.seed }))
     world:run()
@@ -207,9 +206,10 @@ function shop.play(path, options)
 end
 
 
---- Many schedules of a sale; as text it is how many are wrong, and the story of the first.
+--- Runs many schedules of a sale. The result as text tells how many are wrong, and the story of the
+--- first wrong schedule.
 ---@param path string
----@param options table as above, but for seed; seeds, all and faults of zklock.simulate
+---@param options table as above, without seed; and seeds, all and faults of zklock.simulate
 ---@return zklock.Simulation
 function shop.explore(path, options)
     return assert(zklock.simulate(program(path, options),
