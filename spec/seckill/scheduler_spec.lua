@@ -46,7 +46,7 @@ describe("the table of states", function()
             for _, from in ipairs(states) do
                 for n, place in ipairs(from.to) do
                     for m, last in ipairs(states[place].to) do
-                        local path = graph.way(from.path, from.view.choices[n],
+                        local path = graph.extended(from.path, from.view.choices[n],
                             states[place].view.choices[m])
                         local places = ways.of(states, from.path)
                         places[#places + 1] = place
@@ -145,12 +145,12 @@ describe("the table of states", function()
             for _, state in ipairs(states) do
                 local nearest = math.huge
                 for _, to in ipairs(state.to) do
-                    nearest = math.min(nearest, states[to].left or math.huge)
+                    nearest = math.min(nearest, states[to].distance or math.huge)
                 end
-                if state.wrong then assert.equal(0, state.left)
-                elseif state.left then
-                    assert.equal(nearest + 1, state.left)
-                    assert.equal(nearest, states[state.to[state.hint]].left)
+                if state.wrong then assert.equal(0, state.distance)
+                elseif state.distance then
+                    assert.equal(nearest + 1, state.distance)
+                    assert.equal(nearest, states[state.to[state.hint]].distance)
                 else assert.equal(math.huge, nearest) end
             end
         end

@@ -1,13 +1,15 @@
 --- A lock in three servers, a master and two followers, as in Redis. The master answers at once,
---- and followers get its writes `lags` seconds later. `failover` seconds after its death the
---- follower with the most writes takes over. With `majority` an answer waits until two of three
+--- and followers get its writes `lags` seconds later. `failover` seconds after the master's death
+--- the follower with the most writes takes over. With `majority` an answer waits until two of three
 --- servers have the write, as in ZooKeeper.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
-local writes -- in their order: { name =, hold =, ends =, master =, at = when each server has it }
-local lags, granted, dies, failover
+local writes -- in order: { name =, hold =, ends =, master =, at = { time of arrival by server } }
+local lags, failover
+local was_granted -- true after the first grant
+local dies_at     -- time of the master's death
 
 
 local ReplicatedLock = { simulated = true }
@@ -15,14 +17,14 @@ ReplicatedLock.__index = ReplicatedLock
 
 
 function ReplicatedLock.prepare()
-    writes, granted, dies = {}, false, 2 * math.random() -- seconds; or see `dies_after`
+    writes, was_granted, dies_at = {}, false, 2 * math.random() -- unless `dies_after` is given
 end
 
 
 function ReplicatedLock.open(server)
     local given = server.parameters
     lags, failover = given.lags, given.failover
-    if given.dies_after and not granted then dies = math.huge end
+    if given.dies_after and not was_granted then dies_at = math.huge end
     return setmetatable({
         ttl = given.ttl, majority = given.majority, timeout = server.timeout,
         dies_after = given.dies_after, -- seconds after the first grant
@@ -33,10 +35,11 @@ end
 -- Writes on their way when the master died never arrive.
 local function has(server, write)
     local at = write.at[server]
-    return at <= now() and (write.master > 1 or server == 1 or at < dies)
+    return at <= now() and (write.master > 1 or server == 1 or at < dies_at)
 end
 
 
+-- The follower with the most writes.
 local function elected()
     local best, most = nil, -1
     for follower = 2, 1 + #lags do
@@ -50,8 +53,8 @@ end
 
 -- Server 1, then none, then a follower.
 local function master()
-    if now() < dies then return 1 end
-    return now() >= dies + failover and elected() or nil
+    if now() < dies_at then return 1 end
+    return now() >= dies_at + failover and elected() or nil
 end
 
 
@@ -74,11 +77,11 @@ local function wait_for_majority(write)
         if follower ~= write.master then nearest = math.min(nearest, write.at[follower]) end
     end
     zklock.sleep(nearest - now())
-    return write.master > 1 or now() < dies
+    return write.master > 1 or now() < dies_at
 end
 
 
--- Writes the holder; false if the master died before its answer.
+-- Writes the holder, or nil after a release; returns false if the master died before its answer.
 function ReplicatedLock:set(name, hold)
     local write = { name = name, hold = hold, ends = now() + self.ttl, master = master() }
     write.at = { write.master == 1 and now() or math.huge }
@@ -94,8 +97,8 @@ function ReplicatedLock:enter(name)
         if now() > due then return nil, "waited too long", "timeout" end
         zklock.sleep(0.02)
     end
-    if self.dies_after and not granted then dies = now() + self.dies_after end
-    granted = true
+    if self.dies_after and not was_granted then dies_at = now() + self.dies_after end
+    was_granted = true
     return hold
 end
 

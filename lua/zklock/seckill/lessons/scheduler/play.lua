@@ -30,7 +30,7 @@ local Game = {}
 Game.__index = Game
 
 
--- The lock that the server asks.
+-- The lock of the server with that number.
 function Game:lock(number)
     local shared = self.shared
     if shared then return { acquire = function() return shared:acquire(number) end } end
@@ -40,7 +40,7 @@ function Game:lock(number)
 end
 
 
--- A server's program, and its place in it.
+-- Runs a server's program, and keeps note of its next step.
 function Game:serve(world, number)
     local program = require("zklock.seckill.lessons.scheduler." .. self.game.program)
     local me, steps = self.servers[number], self.times.steps[number]
@@ -68,7 +68,7 @@ function Game:stop(world, stop)
 end
 
 
--- The queue of a lock, by servers. A new node belongs to the server that has just asked.
+-- The numbers of the servers in a lock's queue. A new node is that of the server that just asked.
 function Game:queue(host, choice)
     local queue = {}
     for i, lease in ipairs(self.shared and self.shared.line or {}) do queue[i] = lease.owner end
@@ -92,7 +92,7 @@ end
 
 
 -- The beliefs of a finished server do not matter any more.
-function Game:server(me)
+function Game:server_view(me)
     if me.lease and not me.stopped then me.state = me.lease:state() end
     local runs = me.at ~= "end"
     return {
@@ -138,10 +138,10 @@ local function check(choice, before)
 end
 
 
-function Game:look(choice)
+function Game:view_after(choice)
     local game, store = self.game, self.store
     local view = {
-        servers = { self:server(self.servers[1]), self:server(self.servers[2]) },
+        servers = { self:server_view(self.servers[1]), self:server_view(self.servers[2]) },
         queues = {}, stock = store.stock, orders = store.orders,
         greatest = self:rank(store.greatest),
     }
@@ -155,7 +155,7 @@ function Game:look(choice)
 end
 
 
--- Puts the servers, the stops, and a look right before each next choice into its world.
+-- Puts into the world the servers, the stops, and a view right before each choice.
 function Game:begin(world, path)
     self.shared = self.game.ttl and TtlLock.new(world)
     for number in ipairs(self.servers) do self:serve(world, number) end
@@ -163,7 +163,7 @@ function Game:begin(world, path)
     for i, moment in ipairs(self.times.moments) do
         world:at(moment - 0.001, function()
             if i > 1 then check(path[i - 1], self.views[i - 1]) end
-            self.views[i] = self:look(path[i - 1])
+            self.views[i] = self:view_after(path[i - 1])
         end)
     end
     world:at(self.times.moments[#path + 1], function()

@@ -12,7 +12,7 @@ function Store.new(stock, checks)
 end
 
 
-function Store:admits(token)
+function Store:show(token)
     if not self.checks then return true end
     self.greatest = math.max(self.greatest, token)
     return token == self.greatest
@@ -20,12 +20,12 @@ end
 
 
 function Store:read(token)
-    return self:admits(token) and self.stock or nil
+    return self:show(token) and self.stock or nil
 end
 
 
 function Store:write(stock, token)
-    if not self:admits(token) then return false end
+    if not self:show(token) then return false end
     self.stock, self.orders = stock, self.orders + 1
     return true
 end

@@ -28,7 +28,7 @@ end
 
 local AS_HOLDER = { read = true, write = true, release = true }
 
-local function takes_itself_for_holder(server) return AS_HOLDER[server.at] end
+local function acts_as_holder(server) return AS_HOLDER[server.at] end
 
 
 -- The news that a server missed when it was stopped in the queue, a grant or the loss of its place;
@@ -47,18 +47,17 @@ local function server_text(view, number, words)
     add(server.told and words.told[server.told]
         or words.at[server.at]:format(server.stock, (server.stock or 0) - 1))
     add(words.unheard[unheard(view, number)])
-    if takes_itself_for_holder(server) then add(words.lease[server.lease]) end
+    if acts_as_holder(server) then add(words.lease[server.lease]) end
     if server.token then add(words.token:format(server.token)) end
     return table.concat(parts, words.joint)
 end
 
 
--- The text of a lock, of all servers or of one.
 local function lock_text(view, queue, words)
     local parts = { queue[1] and words.holder:format(queue[1]) or words.free }
     if queue[2] then parts[2] = words.waiter:format(queue[2]) end
     for number, server in ipairs(view.queues[2] and {} or view.servers) do
-        if queue[1] ~= number and takes_itself_for_holder(server) then
+        if queue[1] ~= number and acts_as_holder(server) then
             parts[#parts + 1] = (server.stopped and words.two_stopped or words.two):format(number)
         end
     end
@@ -99,10 +98,10 @@ end
 ---@return string[]
 function texts.boxes(view)
     local one, other = view.servers[1], view.servers[2]
-    local both = takes_itself_for_holder(one) and takes_itself_for_holder(other)
+    local both = acts_as_holder(one) and acts_as_holder(other)
     local boxes = {}
     for number, server in ipairs(view.servers) do
-        local class = both and "two" or takes_itself_for_holder(server) and "hold"
+        local class = both and "two" or acts_as_holder(server) and "hold"
             or server.at == "wait" and "wait" or ""
         boxes[number] = class .. (server.stopped and " stop" or "")
     end
@@ -130,11 +129,11 @@ end
 ---@param state zklock.scheduler.State
 ---@return string
 function texts.hint(state, words)
-    local left, hints = state.left, words.hints
-    if not left then return hints.none end
-    if left == 0 then return hints.done end
+    local distance, hints = state.distance, words.hints
+    if not distance then return hints.none end
+    if distance == 0 then return hints.done end
     local choice = texts.choice(state.view, state.view.choices[state.hint], words)
-    return left == 1 and hints.one:format(choice) or hints.more:format(left, choice)
+    return distance == 1 and hints.one:format(choice) or hints.more:format(distance, choice)
 end
 
 

@@ -40,8 +40,8 @@ end
 
 local FAULTS = { stop = true, wakes = true, killed = true }
 
--- True for a step of that server, not of a buyer. (Without a number it is for all.)
-local function is_of(step, number)
+-- True for a step of that server rather than of a buyer. (Without a number, for a step of all.)
+local function is_of_server(step, number)
     if not step.purchase then return step.server == number end
     return FAULTS[step.what] and step.purchase.server == number
 end
@@ -52,12 +52,12 @@ local function groups_of(marked, scale, is_here)
     local groups, last = {}, nil
     for i, step in ipairs(marked) do
         if is_here(step) then
-            local place = step.at * scale
-            if not (last and place - last.place < NEAR * last.count) then
-                last = { place = place, count = 0, signs = "", ticks = "" }
+            local x = step.at * scale
+            if not (last and x - last.left < NEAR * last.count) then
+                last = { left = x, count = 0, signs = "", ticks = "" }
                 groups[#groups + 1] = last
             end
-            last.count, last.signs, last.last = last.count + 1, last.signs .. signs.marks[i], place
+            last.count, last.signs, last.right = last.count + 1, last.signs .. signs.marks[i], x
             last.ticks = last.ticks .. bar("tick", scale, step.at, step.at)
         end
     end
@@ -69,10 +69,10 @@ end
 local function marks_of(marked, scale, is_here)
     local groups = groups_of(marked, scale, is_here)
     for i, group in ipairs(groups) do
-        local class, place = "", group.place
-        if group.count > 1 and place < 80 then class = ' class="several"'
-        elseif group.count > 1 then class, place = ' class="several leftwards"', group.last end
-        groups[i] = ('%s<b%s style="left:%.2f%%">%s</b>'):format(group.ticks, class, place,
+        local class, x = "", group.left
+        if group.count > 1 and x < 80 then class = ' class="several"'
+        elseif group.count > 1 then class, x = ' class="several leftwards"', group.right end
+        groups[i] = ('%s<b%s style="left:%.2f%%">%s</b>'):format(group.ticks, class, x,
             group.signs)
     end
     return table.concat(groups)
@@ -129,7 +129,7 @@ local function server_row(sale, number, marked, words, scale)
     end
     if not bars[1] then return "" end
     return row_html("", bars, marks_of(marked, scale, function(step)
-        return is_of(step, number)
+        return is_of_server(step, number)
     end))
 end
 
@@ -199,7 +199,6 @@ local function word_of(class, sale, words)
 end
 
 
--- True if the picture has anything of that class to explain.
 local function is_shown(class, drawn, sale)
     if class == "rightly" then return sale.apart ~= 0 end
     if class == "stop" then return sale.faults[1] ~= nil end

@@ -8,7 +8,7 @@ describe("4_mend.lua", function()
     local path = shop.file "4_mend"
 
     -- Fails with the first wrong schedule, if there is one.
-    local function is_right(options, sentence)
+    local function must_be_right(options, sentence)
         local result = shop.explore(path, shop.with(shop.THREE_BUNS, options))
         assert(result.wrong == 0, ("%s\n%s"):format(sentence, tostring(result)))
     end
@@ -23,19 +23,19 @@ describe("4_mend.lua", function()
     end
 
     it("sells all buns when nothing fails", function()
-        is_right({ seeds = 100, property = all_sold, open = 120 }, "It goes wrong although nothing "
-            .. "fails. Does one server hold the lock from the read to the write, and release it "
-            .. "then?")
+        must_be_right({ seeds = 100, property = all_sold, open = 120 }, "It goes wrong although "
+            .. "nothing fails. Does one server hold the lock from the read to the write, and "
+            .. "release it then?")
     end)
 
     it("sells no bun twice in any schedule with one stop and no preemption", function()
-        is_right({ all = { preemptions = 0 }, faults = shop.ONE_STOP }, "It goes wrong when a "
+        must_be_right({ all = { preemptions = 0 }, faults = shop.ONE_STOP }, "It goes wrong when a "
             .. "server is stopped. Is the store shown the token at the read and at the write?")
     end)
 
     it("sells no bun twice when servers are stopped, killed and cut off", function()
-        is_right({ seeds = 1000, faults = shop.FAULTS }, "It goes wrong when a server fails. Is "
-            .. "the store shown the token at the read and at the write? What is a buyer told "
+        must_be_right({ seeds = 1000, faults = shop.FAULTS }, "It goes wrong when a server fails. "
+            .. "Is the store shown the token at the read and at the write? What is a buyer told "
             .. "whose write is refused?")
     end)
 end)
