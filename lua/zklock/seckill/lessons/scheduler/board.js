@@ -1,11 +1,11 @@
-// Walks through the table of a game's states. All that is said is in the table; a state has
-//   boxes    how each server is drawn, a class for each
-//   rows     what is to be seen, a text for each row
+// Walks through the table of a game's states. The table has all texts. A state has
+//   boxes    a class of CSS for each server's box
+//   rows     a text for each row of the board
 //   go       the choices, each with the state that it leads to
 //   kind     "playing", "oversold" or "over", and the verdict in words
 //   hint     in words
-//   odds     in percent, that chance oversells from there, and the chance in words
-// Texts are places in `texts`.
+//   odds     that random choices oversell from there, in percent; `chance` has them in words
+// Texts are indices into `texts`.
 "use strict";
 
 const { texts, games } = JSON.parse(document.getElementById("games").textContent);
@@ -27,7 +27,7 @@ function play(section, states) {
   function go(to) {
     now = to;
     show();
-    // The pressed button may be gone; the keyboard goes on at the choices.
+    // The pressed button may be gone; then the focus moves to the choices.
     const focused = document.activeElement;
     if (focused === document.body || focused.disabled) {
       (choices.querySelector("button") ?? undo).focus({ preventScroll: true });
@@ -44,7 +44,7 @@ function play(section, states) {
     return button;
   }
 
-  // How likely it was to end wrong, after each choice.
+  // The odds of a wrong end after each choice.
   function drawOdds(seen) {
     odds.replaceChildren(odds.firstElementChild, ...seen.map(state => {
       const box = element("i", "");
@@ -54,7 +54,7 @@ function play(section, states) {
     find("chance").textContent = texts[states[now].chance];
   }
 
-  // A box for each choice so far, as the server was after it.
+  // In each server's lane, a box for each choice so far.
   function draw() {
     const seen = [...past.map(each => each.state), now].slice(1);
     lanes.forEach((lane, server) => {
