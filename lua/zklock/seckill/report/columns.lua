@@ -31,9 +31,9 @@ local function names()
 end
 
 
-local function column(list, of)
+local function column(list, value_of)
     local values = {}
-    for i, entry in ipairs(list) do values[i] = of(entry) end
+    for i, entry in ipairs(list) do values[i] = value_of(entry) end
     return values
 end
 
@@ -66,7 +66,7 @@ end
 
 
 -- Times when buyers learned that their hold was suspect or lost, from the record or from their
--- notes after a fault.
+-- first note about it.
 local function beliefs(record)
     local known = { suspect = {}, lost = {} }
     for _, note in ipairs(record.notes or {}) do
@@ -103,14 +103,14 @@ end
 
 -- Writes of purchases to products other than their own; `of` is the index of the purchase.
 local function writes(list, product_index)
-    local all, of = {}, {}
+    local all, purchase_index = {}, {}
     for i, purchase in ipairs(list) do
         for _, write in ipairs(purchase.writes or {}) do
-            all[#all + 1], of[#of + 1] = write, i - 1
+            all[#all + 1], purchase_index[#purchase_index + 1] = write, i - 1
         end
     end
     return {
-        of = of, at = time_column(all, "at"),
+        of = purchase_index, at = time_column(all, "at"),
         product = column(all, function(each) return product_index(each.product) end),
         left = column(all, function(each) return each.left end),
         quantity = column(all, function(each) return each.quantity or 1 end),
@@ -118,7 +118,7 @@ local function writes(list, product_index)
 end
 
 
-local function stretches(list, lock_index)
+local function overlaps(list, lock_index)
     return {
         lock = column(list, function(each) return lock_index(each.lock) end),
         from = time_column(list, "from"), to = time_column(list, "to"),
@@ -175,7 +175,7 @@ local function settings(record)
 end
 
 
--- Nil, if no exploration found the sale.
+-- Nil if no exploration found the sale.
 local function moment_of(moment)
     if not moment then return nil end
     local curve = moment.curve
@@ -218,7 +218,7 @@ function columns.of(record, is_history)
         purchases = purchases(record.purchases, beliefs(record), product_index, lock_index,
             outcome_index),
         writes = writes(record.purchases, product_index),
-        overlaps = stretches(record.overlaps, lock_index),
+        overlaps = overlaps(record.overlaps, lock_index),
         messages = messages(record.messages, lock_index),
         moment = moment_of(record.moment),
         products = products, locks = locks, outcomes = outcomes,

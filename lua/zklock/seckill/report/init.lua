@@ -14,7 +14,7 @@ local page = require "zklock.seckill.report.page"
 
 ---@class zklock.seckill.Records
 ---@field title string?
----@field language "en" | "zh" | nil  of its page; $ZKLOCK_LANGUAGE's by default
+---@field language "en" | "zh" | nil  of the page; by default that of $ZKLOCK_LANGUAGE
 ---@field sales table[]  records with a store's verdict
 ---@field histories table[]?  records with a verdict from a check of the events
 ---@field scenarios table[]?  of the sales: { title, id, expect, verdict, finding, sales = indices }

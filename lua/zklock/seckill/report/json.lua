@@ -7,8 +7,8 @@ local utf8 = require "zklock.value.utf8"
 local json = {}
 
 local OBJECT = { __jsontype = "object" } -- marks empty tables that are {} and not []
-local MAPS = { products = true, left = true, ordered = true, fairness = true, failures = true,
-               options = true, quantile = true }
+local OBJECTS = { products = true, left = true, ordered = true, fairness = true, failures = true,
+                  options = true, quantile = true }
 
 -- Order of keys, so that equal records give equal text.
 local ORDER = {
@@ -22,18 +22,17 @@ local ORDER = {
 }
 
 
--- Adds all keys, products too, to `seen`.
-local function key_order(value, seen)
+local function add_keys(value, seen)
     for key, inner in pairs(value) do
         if type(key) == "string" then seen[key] = true end
-        if type(inner) == "table" then key_order(inner, seen) end
+        if type(inner) == "table" then add_keys(inner, seen) end
     end
     return seen
 end
 
 
 local function ordered_keys(value)
-    local seen, keys, others = key_order(value, {}), {}, {}
+    local seen, keys, others = add_keys(value, {}), {}, {}
     for _, key in ipairs(ORDER) do
         if seen[key] then keys[#keys + 1] = key end
         seen[key] = nil
@@ -50,7 +49,7 @@ local function clean(value, name)
     if type(value) ~= "table" then return value end
     local copy = {}
     for key, inner in pairs(value) do copy[clean(key)] = clean(inner, key) end
-    return MAPS[name] and type(next(copy)) ~= "number" and setmetatable(copy, OBJECT) or copy
+    return OBJECTS[name] and type(next(copy)) ~= "number" and setmetatable(copy, OBJECT) or copy
 end
 
 

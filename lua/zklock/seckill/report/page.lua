@@ -1,5 +1,5 @@
---- Fills page.html with the style, the scripts and the data. Its parts are files of this folder;
---- uplot.lua names the third-party files with version and checksum.
+--- Fills page.html with the style, the scripts and the data. The style and the scripts are files of
+--- this folder; uplot.lua names the third-party files with version and checksum.
 
 local columns = require "zklock.seckill.report.columns"
 local languages = require "zklock.seckill.language"
@@ -37,11 +37,11 @@ end
 local function scenarios(records)
     local list = {}
     for i, each in ipairs(records.scenarios or {}) do
-        local own = {}
-        for n, index in ipairs(each.sales) do own[n] = index - 1 end
+        local indices = {}
+        for n, index in ipairs(each.sales) do indices[n] = index - 1 end
         list[i] = {
             title = each.title, id = each.id, expect = each.expect, verdict = each.verdict,
-            finding = each.finding, sales = own,
+            finding = each.finding, sales = indices,
         }
     end
     return list

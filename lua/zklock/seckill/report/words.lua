@@ -1,5 +1,6 @@
---- The reason for a sale's outcome in words. The verdict comes from the store and the overlaps from
---- the record. They mostly agree; if not, the record shows the reason.
+--- The reason for a sale's verdict in words. The verdict comes from the store, and the overlaps of
+--- holds from the record. A right sale mostly has none, a wrong sale some; if not, the record shows
+--- the reason.
 
 local words = {}
 
@@ -36,7 +37,7 @@ end
 
 
 -- The number of purchases under a lock that differs from the product's first lock.
-local function strays(purchases)
+local function count_under_other_lock(purchases)
     local lock_of = {}
     return count(purchases, function(purchase)
         local lock = tostring(purchase.lock or purchase.product)
@@ -51,8 +52,8 @@ local function wrote_as_reader(purchase)
 end
 
 
--- True if stock of a product is missing, beyond its orders.
-local function has_gone(record)
+-- True if more of a product was taken off the stock than was ordered.
+local function is_stock_missing(record)
     for product, stock in pairs(record.products) do
         local left, ordered = record.left[product], record.ordered[product]
         if left and ordered and left + ordered < stock then return true end
@@ -72,7 +73,8 @@ end
 
 
 local function wrong_without_overlap(record)
-    local late, other = count(record.purchases, wrote_late), strays(record.purchases)
+    local late = count(record.purchases, wrote_late)
+    local other = count_under_other_lock(record.purchases)
     local readers = count(record.purchases, wrote_as_reader)
     local begin = who_held(record) .. "yet the result is wrong: "
     if other > 0 then
@@ -89,7 +91,7 @@ local function wrong_without_overlap(record)
         return begin .. plural(readers, "purchase was", "purchases were") .. " made under a read "
             .. "lock, which others share, so that several read the same stock."
     end
-    if has_gone(record) then
+    if is_stock_missing(record) then
         return begin .. "more was taken off the stock than was ordered. A lock does not prevent "
             .. "that; the program does it with the lock in its hand."
     end
@@ -100,7 +102,7 @@ end
 
 
 -- True if nobody wrote while a lock had several holders.
-local function wrote_apart(record)
+local function no_writes_in_overlaps(record)
     for _, overlap in ipairs(record.overlaps) do
         local writes = count(record.purchases, function(purchase)
             local at = purchase.written
@@ -113,7 +115,7 @@ local function wrote_apart(record)
 end
 
 
--- The number of concurrent holders as the subject of a sentence.
+-- The beginning of a sentence, with the number of concurrent holders.
 local function several(record, persons)
     local most = 2
     for _, overlap in ipairs(record.overlaps) do most = math.max(most, overlap.holders or 2) end
@@ -130,7 +132,7 @@ local function right_with_overlap(record)
         return begin .. "the store refused " .. plural(late, "late write", "late writes")
             .. ", because a later holder had already shown it a larger token."
     end
-    if wrote_apart(record) then return begin .. "nobody wrote while they did." end
+    if no_writes_in_overlaps(record) then return begin .. "nobody wrote while they did." end
     return begin .. "by luck. Nothing in the store refused a late write; the holders just did not "
         .. "happen to read the same stock."
 end
