@@ -4,7 +4,7 @@ const MOST_SHAPES = 24; // small pictures
 
 // --- the waits of each sale, in a small picture of its own -----------------------------
 
-const BINS = 4; // in a factor of ten
+const BINS = 4; // for a factor of ten
 const SHAPE_PAPER = 218; // pixels; width of a small picture on paper
 
 const binOf = wait => Math.floor(BINS * Math.log10(Math.max(LEAST_WAIT, wait)) + 1e-9);
@@ -17,12 +17,12 @@ function sharesOf(waits, low, high) {
 }
 
 // All pictures share the bins, between whole powers of ten, and the height.
-function layShapes(all) {
-  const shortest = Math.min(...all.map(waits => waits[0]));
-  const longest = Math.max(...all.map(waits => waits[waits.length - 1]));
+function layShapes(waitsOfSales) {
+  const shortest = Math.min(...waitsOfSales.map(waits => waits[0]));
+  const longest = Math.max(...waitsOfSales.map(waits => waits[waits.length - 1]));
   const low = BINS * Math.floor(binOf(shortest) / BINS);
   const high = BINS * Math.ceil((binOf(longest) + 1) / BINS) - 1;
-  const shares = all.map(waits => sharesOf(waits, low, high));
+  const shares = waitsOfSales.map(waits => sharesOf(waits, low, high));
   return { low, high, shares, top: Math.max(...shares.flat()) };
 }
 
@@ -67,9 +67,9 @@ function drawShapes(parent) {
   element("p", parent, "All pictures have the same axes: to the right how long buyers waited for "
     + "the lock, on a logarithmic axis; upwards the share of the grants. A hill on the left is a "
     + "short wait, and a wide one means that some waited much longer than others.", "faint");
-  const grid = element("div", parent, undefined, "shapes"), all = drawn.map(sortedWaits);
-  const layout = layShapes(all);
-  drawn.forEach((sale, i) => drawShape(grid, sale, all[i], layout, layout.shares[i]));
+  const grid = element("div", parent, undefined, "shapes"), waits = drawn.map(sortedWaits);
+  const layout = layShapes(waits);
+  drawn.forEach((sale, i) => drawShape(grid, sale, waits[i], layout, layout.shares[i]));
 }
 
 // --- how far each sale is from right ---------------------------------------------------
@@ -97,13 +97,13 @@ function distanceColumns(price) {
   return columns;
 }
 
-function askPrice(parent, heard) {
+function askPrice(parent, onPrice) {
   const label = element("label", parent, "Price of a piece, if you want to see money: ");
   const input = element("input", label);
   input.type = "number";
   input.min = 0;
   input.step = "any";
-  input.addEventListener("input", () => heard(Math.max(0, input.valueAsNumber || 0)));
+  input.addEventListener("input", () => onPrice(Math.max(0, input.valueAsNumber || 0)));
 }
 
 function showDistances(section) {

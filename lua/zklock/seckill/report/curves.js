@@ -14,7 +14,7 @@ function line(index, label, more) {
 
 // --- waits, in one picture for all sales -----------------------------------------------
 
-const LEAST_WAIT = 1e-5; // seconds; shorter waits are drawn here, because the scale is logarithmic
+const LEAST_WAIT = 1e-5; // seconds; shorter waits are drawn as this, on a logarithmic scale
 const SHARES = [0, .5, .9, .99, .999, .9999];
 
 // The axis of shares is logarithmic in their distance from 1, so 90 % is at 1, 99 % at 2, 99.9 % at
@@ -46,8 +46,8 @@ const hasAnswers = sale =>
   !sale.history && sale.purchases.some(each => each.asked !== null && each.told !== null);
 
 function waitCurves(all) {
-  const most = Math.max(.2, ...all.map(waits => Math.log10(waits.length)));
-  const grid = Array.from({ length: Math.ceil(most * 60) + 1 }, (_, i) => i / 60);
+  const mostNines = Math.max(.2, ...all.map(waits => Math.log10(waits.length)));
+  const grid = Array.from({ length: Math.ceil(mostNines * 60) + 1 }, (_, i) => i / 60);
   const heightAt = (waits, nine) => nine > Math.log10(waits.length) + 1 / 60 ? null :
     Math.max(LEAST_WAIT, quantile(waits, shareOf(nine)));
   return [grid, ...all.map(waits => grid.map(nine => heightAt(waits, nine)))];
@@ -81,7 +81,6 @@ function powersOfTen(_, splits) {
     Math.abs(Math.log10(wait) % 1) > 1 - 1e-6 ? wait : null);
 }
 
-// A line for each of these sales.
 function drawTimeCurves(parent, drawn, times) {
   const { figure: made, picture } = figure(parent, {
     title: times.title + ", from the shortest to the longest",
@@ -121,11 +120,11 @@ function drawTimeCurves(parent, drawn, times) {
 function drawWaits(parent) {
   const rows = sales.map(sale =>
     ({ sale, waits: sortedWaits(sale), answers: sortedAnswers(sale) }));
-  const drawn = sales.length <= FEW, answered = sales.filter(hasAnswers);
-  const made = drawn ? drawTimeCurves(parent, sales.filter(hasWaits), WAITS) : parent;
-  if (drawn && answered.length) drawTimeCurves(parent, answered, ANSWERS);
+  const areFew = sales.length <= FEW, answered = sales.filter(hasAnswers);
+  const made = areFew ? drawTimeCurves(parent, sales.filter(hasWaits), WAITS) : parent;
+  if (areFew && answered.length) drawTimeCurves(parent, answered, ANSWERS);
   const details = tableBehind(made, "Table: waits", waitColumns, rows, { printed: true });
-  details.open = sales.length <= FEW;
+  details.open = areFew;
   if (details.open) details.fill();
   drawShapes(parent);
 }
@@ -137,7 +136,7 @@ function drawWaits(parent) {
 function stockEvents(sale, products) {
   const events = [];
   for (const purchase of sale.purchases) {
-    const sold = new Set(soldTo(purchase));
+    const sold = new Set(soldPieces(purchase));
     for (const each of [purchase, ...purchase.writes]) {
       const at = each.at ?? purchase.written ?? purchase.released ?? purchase.granted;
       if (!products.has(each.product) || at === null) continue;
@@ -332,14 +331,8 @@ const byToken = (a, b) => a.token.length - b.token.length || (a.token < b.token 
 
 // Each hold's rank by arrival and by grant, among the holds of its lock.
 function rankHolds(sale) {
-  const byLock = new Map();
-  for (const hold of sale.holds) {
-    if (hold.asked === null) continue;
-    if (!byLock.has(hold.lock)) byLock.set(hold.lock, []);
-    byLock.get(hold.lock).push(hold);
-  }
   const ranks = [];
-  for (const holds of byLock.values()) {
+  for (const holds of byLock(sale.holds.filter(hold => hold.asked !== null)).values()) {
     const granted = new Map();
     [...holds].sort((a, b) => a.granted - b.granted).forEach((hold, i) => granted.set(hold, i + 1));
     holds.sort(sale.byToken ? byToken : (a, b) => a.asked - b.asked);

@@ -23,19 +23,19 @@ function unpackPurchases(sale) {
   }));
 }
 
-// Writes of purchases to products other than their own.
+// Adds the purchases' writes to products other than their own.
 function unpackWrites({ writes, products, purchases }) {
   const at = moments(writes.at);
   writes.of.forEach((index, i) => purchases[index].writes.push({ at: at[i],
     product: products[writes.product[i]], left: writes.left[i], quantity: writes.quantity[i] }));
 }
 
-const isOfOthers = purchase => purchase.left === null && purchase.writes.length > 0;
+const wroteOnlyOthers = purchase => purchase.left === null && purchase.writes.length > 0;
 
-// Sold products and quantities of a purchase.
-function soldTo(purchase) {
+// The sold products of a purchase, with their quantities.
+function soldPieces(purchase) {
   if (purchase.outcome !== "sold") return [];
-  return isOfOthers(purchase) ? purchase.writes : [purchase, ...purchase.writes];
+  return wroteOnlyOthers(purchase) ? purchase.writes : [purchase, ...purchase.writes];
 }
 
 function unpackOverlaps(sale) {
@@ -47,7 +47,7 @@ function unpackOverlaps(sale) {
 
 const bySent = (a, b) => a.sent - b.sent;
 
-// A lost message has only one time.
+// A lost message has no time of arrival.
 function unpackMessages({ messages, locks }) {
   const sent = moments(messages.sent), arrived = moments(messages.arrived);
   return messages.kind.map((kind, i) => ({ kind, server: messages.server[i], sent: sent[i],
@@ -112,9 +112,9 @@ function redden(sale) {
   }
 }
 
-// A write is late after its hold, after the loss of its lock, and after the next grant if the lock
-// has tokens. (Without tokens two holders are red, and either write may be the wrong one.) A
-// refused write is known only by its answer.
+// A write is late if it comes after its hold, after the loss of the lock, or, if the lock has
+// tokens, after the next grant. (Without tokens two holders are red, and either write may be the
+// wrong one.) A refused write is known only by its answer.
 function findLateWrites(sale) {
   for (const holds of byLock(sale.holds).values()) {
     let next = Infinity; // next exclusive grant of the lock

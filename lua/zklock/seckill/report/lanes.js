@@ -1,23 +1,23 @@
 // --- lanes.js, the picture of holds ----------------------------------------------------
 // Each server has a lane. A hold is a bar in the lane's first free row. Overlapping holds of a lock
-// that should exclude each other, by the record, are red and hatched, like the lane at the top.
-// Nothing else is red.
+// that should exclude each other are red and hatched, and so is the lane at the top. Nothing else
+// is red.
 
 const LANE_GAP = 8; // pixels above a lane, and below the last lane
 const WORD_GAP = 18; // pixels of a gap with names of faults
 const TOGETHER = { top: 4, height: 14 }; // the lane of several holders
-const MOST_ROWS = 150; // of a lane; further holds share the last row
+const MOST_ROWS = 150; // of a lane; further holds share them
 
-// Assigns each hold a row; returns lanes with name, rows, top, height, and holds by row.
+// Assigns each hold a row; returns the lanes, with the holds by row.
 function layLanes(sale) {
   const lanes = sale.servers.map(name => ({ name, byRow: [] }));
   const ends = lanes.map(() => []);
   for (const hold of [...sale.holds].sort((a, b) => a.granted - b.granted)) {
-    const lane = lanes[hold.server], free = ends[hold.server];
+    const lane = lanes[hold.server], rowEnds = ends[hold.server];
     if (!lane) continue;
-    let row = free.findIndex(end => end <= hold.granted);
-    if (row < 0) row = free.length < MOST_ROWS ? free.length : hold.index % MOST_ROWS;
-    free[row] = Math.max(hold.end, free[row] ?? 0);
+    let row = rowEnds.findIndex(end => end <= hold.granted);
+    if (row < 0) row = rowEnds.length < MOST_ROWS ? rowEnds.length : hold.index % MOST_ROWS;
+    rowEnds[row] = Math.max(hold.end, rowEnds[row] ?? 0);
     hold.row = row;
     (lane.byRow[row] ??= []).push(hold);
   }
@@ -59,7 +59,7 @@ function paintHolds(pen, scale, lane) {
   for (const kind in paths) fillKind(pen, paths[kind], kind, scale.ratio);
 }
 
-// Merges overlaps of different locks that meet; `holders` is the most of any lock.
+// Merges overlaps of different locks that meet; `holders` is the greatest number of one lock.
 function stretchesOf(overlaps) {
   const merged = [];
   for (const { from, to, holders } of overlaps) {
@@ -74,7 +74,7 @@ function stretchesOf(overlaps) {
   return merged;
 }
 
-// Numbers of holders in the top lane, where there is room. For two its name is enough.
+// Numbers of holders in the top lane, where there is room. For two the lane's name is enough.
 function paintTogether(pen, scale, sale) {
   if (sale.atOnce === 2) return;
   pen.font = `bold ${11 * scale.ratio}px system-ui, sans-serif`;
@@ -159,6 +159,7 @@ function paintLanes(plot, sale, lanes, total, time) {
 
 // --- what is under the pointer ---------------------------------------------------------
 
+// The hold of a row at that time, or null.
 function nearest(row, at, slack) {
   let low = 0, high = row.length;
   while (low < high) {

@@ -51,25 +51,26 @@ function translate(text) {
   return text.replace(core, () => translated.get(core));
 }
 
-const TOLD = ["aria-label", "title"]; // attributes
+const TRANSLATED = ["aria-label", "title"]; // attributes with texts
 
 function translateTree(node) {
   const parent = node.nodeType === Node.TEXT_NODE ? node.parentNode : node;
   if (!parent || parent.matches?.("script, style, pre, noscript")) return;
   if (parent !== node) {
-    const text = parent.matches("h1, title") ? KNOWN.get(node.data) ?? node.data : // has names
+    // A title may hold names, so it is translated only as a whole.
+    const text = parent.matches("h1, title") ? KNOWN.get(node.data) ?? node.data :
       translate(node.data);
     if (text !== node.data) node.data = text;
     return;
   }
-  for (const name of TOLD) {
+  for (const name of TRANSLATED) {
     const text = node.getAttribute?.(name), other = text && translate(text);
     if (text && text !== other) node.setAttribute(name, other);
   }
   for (const child of node.childNodes) translateTree(child);
 }
 
-function speak() {
+function translatePage() {
   document.documentElement.lang = "zh-CN";
   const link = document.getElementById("language");
   link.textContent = "English";
@@ -78,14 +79,14 @@ function speak() {
   const pen = CanvasRenderingContext2D.prototype;
   for (const name of ["fillText", "measureText"]) {
     const plain = pen[name];
-    pen[name] = function (text, ...place) { return plain.call(this, translate(text), ...place); };
+    pen[name] = function (text, ...more) { return plain.call(this, translate(text), ...more); };
   }
   translateTree(document.documentElement);
   new MutationObserver(changes => {
     for (const { target, addedNodes, type } of changes)
       for (const node of type === "childList" ? addedNodes : [target]) translateTree(node);
   }).observe(document.documentElement, { subtree: true, childList: true, characterData: true,
-    attributes: true, attributeFilter: TOLD });
+    attributes: true, attributeFilter: TRANSLATED });
 }
 
-if (language === "zh") speak();
+if (language === "zh") translatePage();

@@ -30,7 +30,7 @@ function layProcesses(sale) {
 // Length of the window at a step, enough for some messages or for a hold.
 function windowOf(sale) {
   const middle = list => list.sort((a, b) => a - b)[list.length >> 1] ?? 0;
-  const messages = sale.messages.map(each => lastOf(each) - each.sent);
+  const messages = sale.messages.map(each => endTimeOf(each) - each.sent);
   const holds = sale.holds.map(hold => hold.end - hold.granted);
   return Math.min(sale.end, Math.max(10 * middle(messages), middle(holds), 1e-4));
 }
@@ -41,12 +41,12 @@ function spanAt(length, time) {
   return [from, from + length];
 }
 
-const lastOf = each => each.isLost ? each.sent : each.arrived;
+const endTimeOf = each => each.isLost ? each.sent : each.arrived;
 
 // The messages in view, at a step only those sent by then. If there are too many, the first are
 // kept, or at a step the last.
 function shownMessages(sale, scale, at) {
-  const seen = sale.messages.filter(each => isSeen(scale, each.sent, lastOf(each)) &&
+  const seen = sale.messages.filter(each => isSeen(scale, each.sent, endTimeOf(each)) &&
     (at === null || each.sent <= at));
   const shown = at === null ? seen.slice(0, MOST_ARROWS) : seen.slice(-MOST_ARROWS);
   return { shown, count: seen.length };
@@ -57,8 +57,8 @@ function arrowOf(each, { servers, zookeeper }, scale, at) {
   const server = servers[each.server];
   const [start, end] = each.kind === "request" ? [server, zookeeper] : [zookeeper, server];
   const from = { x: scale.x(each.sent), y: scale.y(start.y) };
-  const whole = { x: scale.x(lastOf(each)), y: scale.y(end.y) };
-  const isUnderWay = at !== null && at < lastOf(each);
+  const whole = { x: scale.x(endTimeOf(each)), y: scale.y(end.y) };
+  const isUnderWay = at !== null && at < endTimeOf(each);
   const part = each.isLost ? .4 :
     isUnderWay ? Math.max(.1, (at - each.sent) / (each.arrived - each.sent)) : 1;
   const to = { x: from.x + (whole.x - from.x) * part, y: from.y + (whole.y - from.y) * part };
@@ -138,7 +138,7 @@ function nameArrow(pen, { each, from, to }, scale, taken) {
   pen.fillText(each.text, x, y);
 }
 
-// At a step, holds end at that moment.
+// At a step, the bars of holds end at its time.
 function paintProcesses(pen, scale, sale, { servers, zookeeper }, at) {
   pen.fillStyle = colours.faint;
   for (const { y } of [...servers, zookeeper])
@@ -156,7 +156,7 @@ function paintProcesses(pen, scale, sale, { servers, zookeeper }, at) {
 function paintMessages(plot, sale, processes, time) {
   const pen = plot.ctx, scale = canvasScale(plot), at = time.pointed;
   const { shown, count } = shownMessages(sale, scale, at);
-  const isNow = ({ each }) => at !== null && lastOf(each) === at;
+  const isNow = ({ each }) => at !== null && endTimeOf(each) === at;
   const arrows = shown.map(each => arrowOf(each, processes, scale, at));
   pen.save();
   clip(pen, scale, 8 * scale.ratio);

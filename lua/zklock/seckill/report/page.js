@@ -1,4 +1,4 @@
-// --- page.js: verdicts, sales, and the beginning ---------------------------------------
+// --- page.js: verdicts, sales, and the start -------------------------------------------
 
 const verdictOf = ({ verdict }) => VERDICTS[verdict] ?? VERDICTS.failed;
 
@@ -22,31 +22,31 @@ function expectation(sale) {
 
 // --- verdicts --------------------------------------------------------------------------
 
-const FEW = 6; // most sales with a card each, and a line in one picture
+const FEW = 6; // most sales that get a card each, and a line each in one picture
 const hasSales = scenarios.length > 0 || sales.some(sale => !sale.history);
-const judgedOnes = scenarios.length ? scenarios : sales;
+const judgedItems = scenarios.length ? scenarios : sales;
 const nameOf = judged => judged.name ?? `${judged.title} (${judged.id})`;
 
 function countVerdicts() {
-  const count = verdict => judgedOnes.filter(judged => judged.verdict === verdict).length;
+  const count = verdict => judgedItems.filter(judged => judged.verdict === verdict).length;
   const [one, many] = scenarios.length ? ["scenario", "scenarios"] :
     hasSales ? ["sale", "sales"] : ["history", "histories"];
-  if (judgedOnes.length === 1) {
-    const { word } = verdictOf(judgedOnes[0]);
-    return judgedOnes[0].verdict === "failed" ? `The ${one} could not be judged.` :
+  if (judgedItems.length === 1) {
+    const { word } = verdictOf(judgedItems[0]);
+    return judgedItems[0].verdict === "failed" ? `The ${one} could not be judged.` :
       `The ${one} is ${word.toLowerCase()}.`;
   }
   const failed = count("failed"), stuck = count("stuck");
-  return `${grouped(judgedOnes.length)} ${many}: ${count("right")} right, ` +
+  return `${grouped(judgedItems.length)} ${many}: ${count("right")} right, ` +
     `${count("wrong")} wrong` + (stuck ? `, ${stuck} stuck` : "") +
     (failed ? `; ${failed} could not be judged.` : ".");
 }
 
 function summarize() {
-  const unexpected = judgedOnes.filter(judged => !isExpected(judged));
+  const unexpected = judgedItems.filter(judged => !isExpected(judged));
   if (unexpected.length)
     return countVerdicts() + " Not as expected: " + unexpected.map(nameOf).join(", ") + ".";
-  return countVerdicts() + (judgedOnes.every(judged => judged.expect) && judgedOnes.length ?
+  return countVerdicts() + (judgedItems.every(judged => judged.expect) && judgedItems.length ?
     " All as expected." : "");
 }
 
@@ -105,10 +105,10 @@ function showVerdict(parent, sale) {
 }
 
 // One line, for long lists.
-function listVerdict(parent, judged, links) {
+function listVerdict(parent, judged, addLinks) {
   const line = element("li", parent);
   badge(line, judged);
-  links(element("span", line));
+  addLinks(element("span", line));
   element("span", line, judged.finding);
   if (judged.expect)
     element("span", line, isExpected(judged) ? "as expected" : "NOT as expected",
@@ -116,26 +116,26 @@ function listVerdict(parent, judged, links) {
 }
 
 // A sale's name without its scenario's name.
-function partOf(sale, { title, id }) {
-  const begin = title + ": ", end = ` (${id})`;
-  const isOfIt = sale.name.startsWith(begin) && sale.name.endsWith(end);
-  return isOfIt ? sale.name.slice(begin.length, -end.length) : sale.name;
+function shortName(sale, { title, id }) {
+  const prefix = title + ": ", suffix = ` (${id})`;
+  const isLong = sale.name.startsWith(prefix) && sale.name.endsWith(suffix);
+  return isLong ? sale.name.slice(prefix.length, -suffix.length) : sale.name;
 }
 
-// A scenario with one sale is a link; with several, a name and a link for each sale.
+// One sale is linked by the scenario's name; several follow that name, with a link each.
 function linkScenario(parent, scenario) {
   const own = scenario.sales.map(index => sales[index]);
   if (own.length === 1) return link(parent, own[0], nameOf(scenario));
   parent.append(nameOf(scenario));
   own.forEach((sale, i) => {
     parent.append(i ? ", " : ": ");
-    link(parent, sale, partOf(sale, scenario));
+    link(parent, sale, shortName(sale, scenario));
   });
 }
 
 function showVerdicts() {
   byId("summary").textContent = summarize();
-  const isStuck = judgedOnes.some(judged => judged.verdict === "stuck");
+  const isStuck = judgedItems.some(judged => judged.verdict === "stuck");
   byId("meaning").textContent = hasSales ? SALE_MEANING + (isStuck ? STUCK_MEANING : "") :
     HISTORY_MEANING;
   if (!scenarios.length && sales.length <= FEW) {
@@ -152,13 +152,13 @@ function showVerdicts() {
 
 // --- one sale --------------------------------------------------------------------------
 
-const numberOf = count => count === undefined ? "–" : grouped(count);
+const countText = count => count === undefined ? "–" : grouped(count);
 
 const productColumns = [
   { title: "product", of: each => each.product },
   { title: "stock at first", of: each => grouped(each.first), number: true },
-  { title: "ordered", of: each => numberOf(each.ordered), number: true },
-  { title: "left in the store", of: each => numberOf(each.left), number: true },
+  { title: "ordered", of: each => countText(each.ordered), number: true },
+  { title: "left in the store", of: each => countText(each.left), number: true },
   { title: "left, if right", number: true,
     of: each => each.ordered === undefined ? "–" : grouped(each.first - each.ordered) },
   { title: "wrong", of: each => each.fault ?? "" },
@@ -250,9 +250,9 @@ function afterPrint() {
   setOwnTheme();
 }
 
-// --- the beginning ---------------------------------------------------------------------
+// --- the start -------------------------------------------------------------------------
 
-function begin() {
+function start() {
   setOwnTheme();
   showVerdicts();
   if (sales.some(hasWaits)) drawWaits(byId("waits"));
@@ -274,4 +274,4 @@ function begin() {
   });
 }
 
-begin();
+start();

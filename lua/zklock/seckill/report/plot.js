@@ -13,7 +13,7 @@ const FONT = "12px system-ui, sans-serif";
 const NARROW = 600; // pixels; narrower pages have less room for labels
 const PAPER = 690; // pixels; width of a printed page
 
-const plots = []; // { plot, width(), paper }, with the width on paper
+const plots = []; // { plot, width(), paper }, where `paper` is the width on paper
 const repaints = []; // functions that repaint signs of keys
 
 const isNarrow = () => innerWidth < NARROW;
@@ -77,8 +77,7 @@ function fitPlots(isPrinted) {
   }
 }
 
-// Paints a legend's marker with the line's own dashes, because uPlot's marker knows only one
-// pattern.
+// Paints a legend's marker with the line's own dashes, because uPlot's markers have one pattern.
 function paintMarker(canvas, plot, series) {
   const pen = canvas.getContext("2d"), middle = canvas.height / 2;
   pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -118,7 +117,7 @@ function redrawPlots() {
 const atPointer = (plot, at) => at === null || plot.cursor.left < 0 ? "" :
   moment(plot.posToVal(plot.cursor.left, "x"));
 
-// --- the time of a sale, which all its pictures share ----------------------------------
+// --- the shown span of a sale's time, which all its pictures share ---------------------
 
 class Time {
   constructor(sale) {
@@ -131,7 +130,7 @@ class Time {
     this.pointed = null; // time marked in the lanes
   }
 
-  // Options of a plot with this time.
+  // Options of a plot with this span.
   options() {
     return {
       scales: { x: { time: false, range: () => [this.from, this.to] } },
@@ -184,9 +183,9 @@ class Time {
     this.show(this.from + part * span, this.to + part * span);
   }
 
-  all() { this.show(0, this.end); }
+  showAll() { this.show(0, this.end); }
 
-  // Marks a time, and scrolls to it.
+  // Marks a time, and scrolls there.
   point(at) {
     this.pointed = at;
     const half = (this.to - this.from) / 2;
@@ -194,10 +193,10 @@ class Time {
     else this.redraw();
   }
 
-  // Adds a picture with this time, or with a span of its own.
+  // Adds a picture with this span, or with a span of its own.
   add(plot, spanOf = () => [this.from, this.to]) {
     this.plots.push({ plot, spanOf });
-    plot.over.addEventListener("dblclick", () => this.all());
+    plot.over.addEventListener("dblclick", () => this.showAll());
     plot.over.addEventListener("wheel", event => {
       if (!event.ctrlKey) return;
       event.preventDefault();
@@ -206,17 +205,17 @@ class Time {
   }
 }
 
-const STEPS = [
+const MOVES = [
   ["−", "zoom out", time => time.zoom(2), "-"],
   ["+", "zoom in", time => time.zoom(.5), "+"],
   ["◀", "earlier", time => time.move(-.25), "ArrowLeft"],
   ["▶", "later", time => time.move(.25), "ArrowRight"],
-  ["whole sale", "the whole sale", time => time.all(), "0"],
+  ["whole sale", "the whole sale", time => time.showAll(), "0"],
 ];
 
 function timeBar(parent, time) {
   const bar = element("div", parent, undefined, "bar");
-  for (const [text, label, act, key] of STEPS) {
+  for (const [text, label, act, key] of MOVES) {
     const button = element("button", bar, text);
     button.type = "button";
     button.title = `${label} (key ${key.replace("Arrow", "")})`;
@@ -224,21 +223,23 @@ function timeBar(parent, time) {
     button.onclick = () => act(time);
   }
   const shown = element("output", bar);
-  const tell = () => { shown.textContent = `${moment(time.from, 3)} to ${moment(time.to, 3)}`; };
-  time.listeners.push(tell);
-  tell();
+  const showSpan = () => {
+    shown.textContent = `${moment(time.from, 3)} to ${moment(time.to, 3)}`;
+  };
+  time.listeners.push(showSpan);
+  showSpan();
   element("span", bar, "Drag over a picture to zoom in, double-click for the whole; or Ctrl and " +
     "the wheel.", "faint hint");
 }
 
-// Moves the time by keys while a picture has the focus.
+// Moves the span by keys while a picture has the focus.
 function makeMovable(picture, time) {
   picture.tabIndex = 0;
   picture.addEventListener("keydown", event => {
-    const step = STEPS.find(each => each[3] === event.key);
-    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    const move = MOVES.find(each => each[3] === event.key);
+    if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    step[2](time);
+    move[2](time);
   });
 }
 

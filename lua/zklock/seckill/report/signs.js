@@ -19,7 +19,7 @@ function addBar(path, scale, from, to, top, height, least) {
 
 const isSeen = (scale, from, to) => to >= scale.min && from <= scale.max;
 
-// Patterns painted over the colour of a kind; the function draws a tile of that size.
+// Patterns painted over the colour of a kind, each with a tile's pixels and a function for a tile.
 const PATTERNS = {
   refused: [4, (pen, size) => pen.fillRect(0, size / 4, size, size / 4)],
   other: [4, (pen, size) => pen.fillRect(size / 4, size / 4, size / 2, size / 2)],
@@ -39,9 +39,9 @@ function patternOf(name, pen, ratio) {
   const [pixels, drawTile] = PATTERNS[name];
   const tile = document.createElement("canvas"), size = Math.round(pixels * ratio);
   tile.width = tile.height = size;
-  const line = tile.getContext("2d");
-  line.fillStyle = line.strokeStyle = colours.paper;
-  drawTile(line, size);
+  const tilePen = tile.getContext("2d");
+  tilePen.fillStyle = tilePen.strokeStyle = colours.paper;
+  drawTile(tilePen, size);
   return pen.createPattern(tile, "repeat");
 }
 
@@ -140,7 +140,7 @@ function paintFaults(pen, scale, sale, lanes, total) {
   }
 }
 
-// Names of faults above their lanes, or below all lanes; left out without room.
+// Names of faults above their lanes, or below all lanes. A name without room is left out.
 function nameFaults(pen, scale, sale, lanes, total) {
   pen.font = `bold ${11 * scale.ratio}px system-ui, sans-serif`;
   pen.textBaseline = "top";
@@ -165,13 +165,13 @@ function nameFaults(pen, scale, sale, lanes, total) {
 
 // --- the frame of a picture ------------------------------------------------------------
 
-function clip(pen, { left, top, width, height }, more) {
+function clip(pen, { left, top, width, height }, margin) {
   pen.beginPath();
-  pen.rect(left - more, top, width + 2 * more, height);
+  pen.rect(left - margin, top, width + 2 * margin, height);
   pen.clip();
 }
 
-// The time of the current step.
+// Marks the time of the current step.
 function paintPointed(pen, scale, at) {
   if (at === null || !isSeen(scale, at, at)) return;
   const x = scale.x(at), size = 5 * scale.ratio;

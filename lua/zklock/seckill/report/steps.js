@@ -11,9 +11,9 @@ const named = (sale, { buyer, ...each }) =>
 const wroteWords = ({ left, product }, isOneOfSeveral) =>
   `writes a stock of ${grouped(left)}` + (isOneOfSeveral ? ` of ${product}` : "");
 
-// For each kind of event its words, its effect on the state, and its rank among events of the same
-// time.
-const HAPPENS = {
+// For each kind of event a function for its words, a function for its effect on the state, and its
+// rank among events of the same time.
+const EVENTS = {
   asked: [each => `asks for lock ${each.lock}`,
     (state, each) => { state.waiting.add(each); }, 3],
   granted: [each => `gets lock ${each.lock}` + (each.token ? `, token ${each.token}` : ""),
@@ -29,13 +29,14 @@ const HAPPENS = {
     `is told: ${each.outcome}`,
     (state, each) => {
       state.waiting.delete(each);
-      for (const { product } of soldTo(each)) state.sold.set(product, state.sold.get(product) + 1);
+      for (const { product } of soldPieces(each))
+        state.sold.set(product, state.sold.get(product) + 1);
     }, 1],
   released: [() => "gives the lock back", (state, each) => { state.holding.delete(each); }, 2],
   ended: [() => "ends with its server", (state, each) => { state.holding.delete(each); }, 2],
 };
 
-// A stopped server stands still, and a killed server has no waiting buyers.
+// Effects of faults. A stopped server stands still, and a killed server has no waiting buyers.
 const STRIKES = {
   stop: (state, target) => { state.still.add(target); },
   kill: (state, target, sale) => {
@@ -71,9 +72,9 @@ function stepsOfMessages(sale) {
 // All steps in order of time.
 function stepsOf(sale) {
   const steps = [...stepsOfFaults(sale), ...stepsOfNotes(sale), ...stepsOfMessages(sale)];
-  for (const each of sale.purchases) for (const name in HAPPENS) {
-    if (each[name] === null || (name === "written" && isOfOthers(each))) continue;
-    const [words, act, rank] = HAPPENS[name];
+  for (const each of sale.purchases) for (const name in EVENTS) {
+    if (each[name] === null || (name === "written" && wroteOnlyOthers(each))) continue;
+    const [words, act, rank] = EVENTS[name];
     steps.push({ at: each[name], rank, text: `${named(sale, each)} ${words(each)}.`,
       act: state => act(state, each) });
   }
@@ -132,7 +133,7 @@ function linesOf(sale, state) {
 
 // --- the steps, one at a time ----------------------------------------------------------
 
-const WALKS = [
+const BUTTONS = [
   ["|◀", "before the first step", () => 0, "Home"],
   ["◀", "step back", at => at - 1, "ArrowLeft"],
   ["▶", "step forward", at => at + 1, "ArrowRight"],
@@ -158,7 +159,7 @@ function fillSteps(details, sale, time) {
     }
     time.point(step ? step.at : 0);
   };
-  for (const [text, label, target, key] of WALKS) {
+  for (const [text, label, target, key] of BUTTONS) {
     const button = element("button", bar, text);
     button.type = "button";
     button.title = `${label} (key ${key.replace("Arrow", "")})`;
@@ -171,7 +172,7 @@ function fillSteps(details, sale, time) {
   walker.setAttribute("role", "group");
   walker.setAttribute("aria-label", "Step by step. Keys: left, right, Home, End.");
   details.addEventListener("keydown", event => { // also with the focus on the summary
-    const walk = WALKS.find(each => each[3] === event.key);
+    const walk = BUTTONS.find(each => each[3] === event.key);
     if (!details.open || !walk || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     go(walk[2](at, steps.length));

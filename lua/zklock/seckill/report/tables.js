@@ -11,8 +11,8 @@ function fillRow(row, columns, entry) {
   }
 }
 
-// Tells if a table is wider than the page, with a shadow where it continues, and lets keys scroll
-// it.
+// A table that is wider than the page gets a hint, a shadow where it continues, and scrolling by
+// keys.
 function showWidth(scroll, hint) {
   const isWide = scroll.scrollWidth > scroll.clientWidth;
   hint.hidden = !isWide;
