@@ -2,7 +2,7 @@
 -- libzookeeper (bench/bare.c).
 --
 --   make bench                      both networks; the server does not fsync
---   make bench FSYNC=yes            it does, to the disk of the tree
+--   make bench FSYNC=yes            the server fsyncs, to the disk of the source tree
 --   make bench BENCH="--rounds 30"  more pairs
 
 require "bench.harness.run" {

@@ -1,4 +1,4 @@
---- Memory of a waiting claim: many claims in one line, without any Lua around them.
+--- Memory of a waiting claim, from many claims in one line, without Lua objects around them.
 --
 --   make bench WHAT=claims
 
@@ -11,15 +11,15 @@ local WARM, COUNT = 1000, 3000
 
 local session = assert(zklock.connect(rig.shared().hosts, { timeout = 30 }))
 local held = assert(session:mutex("/claims"):acquire())
-local of_lock = core.acquire_options{ path = "/claims", kind = "mutex", reentrant = true }
-local requests = {} -- anchors them: a request that is collected is cancelled
+local lock_options = core.acquire_options{ path = "/claims", kind = "mutex", reentrant = true }
+local requests = {} -- kept here, because a collected request is cancelled
 
 
--- Resident memory when there are so many waiting claims.
+-- Lets claims wait until there are `count`; returns the resident memory.
 local function memory_of(count)
     for i = #requests + 1, count do
-        requests[i] = session.handle:acquire(of_lock, "claim " .. i, nil, nil, {})
-        if i % 100 == 0 then -- each list of names is short-lived, but large
+        requests[i] = session.handle:acquire(lock_options, "claim " .. i, nil, nil, {})
+        if i % 100 == 0 then -- because each list of names is large, if only for a moment
             rig.wait_for("rest", function() return session:stats().in_flight == 0 end, 60)
         end
     end

@@ -1,5 +1,5 @@
---- The engines side by side, on servers of this machine, round by round in one run. It prints the
--- tables of docs/performance/engines.md, and that page says what they mean.
+--- Compares the engines, on servers of this machine, round by round in one run. Prints the tables
+-- of docs/performance/engines.md, which explains them.
 --
 --   make bench WHAT=engines                                  all, in less than ten minutes
 --   make bench WHAT=engines BENCH="--help"                   the options
@@ -36,7 +36,7 @@ local function measure(options)
 end
 
 
--- After an error or Ctrl-C it waits for nothing, as all that was started ends with this process.
+-- After an error or Ctrl-C it waits for nothing, because all started processes end with this one.
 local ok, problem = xpcall(measure, debug.traceback, read_options(BENCH, arg))
 if not ok then
     io.stderr:write(tostring(problem), "\n")

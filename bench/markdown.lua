@@ -1,9 +1,9 @@
---- Tables as docs/performance/engines.md has them, and numbers as they stand in them.
+--- Tables in Markdown, as in docs/performance/engines.md, and numbers for their cells.
 
 local markdown = {}
 
 
---- Prints a table: a head, and rows of as many cells.
+--- Prints a table. Each row has as many cells as the head.
 function markdown.table(head, rows)
     local rule = {}
     for i = 1, #head do rule[i] = "---" end
@@ -14,7 +14,7 @@ function markdown.table(head, rows)
 end
 
 
---- A number with three digits that count, or as many as it has before its point.
+--- A number with two or three significant digits, or all digits before the point.
 function markdown.number(value)
     local size = math.abs(value)
     if size > 0 and size < 0.1 then return ("%.2g"):format(value) end
@@ -23,7 +23,6 @@ function markdown.number(value)
 end
 
 
---- A value, and its range.
 function markdown.range(value, least, most)
     local number = markdown.number
     return ("%s (%s to %s)"):format(number(value), number(least), number(most))

@@ -9,7 +9,7 @@ ffi.cdef "double last_ring(void);"
 
 local app = {}
 local session, parked
-local OWN = 1024 -- locks, one after the other
+local OWN = 1024 -- locks for /cycle?own, used in turn
 local cycles = 0
 
 
@@ -32,7 +32,7 @@ function app.ping()
 end
 
 
---- Light threads that wait for the lock; each holds it for `hold` seconds, once.
+--- Starts light threads that wait for the lock; each holds it for `hold` seconds, once.
 function app.park()
     local lock, hold = the_lock(), number("hold")
     parked = number("count")
@@ -50,7 +50,7 @@ function app.parked()
 end
 
 
---- Acquires and releases: a lock that no other request wants now (`own`), or one for all.
+--- Acquires and releases a lock, which no other request wants now (`own`), or all requests want.
 function app.cycle()
     local path = ngx.var.arg_path
     cycles = cycles + 1
@@ -60,8 +60,8 @@ function app.cycle()
 end
 
 
---- Acquires and releases. Gives how long it took from the thread that heard of the grant to
--- the light thread, in microseconds: mean, median, p99.
+--- Acquires and releases repeatedly. Prints the microseconds of a grant from the session's thread
+-- to the light thread: mean, median, p99.
 function app.grants()
     local lock, waits = the_lock(), {}
     for i = 1, number("count") do

@@ -1,5 +1,6 @@
---- A program that obeys: it prints the greeting, then runs a function of `commands` for each line,
--- with the line's further words, and answers "ok …" or "error: …" (rig.servant in spec/rig.lua).
+--- A program that obeys commands. It prints the greeting; then the first word of each line selects
+-- a function of `commands`, which gets the other words. It answers "ok …" or "error: …"
+-- (rig.servant in spec/rig.lua).
 
 local unpack = table.unpack or unpack -- luacheck: std max
 

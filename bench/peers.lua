@@ -1,5 +1,5 @@
 --- The cost of a lock with zklock, Apache Curator, kazoo and go-zookeeper, and of the same requests
--- made by libzookeeper alone; on a server that keeps its log on the disk.
+-- by libzookeeper alone, on a server that keeps its log on the disk.
 --
 --   make bench WHAT=peers                                        all, in about ten minutes
 --   make bench WHAT=peers BENCH="--help"                         the options
@@ -8,8 +8,8 @@
 
 local CLIENTS = { "zklock", "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial", "pipelined" }
 
--- A cycle that asks for nothing takes microseconds, so that zklock has more of them. A row without
--- `delayed` has none with a delay.
+-- Where zklock's cycle needs no request and takes microseconds, zklock makes `often` times as many
+-- cycles. `delayed` is the count with a delay; a row without it is measured only without a delay.
 local CYCLES = {
     { name = "free", label = "free", kind = "free", count = 100, delayed = 20 },
     { name = "many", label = "16 free at once", kind = "free", count = 20, delayed = 10,
@@ -26,14 +26,14 @@ local CYCLES = {
       delayed = 1, tasks = 64, often = 500 },
 }
 
--- Waiters that come back, in options.loopers sessions.
+-- Waiters that come back `laps` times, in options.loopers sessions.
 local LOOPS = {
     { name = "8x1", waiters = 1, laps = 30, delayed = 5 },
     { name = "8x8", waiters = 8, laps = 4, delayed = 2 },
 }
 
 
-local function cycles(options, each, delay, more)
+local function cycles_row(options, each, delay, more)
     local row = { name = each.name, label = each.label, measure = "cycles", can = each.name,
                   clients = CLIENTS, kind = each.kind, tasks = each.tasks, often = each.often,
                   count = math.ceil(options.share * (delay > 0 and each.delayed or each.count)),
@@ -43,33 +43,33 @@ local function cycles(options, each, delay, more)
 end
 
 
-local function grants(name, label, sessions, waiters, laps, delay)
+local function grants_row(name, label, sessions, waiters, laps, delay)
     return { name = name, label = label, measure = "grants", can = "line", clients = CLIENTS,
              sessions = sessions, waiters = waiters, laps = laps, delay = delay }
 end
 
 
-local function of_network(rows, options, delay)
+local function add_rows(rows, options, delay)
     for _, each in ipairs(CYCLES) do
-        if delay == 0 or each.delayed then rows[#rows + 1] = cycles(options, each, delay) end
+        if delay == 0 or each.delayed then rows[#rows + 1] = cycles_row(options, each, delay) end
     end
     for _, sessions in ipairs(options.sessions) do
-        rows[#rows + 1] = grants("handoff", "hand-off, S = " .. sessions, sessions, 1, 1, delay)
+        rows[#rows + 1] = grants_row("handoff", "hand-off, S = " .. sessions, sessions, 1, 1, delay)
     end
     for _, each in ipairs(LOOPS) do
         local sessions, waiters = options.loopers, math.min(options.loopers, each.waiters)
         local laps = math.ceil(options.share * (delay > 0 and each.delayed or each.laps))
-        rows[#rows + 1] = grants(each.name, ("%d × %d"):format(sessions, waiters), sessions,
+        rows[#rows + 1] = grants_row(each.name, ("%d × %d"):format(sessions, waiters), sessions,
                                  waiters, laps, delay)
     end
 end
 
 
-local function of_an_ensemble(rows, options)
+local function add_rows_of_ensemble(rows, options)
     for i = 1, 2 do
-        rows[#rows + 1] = cycles(options, CYCLES[i], 0, { name = "ensemble", servers = 3 })
+        rows[#rows + 1] = cycles_row(options, CYCLES[i], 0, { name = "ensemble", servers = 3 })
     end
-    local row = grants("ensemble", "hand-off, S = " .. options.loopers, options.loopers, 1, 1)
+    local row = grants_row("ensemble", "hand-off, S = " .. options.loopers, options.loopers, 1, 1)
     row.servers = 3
     rows[#rows + 1] = row
 end
@@ -89,14 +89,14 @@ require "bench.harness.run" {
     words = { clients = CLIENTS },
     rows = function(options)
         local rows = {}
-        for _, delay in ipairs(options.delays) do of_network(rows, options, delay) end
+        for _, delay in ipairs(options.delays) do add_rows(rows, options, delay) end
         rows[#rows + 1] = { name = "memory", label = "memory", measure = "memory", can = "keep",
                             clients = CLIENTS, share = options.share }
         rows[#rows + 1] = { name = "held", label = "held", measure = "held" }
         rows[#rows + 1] = { name = "nginx", label = "in nginx", measure = "nginx" }
         rows[#rows + 1] = { name = "outage", label = "outage", measure = "outage", can = "wait",
                             clients = CLIENTS }
-        of_an_ensemble(rows, options)
+        add_rows_of_ensemble(rows, options)
         return rows
     end,
 }

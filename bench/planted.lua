@@ -1,5 +1,5 @@
---- How many schedules each kind of search needs for the planted bugs of spec/planted.lua: random
--- ones and PCT on average, all schedules until the first wrong one.
+--- The number of schedules that each kind of search needs to find the planted bugs of
+-- spec/planted.lua, for random schedules and PCT on average.
 --
 --   make bench WHAT=planted
 --   make bench WHAT=planted LUA=luajit   the same table
@@ -17,7 +17,7 @@ local function average(program, depth)
 end
 
 
--- The schedule that is told, with its story, is the wrong one before it.
+-- After the first wrong schedule the search runs it again, with a story.
 local function first_of_all(program)
     local runs, first = 0, nil
     local result = assert(zklock.simulate(function(world)

@@ -1,6 +1,8 @@
 --- A rolling restart, as Kubernetes makes it. Three servers are restarted one after the other, and
--- each has another address under its name then. zklock and kazoo are clients at the same time.
--- make bench WHAT=roll BENCH="ROUNDS [TIMEOUT]"; a proxy before each server is its address.
+-- each comes back with its name and another address, that of a new proxy. zklock and kazoo are
+-- clients at the same time.
+--
+--   make bench WHAT=roll BENCH="ROUNDS [TIMEOUT]"
 
 local files = require "spec.files"
 local rig = require "spec.rig"
@@ -28,16 +30,16 @@ local function start(client, folder, seconds)
 end
 
 
-local function point(folder, name, proxy)
+local function set_address(folder, name, proxy)
     local path = folder .. "/" .. name
     files.replace(path, proxy.hosts .. "\n")
 end
 
 
-local function move(server, n, folder, proxies)
+local function restart_elsewhere(server, n, folder, proxies)
     local next_proxy = rig.proxy(server:host(n))
     server:kill(n)
-    point(folder, NAMES[n], next_proxy)
+    set_address(folder, NAMES[n], next_proxy)
     proxies[n]:command("refuse")
     proxies[n]:command("cut")
     server:restart(n)
@@ -50,13 +52,13 @@ local function round()
     local folder = rig.shell("mktemp -d"):match("%S+")
     for n, name in ipairs(NAMES) do
         proxies[n] = rig.proxy(server:host(n))
-        point(folder, name, proxies[n])
+        set_address(folder, name, proxies[n])
     end
     local seconds = BEFORE + #NAMES * BETWEEN + AFTER
     for i, client in ipairs(CLIENTS) do pipes[i] = start(client, folder, seconds) end
     zklock.sleep(BEFORE)
     for n = 1, #NAMES do
-        move(server, n, folder, proxies)
+        restart_elsewhere(server, n, folder, proxies)
         zklock.sleep(BETWEEN)
     end
     for i, client in ipairs(CLIENTS) do

@@ -1,5 +1,5 @@
---- A long life of one process, with cycles, failed tries and waits that time out. It checks that no
--- node and no watch is left on the server, and no memory here.
+--- Many cycles, failed tries and waits that time out, in one process. Then no node and no watch may
+-- be left on the server, and no memory here.
 --
 --   make soak                                100000 cycles, 10000 tries, 1000 waits
 --   make soak SOAK="--cycles 5000 ..."       --cycles, --tries, --waits
@@ -27,8 +27,7 @@ ffi.cdef [[
     struct mallinfo2 mallinfo2(void);
 ]]
 
--- kB that C and Lua have allocated. Resident memory, which is more, moves by a megabyte with the
--- luck of the allocator.
+-- kB that C and Lua have allocated. Resident memory is more, and varies by a megabyte.
 local function allocated()
     collectgarbage()
     collectgarbage()
@@ -50,7 +49,7 @@ local function try(lock, count)
 end
 
 
--- A hundred at a time, so that it does not take for ever.
+-- Waits a hundred at a time, to save time.
 local function wait(lock, count)
     while count > 0 do
         local tasks = {}

@@ -44,7 +44,7 @@ local function cycles(world)
 end
 
 
--- A thousand buyers, each a coroutine, in so many servers.
+-- A thousand buyers, each a coroutine, spread over the servers.
 local function sale(servers)
     return function(world)
         local stock = 1000
@@ -70,14 +70,14 @@ local function hour(world)
 end
 
 
-local ONE = { stop = { most = 1 }, kill = { most = 1 } }
+local ONE_OF_EACH = { stop = { most = 1 }, kill = { most = 1 } }
 
 local rows = {
     { "1 000 seeds of a shop of two servers", shop, { seeds = 1000 } },
     { "the same, with faults", shop, { seeds = 1000, faults = FAULTS } },
     { "20 000 free cycles", cycles, { seeds = 1 } },
     { "1 000 buyers in 20 servers", sale(20), { seeds = 1 } },
-    { "the same, with a stop and a kill", sale(20), { seeds = 1, faults = ONE } },
+    { "the same, with a stop and a kill", sale(20), { seeds = 1, faults = ONE_OF_EACH } },
     { "1 000 buyers in 500 servers", sale(500), { seeds = 1 } },
     { "an hour with one held lease", hour, { seeds = 1 } },
 }

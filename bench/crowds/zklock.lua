@@ -2,7 +2,7 @@
 --
 --   zklock.lua PROXY SERVER BATCH
 --
--- BATCH: grants of a turn, of the kind "turns"; 0: turns end by time.
+-- BATCH is the number of grants of a turn, for the kind "turns"; with 0 turns end by time.
 
 local core = require "zklock.core"
 local obey = require "bench.obey"
@@ -23,14 +23,14 @@ local LOCKS = {
     semaphore = function(session, path) return session:semaphore(path, 1) end,
 }
 
-local AT_ONCE = 256 -- locks that are asked for together
-local LEAST_RATE = 100 -- of them, a second
+local AT_ONCE = 256 -- locks that are acquired together
+local LEAST_RATE = 100 -- locks a second
 
 local sessions = {} -- the waiters', from 1; number 0 is the first holder's
 local kind, path, laps
 local held -- by the first holder
 local waiting, queued = 0, 0 -- waiters that have not ended; those that have been in line, or ended
-local last = 0 -- when the latest of them ended
+local last = 0 -- time of the latest end of a waiter
 local tally = { served = 0, timeouts = 0, others = 0 }
 
 local commands = {}
@@ -75,7 +75,7 @@ function commands.release()
 end
 
 
-local function in_line() queued = queued + 1 end
+local function note_in_line() queued = queued + 1 end
 
 
 local function note_end(lease, code)
@@ -86,11 +86,11 @@ local function note_end(lease, code)
 end
 
 
--- A waiter is a coroutine, and the scheduler drives it. The waiters of a session share what they
--- can, for they are many.
+-- A waiter is a coroutine, and the scheduler drives it. The waiters of a session share the lock and
+-- the options, because they are many.
 local function wait_in_line(lock, options, deadline)
     if deadline > 0 then
-        options = { timeout = math.max(0.001, deadline - core.now()), on_queued = in_line }
+        options = { timeout = math.max(0.001, deadline - core.now()), on_queued = note_in_line }
     end
     local lease, _, code = lock:acquire(options)
     if lease then lease:release() end
@@ -103,7 +103,7 @@ local function wait_in_line(lock, options, deadline)
 end
 
 
--- The sessions are the keys of `locks`.
+-- True if the watches of all waiters are set. The keys of `locks` are numbers of sessions.
 local function are_watched(locks)
     for number in pairs(locks) do
         if sessions[number]:stats().in_flight > 0 then return false end
@@ -114,7 +114,7 @@ end
 
 function commands.join(first, count, deadline)
     first, count, deadline = tonumber(first), tonumber(count), tonumber(deadline)
-    local options, locks = { timeout = PATIENCE, on_queued = in_line }, {}
+    local options, locks = { timeout = PATIENCE, on_queued = note_in_line }, {}
     queued, waiting = 0, waiting + count
     for i = 0, count - 1 do
         local number = (first + i - 1) % #sessions + 1
@@ -160,7 +160,7 @@ end
 local submits = {} -- of combined locks, by path
 
 
--- A function for one item; all tasks of a path have the same.
+-- A function that submits an item; all tasks of a path share it.
 local function combined(session, below)
     submits[below] = submits[below] or session:mutex(below, { order = "turns" }):combine(
         function(_, items) return items end)
@@ -201,7 +201,7 @@ local function run_cycles(row, session, below, count)
 end
 
 
--- Runs task(i) for each i up to `count` in coroutines; gives seconds, processor seconds.
+-- Runs task(i) for each i up to `count` in coroutines. Returns seconds, processor seconds.
 local function run_tasks(count, task, patience)
     local begin, cpu = core.now(), os.clock()
     waiting = waiting + count
@@ -244,7 +244,7 @@ local kept = {} -- leases
 local spare     -- the session of `connect`
 
 
--- Takes some at a time.
+-- Acquires AT_ONCE locks at a time.
 function commands.keep(below, count)
     local next_one = 0
     count = tonumber(count)

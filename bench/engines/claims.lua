@@ -1,4 +1,4 @@
---- Row "claims": the numbers of the seeds (NUM-01, NUM-02, NUM-04), measured.
+--- Row "claims" measures the numbers that the seed articles claim (NUM-01, NUM-02, NUM-04).
 
 local core = require "zklock.core"
 local engine = require "zklock.engine"
@@ -11,13 +11,12 @@ local number, milliseconds = markdown.number, markdown.milliseconds
 
 local CONTENDERS = 64
 local COMMANDS = 50000 -- of redis-benchmark
-local BUSY = { contenders = 8 } -- on one lock, while many are held
+local BUSY = { contenders = 8 } -- on one lock, while many others are held
 local TRIES = 3 -- for each round
 local FAST_FAIL = { 0.005, 0.05 } -- seconds (CFG-10)
 local SILENT = 2 -- of five masters, at most: three are a majority
 
 
--- The number of the first contender with that label.
 local function id_of(world, label)
     return world:ids(function(contender) return contender.label == label end)[1]
 end
@@ -57,7 +56,7 @@ local memory_of = {
 }
 
 
--- NUM-01: the cost of many locks that are held at once, and of another lock meanwhile.
+-- NUM-01: the cost of many held locks, and of another lock meanwhile.
 local function many_locks(world, label)
     local id, locks = id_of(world, label), world.options.locks
     if not id then return nil end
@@ -85,7 +84,7 @@ local function held_locks(world)
 end
 
 
--- Seconds until a grant, once all connections are there.
+-- Median seconds until a grant, with open connections.
 local function time_to_acquire(addresses, fast_fail, tries)
     local client = assert(engine.open("redlock", { redis = addresses, fast_fail = fast_fail }))
     local lock, times = client:mutex "quorum", {}
@@ -100,7 +99,7 @@ local function time_to_acquire(addresses, fast_fail, tries)
 end
 
 
--- NUM-04: N/2+1 of five, 5 to 50 ms for each.
+-- NUM-04: three of five masters, with 5 or 50 ms for each.
 local function quorum(world)
     local rows, masters = {}, world.servers.throwaway.redis_servers
     local addresses, tries = world.servers:address "masters", TRIES * world.options.rounds
@@ -118,7 +117,7 @@ local function quorum(world)
 end
 
 
-local function measured(world, name)
+local function is_measured(world, name)
     return world:ids(function(contender) return contender.engine == name end)[1] ~= nil
 end
 
@@ -126,7 +125,7 @@ end
 return function(world)
     world:start_crowd()
     own_locks(world)
-    if measured(world, "redis-set") then bare_redis(world) end
+    if is_measured(world, "redis-set") then bare_redis(world) end
     held_locks(world)
-    if measured(world, "redlock") then quorum(world) end
+    if is_measured(world, "redlock") then quorum(world) end
 end

@@ -1,9 +1,9 @@
 --- The contenders: each engine, on each kind of server that it can use, and the kinds of lock that
 -- differ in how their waiters are served.
 --
---   label    how the tables call it
+--   label    its name in tables
 --   engine   its name for zklock.engine
---   server   where it locks: "sqlite", "mysql", "redis", "masters" (five of Redis), "zookeeper"
+--   server   kind of server: "sqlite", "mysql", "redis", "masters" (five of Redis), "zookeeper"
 --   lock     options of its mutex
 
 local contenders = {

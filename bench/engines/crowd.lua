@@ -1,5 +1,5 @@
---- The processes that contend: some, each with a client of every engine that is measured, and with
--- its share of the contenders.
+--- The processes that contend. Each has a client of every measured engine, and its share of the
+-- contenders.
 
 local core = require "zklock.core"
 local distribution = require "zklock.seckill.distribution"
@@ -15,11 +15,11 @@ Crowd.__index = Crowd
 local crowd = {}
 
 
---- Starts so many processes. `folder` is for what they write.
+--- Starts `count` processes, which write their grants into files of `folder`.
 function crowd.start(count, folder)
     local self = setmetatable({ processes = {}, folder = folder, locks = 0 }, Crowd)
     for i = 1, count do
-        -- In a session of their own: Ctrl-C is for the benchmark, and they end with it.
+        -- With setsid, so that Ctrl-C reaches only the benchmark; the processes end with it.
         self.processes[i] = rig.servant(("setsid %s bench/engines/worker.lua %d"):format(LUA, i))
     end
     for _, process in ipairs(self.processes) do process:greet() end
@@ -27,7 +27,8 @@ function crowd.start(count, folder)
 end
 
 
---- A client of the contender's engine in each process, one after the other, as they make tables.
+--- Opens a client of the contender's engine in each process, one after the other, because clients
+-- create tables.
 function Crowd:open(id, contender, option)
     for _, process in ipairs(self.processes) do
         process:command("open %d %s %s", id, contender.engine, option)
@@ -35,7 +36,7 @@ function Crowd:open(id, contender, option)
 end
 
 
--- So many contenders of all, for each process: how many, and the number of its first one.
+-- The share of each process: its count of contenders, and the number of its first contender.
 local function shares(self, contenders)
     local processes, list, first = math.min(#self.processes, contenders), {}, 1
     for i = 1, processes do
@@ -54,7 +55,7 @@ local function order_of(contender)
 end
 
 
--- A lock that nobody had before, or one for each.
+-- A new lock for all contenders, or "own" for a lock each.
 local function lock_of(self, shape)
     self.locks = self.locks + 1
     return shape.own and "own" or "lock-" .. self.locks
@@ -70,7 +71,7 @@ local function read_grants(path, grants)
 end
 
 
--- Grants a second: within the time, or until all had their laps.
+-- Grants a second, within the time or until all had their laps.
 local function rate(grants, shape, begin)
     local count, last = 0, begin
     for _, grant in ipairs(grants) do
@@ -84,7 +85,7 @@ end
 local function figures(grants, shape, begin, requests)
     local waits = distribution.new()
     for _, grant in ipairs(grants) do waits:add(grant.granted - grant.asked) end
-    local in_order = not shape.own and not shape.laps -- who come at once have no order
+    local in_order = not shape.own and not shape.laps -- with laps all come at once
     local fair = in_order and fairness.of(grants, shape.contenders) or {}
     return {
         rate = rate(grants, shape, begin), grants = #grants, requests = requests / #grants,
@@ -94,8 +95,8 @@ local function figures(grants, shape, begin, requests)
 end
 
 
---- A measurement. `shape` has contenders; seconds, or laps of each; own, for a lock of each.
--- `count_requests` gives what the servers have counted, or nil.
+--- Measures a contender. `shape` has `contenders`, a number; their `seconds` or the `laps` of each;
+-- `own` if each has its own lock. count_requests() returns the servers' count, or nil.
 function Crowd:run(id, contender, shape, count_requests)
     local before, counted, grants = count_requests(), 0, {}
     local lock, list = lock_of(self, shape), shares(self, shape.contenders)
@@ -111,7 +112,7 @@ function Crowd:run(id, contender, shape, count_requests)
 end
 
 
---- All processes take locks of their own, so many together. Gives seconds.
+--- Lets the processes acquire and hold that many locks together. Returns the seconds.
 function Crowd:hold(id, locks)
     local begin = core.now()
     local list = shares(self, locks)

@@ -1,12 +1,12 @@
---- Row "grants" has contenders on one lock that come back at once, and a crowd that comes at once,
--- of which each contender is granted once.
+--- Row "grants" has contenders that acquire one lock again and again, and a crowd that comes at
+-- once and is granted once each.
 
 local markdown = require "bench.markdown"
 local rounds = require "bench.harness.rounds"
 
 local number, milliseconds = markdown.number, markdown.milliseconds
 
-local ALONE = 0.4 -- seconds, of one contender: nobody is waited for
+local ALONE = 0.4 -- seconds for a single contender, which never waits
 
 
 local function shapes_of(options)
@@ -39,9 +39,10 @@ local function has_order(shape) return shape.contenders > 1 and not shape.laps e
 
 
 -- With sql-optimistic nobody waits, so nobody is overtaken.
-local function cells_of_order(contender, of)
-    local overtakes = contender.engine == "sql-optimistic" and DASH or ("%d"):format(of "overtakes")
-    return { overtakes, ("%.2f"):format(of "jain") }
+local function cells_of_order(contender, median_of)
+    local overtakes = contender.engine == "sql-optimistic" and DASH
+        or ("%d"):format(median_of "overtakes")
+    return { overtakes, ("%.2f"):format(median_of "jain") }
 end
 
 
@@ -54,19 +55,19 @@ end
 
 
 local function row(contender, figures, reference, shape)
-    local function of(name) return (rounds.middle(figures, name)) end
+    local function median_of(name) return (rounds.middle(figures, name)) end
     local p99, least, most = rounds.middle(figures, "p99")
     local cells = {
         contender.label, markdown.range(rounds.middle(figures, "rate")),
         reference and number((rounds.ratio(figures, reference, "rate"))) or DASH,
-        milliseconds(of "p50"),
-        markdown.range(1000 * p99, 1000 * least, 1000 * most), number(of "requests"),
+        milliseconds(median_of "p50"),
+        markdown.range(1000 * p99, 1000 * least, 1000 * most), number(median_of "requests"),
     }
-    return has_order(shape) and append(cells, cells_of_order(contender, of)) or cells
+    return has_order(shape) and append(cells, cells_of_order(contender, median_of)) or cells
 end
 
 
--- zklock's own is what all are compared with.
+-- All are compared with zklock's own lock.
 local function reference_of(world)
     return world:ids(function(contender)
         return contender.engine == "zookeeper" and not contender.lock
@@ -74,14 +75,14 @@ local function reference_of(world)
 end
 
 
-local function all(world) return world:ids(function() return true end) end
+local function all_ids(world) return world:ids(function() return true end) end
 
 
 return function(world)
     world:start_crowd()
     local reference = reference_of(world)
     for _, shape in ipairs(shapes_of(world.options)) do
-        local figures, rows = world:rounds(all(world), shape), {}
+        local figures, rows = world:rounds(all_ids(world), shape), {}
         for id, contender in ipairs(world.contenders) do
             rows[id] = row(contender, figures[id], figures[reference], shape)
         end

@@ -1,11 +1,11 @@
---- A process of a fault: it is the holder, or one who waits. It obeys commands, one a line, and
--- answers "ok …" or "error: …":
+--- A player of a fault's scene, the holder or a waiter. It obeys commands, one a line, and answers
+-- "ok …" or "error: …":
 --
---   take LIMIT      tries to have the lock until that time; answers with the time at which it had
---                   it, or with "never". A connection that broke is opened again and again
+--   take LIMIT      tries to acquire the lock until that time, if necessary with new connections;
+--                   answers with the time of the grant, or with "never"
 --   keep UNTIL      stays in the critical section until that time, or until it knows that the lock
 --                   is lost; then it releases. Answers with the time at which it was out
---   free            releases, if it has the lock
+--   free            releases, if it holds the lock
 --   quit
 --
 --   player.lua ENGINE LOCK NAME=VALUE …
@@ -20,8 +20,8 @@ local zklock = require "zklock"
 
 local now = core.now
 
-local LOOK = 0.005 -- seconds between two looks at what it knows
-local AGAIN = 0.02 -- seconds until it connects again
+local LOOK = 0.005 -- seconds between looks at the lease
+local AGAIN = 0.02 -- seconds until the next connection
 
 local client, lock, lease
 
@@ -38,7 +38,7 @@ end
 local OPTIONS = options_of(3)
 
 
--- Gives nil if nobody is there.
+-- Without an answer of the server, `lock` is nil.
 local function open()
     if client then pcall(client.close, client) end
     client = engine.open(arg[1], OPTIONS)

@@ -1,6 +1,6 @@
---- The servers of the benchmark, each as its users have it where that decides the speed: ZooKeeper
--- and MariaDB wait for their disk before they answer, Redis keeps nothing on it. All of them are
--- throwaway, on this machine, and end with it.
+--- The servers of the benchmark, as durable as users have them. ZooKeeper and MariaDB wait for
+-- their disk before they answer, Redis keeps nothing there. All are throwaway servers on this
+-- machine.
 
 local connections = require "zklock.seckill.engine.redis"
 local database = require "zklock.seckill.database"
@@ -18,7 +18,7 @@ Servers.__index = Servers
 local servers = {}
 
 
--- How an engine is told of its server.
+-- An engine's option for its server, by kind of server.
 local OPTION = { sqlite = "sqlite", mysql = "mysql", redis = "redis", masters = "redis",
                  zookeeper = "zookeeper" }
 
@@ -44,7 +44,7 @@ local starts = {
 }
 
 
---- Where the servers of that kind are, started when they are first needed.
+--- The address of the servers of that kind, which are started on first use.
 ---@param kind string  see bench.engines.contenders
 function Servers:address(kind)
     self.addresses[kind] = self.addresses[kind] or starts[kind](self)
@@ -64,8 +64,8 @@ local function ask_redis(self, address, section)
 end
 
 
--- Packets of clients: a command is a packet, and the commands within a script do not count. Our own
--- questions are left out.
+-- Packets of clients. A command is a packet, a command within a script is none. Our own questions
+-- are left out.
 local function packets_to_redis(self, addresses)
     local sum = 0
     for _, address in ipairs(engine_options.addresses_of(addresses)) do
@@ -83,7 +83,7 @@ local function statements_of_mysql(self, address)
 end
 
 
---- Requests that the servers of that kind have had, by their own count; nil: the clients count.
+--- Requests to the servers of that kind, by their own count; nil if the clients must count.
 function Servers:requests(kind)
     local address = self:address(kind)
     if kind == "redis" or kind == "masters" then return packets_to_redis(self, address) end
@@ -97,7 +97,7 @@ function Servers:redis_memory()
 end
 
 
---- Where the data is: "ext4".
+--- The file system with the data, such as "ext4".
 function Servers:filesystem()
     return rig.shell("df --output=fstype '%s' | tail -n 1", self.throwaway.folder):match("%S+")
 end
@@ -111,7 +111,7 @@ function Servers:stop()
 end
 
 
---- Nothing is started yet. All have their data in ${TMPDIR:-/tmp}.
+--- Servers that will be started on first use, with their data in ${TMPDIR:-/tmp}.
 function servers.new()
     return setmetatable({
         throwaway = throwaway.open(), addresses = {}, connections = {}, asked = {},

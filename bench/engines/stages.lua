@@ -1,12 +1,11 @@
---- The stages of faults. A stage has servers that are struck, and
+--- The stages of faults. A stage has servers to strike, and
 --
---   options      how the engines are told of their servers, as "NAME=VALUE", by kind of server
---   prepare()    before anybody has a lock
---   strike()     the fault: gives, for each kind of server, when it came
---   recover()    for the next round
+--   options         the engines' options for their servers, as "NAME=VALUE", by kind of server
+--   prepare()       called before the first lock
+--   strike()        inflicts the fault; returns its times by kind of server
+--   recover()       called before the next round
 --   stop()
---
--- and may have `lua_of_waiter`: by engine, the Lua that runs who waits; its clock is the stage's.
+--   lua_of_waiter   by engine, the Lua of the waiter if that needs the stage's clock; optional
 
 local clocks = require "zklock.throwaway.clock"
 local core = require "zklock.core"
@@ -41,7 +40,7 @@ local function start_mysql(self)
 end
 
 
--- A new one cannot be killed before it has written its pages; it does so when it ends.
+-- A new server must not be killed before it has written its pages, so it is shut down once.
 local function prepare_mysql(self)
     local url = start_mysql(self)
     database.create(url)
@@ -179,7 +178,7 @@ function Clock:prepare()
 end
 
 
--- So many seconds ahead.
+-- Sets the clocks that many seconds ahead.
 local function set_clocks(self, seconds)
     for _, clock in ipairs{ self.redis[1], self.masters[3], self.zookeeper.clock, self.client } do
         clock:jump(seconds)
@@ -187,7 +186,7 @@ local function set_clocks(self, seconds)
 end
 
 
---- Strikes a server of each kind, of the five masters the third; the two that were cut are back.
+--- Strikes a server of each kind, of the five masters the third; the two cut masters come back.
 function Clock:strike()
     local at = core.now()
     for i = MASTERS - 1, MASTERS do self.masters[i]:heal() end

@@ -1,5 +1,5 @@
---- Where the engines are measured: servers, processes that contend, and those engines that are
--- meant. All figures of all rounds are kept.
+--- A world has the servers, the processes that contend, the chosen contenders, and all figures of
+-- all rounds.
 
 local all_contenders = require "bench.engines.contenders"
 local crowds = require "bench.engines.crowd"
@@ -16,7 +16,7 @@ World.__index = World
 local world = {}
 
 
--- The contenders whose engine is among these; nil: all.
+-- The contenders of these engines; all without `names`.
 local function chosen(names)
     if not names then return all_contenders end
     local wanted, list = {}, {}
@@ -28,7 +28,7 @@ local function chosen(names)
 end
 
 
--- Compiled code, connections, tables and pages are warm when it counts.
+-- Warms compiled code, connections, tables and pages.
 local function warm_up(self)
     for id in ipairs(self.contenders) do self:measure(id, WARM) end
 end
@@ -43,7 +43,7 @@ function World:measure(id, shape)
 end
 
 
---- Measures those contenders in turn, again and again: gives, for each, the figures of its rounds.
+--- Measures those contenders in turn, in rounds. Returns the figures of each contender's rounds.
 function World:rounds(ids, shape)
     local figures = {}
     local all = rounds.run(self.options, ids, function(id) return self:measure(id, shape) end)
@@ -78,7 +78,7 @@ function World:stop()
 end
 
 
---- Starts the processes that contend, and the servers that their engines need.
+--- Starts the processes that contend, and the servers of their engines.
 function World:start_crowd()
     if self.crowd then return end
     self.crowd = crowds.start(self.options.processes, self.servers.throwaway.folder)
@@ -89,7 +89,6 @@ function World:start_crowd()
 end
 
 
---- Nothing is started yet.
 function world.new(options)
     return setmetatable({
         options = options, notes = {}, contenders = chosen(options.engines),

@@ -1,13 +1,13 @@
 --- The clients that are measured, by name.
 --
 --   label     in tables
---   program   the command that starts one process, without the addresses: a function of the heap,
---             in megabytes, and of more flags, for Java
---   can       the kinds of cycles and waiting that it has (crowd.lua), "many" cycles at the same
---             time, "line", "keep", "wait"
+--   program   a function that returns the command to start a process, without the addresses; its
+--             arguments, a heap in megabytes and more flags, are for Java
+--   can       kinds of cycles (crowd.lua), and "many" (cycles at the same time), "line", "keep",
+--             "wait"
 --   kinds     its own names for kinds, where they differ
---   tells     it knows when its waiters are in line; for others the server's nodes are counted
---   missing   the first file that it needs and that is not there; nil if all is there
+--   tells     true if it knows when its waiters are in line; else the server's nodes are counted
+--   missing   a function that returns the first file that the client lacks, or nil
 --
 -- The packages of other languages' clients are in PEERS (bench/peers.mk).
 

@@ -1,4 +1,4 @@
---- Two runs side by side: what --json has written, against what is measured now.
+--- Compares this run with the file that an earlier run has written (--json).
 
 local dkjson = require "dkjson"
 local files = require "spec.files"
@@ -8,7 +8,7 @@ local rounds = require "bench.harness.rounds"
 local number = markdown.number
 
 
--- The rounds of a client in a row, by both; and of the first client of each row.
+-- The rounds by row and client, and those of the first client by row.
 local function rounds_of(notes)
     local found, base = {}, {}
     for _, note in ipairs(notes) do
@@ -19,24 +19,24 @@ local function rounds_of(notes)
 end
 
 
--- The median of a ratio to the first client of the row, and of the time.
-local function figures(rounds_of_it, base)
-    return number((rounds.ratio(rounds_of_it, base, "ms"))),
-           number((rounds.middle(rounds_of_it, "ms")))
+-- The medians of the ratio to the row's first client, and of the time.
+local function figures(client_rounds, base)
+    return number((rounds.ratio(client_rounds, base, "ms"))),
+           number((rounds.middle(client_rounds, "ms")))
 end
 
 
---- Prints how ratios and times have changed since that file was written.
+--- Prints the ratios and times of both runs.
 return function(notes, path)
     local _, base_now = rounds_of(notes)
     local before, base_before = rounds_of(dkjson.decode(assert(files.read(path))).rows)
     local lines = {}
     for _, note in ipairs(notes) do
-        local was = before[note.name .. "\n" .. note.client]
-        if was and was[1].ms and note.rounds[1].ms then
-            local ratio_was, ms_was = figures(was, base_before[note.name])
+        local earlier = before[note.name .. "\n" .. note.client]
+        if earlier and earlier[1].ms and note.rounds[1].ms then
+            local ratio_then, ms_then = figures(earlier, base_before[note.name])
             local ratio, ms = figures(note.rounds, base_now[note.name])
-            lines[#lines + 1] = { note.name, note.client, ratio_was, ratio, ms_was, ms }
+            lines[#lines + 1] = { note.name, note.client, ratio_then, ratio, ms_then, ms }
         end
     end
     markdown.table({ "against " .. path, "", "ratio, then", "now", "ms, then", "now" }, lines)

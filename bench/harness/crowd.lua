@@ -1,41 +1,40 @@
---- A crowd: processes of one client, whose sessions contend for one lock.
+--- A crowd is several processes of one client, with sessions that contend for one lock.
 --
--- Each process is a program that greets with "ready PID VERSION" (of its client), obeys commands,
--- one a line, and answers "ok …" or "error: …":
+-- Each process is a program that greets with "ready PID VERSION" (the client's version), obeys
+-- commands, one a line, and answers "ok …" or "error: …":
 --
 --   open COUNT            opens sessions until it has COUNT, besides number 0, the first holder's
---   line KIND PATH LAPS   the lock: mutex, turns, write (of a read-write lock), semaphore (of one
---                         permit); each waiter of it is served LAPS times, and comes back between
---   hold                  session 0 acquires it
+--   line KIND PATH LAPS   sets the lock: mutex, turns, write (of a read-write lock), semaphore (of
+--                         one permit); each waiter will acquire it LAPS times
+--   hold                  session 0 acquires the lock
 --   join SESSION COUNT DEADLINE
---                         COUNT waiters more, the first in that session, each other one in the next
---                         session. They give up at DEADLINE, if it is not 0. A client that tells
---                         answers when all are in line, watched, or have ended
---   release               session 0 releases it
---   serve                 answers when all waiters have ended: the time at which the last had, how
---                         many were served, had a timeout, had another answer
+--                         starts COUNT waiters, the first in SESSION, each further waiter in the
+--                         next session. They give up at DEADLINE, unless it is 0. A client that
+--                         `tells` answers once all are in line with their watches, or have ended
+--   release               session 0 releases the lock
+--   serve                 answers when all waiters have ended: the time of the last end, and the
+--                         numbers of waiters that were served, had a timeout, had another answer
 --   cycles WHERE KIND PATH COUNT TASKS
---                         COUNT cycles, or TASKS times as many at the same time, each task with a
---                         path of its own below PATH; to the server through the proxy or directly
---                         (WHERE: proxy, server). Answers with seconds, and with processor seconds
---                         of the process. KIND: free (acquire and release), kept (the session keeps
+--                         COUNT cycles of each task, all tasks at the same time. Several tasks have
+--                         paths of their own below PATH. WHERE: to the server through the proxy, or
+--                         directly (server). Answers with seconds, and with processor seconds of
+--                         the process. KIND: free (acquire and release), kept (the session keeps
 --                         its node), try (session 0 holds the lock), reentry (by the holder), read
---                         (session 0 reads); and of one lock for all tasks, turns (acquire and
+--                         (session 0 reads); and with one lock for all tasks, turns (acquire and
 --                         release) and combined (an item)
 --   spread PATH COUNT TASKS HOSTS...
---                         as cycles of kind "free", directly to the servers of several ensembles,
---                         of which each path chooses one; answers with seconds
---   keep PATH COUNT       its sessions take COUNT locks, of paths below PATH, and keep them
---   collect               frees memory that it does not use; answers with the bytes of its heap
---                         that are free and still its own
---   connect TIMEOUT       a session more, with that timeout, directly to the server
---   wait PATH SECONDS     that session acquires, with that limit; answers with the seconds until it
---                         knew, and with granted, timeout, or an error
+--                         like cycles of kind "free", directly to the servers of several ensembles;
+--                         a path chooses its ensemble. Answers with seconds
+--   keep PATH COUNT       its sessions acquire COUNT locks, of paths below PATH, and hold them
+--   collect               frees unused memory; answers with the free bytes that remain in its heap
+--   connect TIMEOUT       opens a further session, with that timeout, directly to the server
+--   wait PATH SECONDS     that session acquires, with that limit; answers with the seconds it took,
+--                         and with granted, timeout, or an error
 --   quit
 --
--- A client need not have all (clients.lua). Times are seconds of CLOCK_BOOTTIME. A process that
--- waits for a command may be deaf to its sessions, so the other processes are told to serve before
--- session 0 releases.
+-- A client need not know all commands (clients.lua). Times are seconds of CLOCK_BOOTTIME. A process
+-- that waits for a command may not attend to its sessions, so the other processes are told to serve
+-- before session 0 releases.
 
 local core = require "zklock.core"
 local process_of = require "bench.process"
@@ -49,12 +48,12 @@ local Crowd = {}
 Crowd.__index = Crowd
 
 
---- Starts COUNT processes of a client (clients.lua), with these arguments; nodes(path) counts the
--- ephemeral nodes below a path. await() waits for their start.
+--- Starts `count` processes of a client (clients.lua) by the command `program`. nodes(path) counts
+-- the ephemeral nodes below a path. await() waits for the processes' start.
 function crowd.start(client, program, count, nodes)
     local self = setmetatable({ client = client, name = client.name, processes = {}, sessions = 0,
                                 nodes = not client.tells and nodes or nil }, Crowd)
-    -- In a session of their own: Ctrl-C is for the benchmark, and they end with it.
+    -- With setsid, so that Ctrl-C reaches only the benchmark; the processes end with it.
     for i = 1, count do self.processes[i] = rig.servant("setsid " .. program) end
     return self
 end
@@ -69,7 +68,7 @@ function Crowd:await()
 end
 
 
--- The answers of all processes.
+-- Sends all processes a command; returns their answers.
 local function tell_all(self, ...)
     local answers = {}
     for _, process in ipairs(self.processes) do process:tell(...) end
@@ -78,8 +77,9 @@ local function tell_all(self, ...)
 end
 
 
--- The process of a session, and its number there. Sessions are dealt out like cards.
-local function place_of(self, session)
+-- The process that has a session, and the session's number there. The sessions are given to the
+-- processes in turn.
+local function process_of_session(self, session)
     local count = #self.processes
     return self.processes[(session - 1) % count + 1], math.ceil(session / count)
 end
@@ -91,7 +91,8 @@ function Crowd:open(sessions)
 end
 
 
---- The lock, and how many sessions contend for it. Session 0 of the first process holds it.
+--- Sets the lock and the number of sessions that contend for it; session 0 of the first process
+-- acquires it.
 function Crowd:line(kind, sessions, laps)
     self:open(sessions)
     kind = self.client.kinds[kind] or kind
@@ -101,32 +102,33 @@ function Crowd:line(kind, sessions, laps)
 end
 
 
--- Calls join(), and waits for COUNT nodes more below the path, where the client does not tell.
-local function until_in_line(self, count, join, deadline)
+-- Calls join(). If the client does not tell, waits for `count` further nodes below the path.
+local function join_and_wait(self, count, join, deadline)
     local before = self.nodes and self.nodes(self.path)
     join()
     if not before then return end
-    local there = rig.eventually(function() return self.nodes(self.path) >= before + count end,
-                                 deadline and deadline - core.now() or PATIENCE)
-    if not (there or deadline) then error(self.name .. ": not all are in line", 0) end
+    local are_there = rig.eventually(function()
+        return self.nodes(self.path) >= before + count
+    end, deadline and deadline - core.now() or PATIENCE)
+    if not (are_there or deadline) then error(self.name .. ": not all are in line", 0) end
 end
 
 
---- So many waiters of each session join the line: one of each, in turn, then the next of each. A
--- waiter's predecessor belongs to another process, then.
+--- Lets that many waiters of each session join the line. The sessions take turns, so that a
+-- waiter's predecessor belongs to another process.
 function Crowd:join(waiters)
     for i = 0, waiters * self.sessions - 1 do
-        local process, number = place_of(self, i % self.sessions + 1)
-        until_in_line(self, 1, function() process:command("join %d 1 0", number) end)
+        local process, number = process_of_session(self, i % self.sessions + 1)
+        join_and_wait(self, 1, function() process:command("join %d 1 0", number) end)
     end
 end
 
 
---- Has so many waiters of all processes come at once. Gives the seconds until all are in line. They
--- give up at the deadline, if there is one.
+--- Lets `count` waiters of all processes come at once, and give up at the deadline, if there is
+-- one. Returns the seconds until all are in line.
 function Crowd:throng(count, deadline)
     local processes, begin = self.processes, core.now()
-    until_in_line(self, count, function()
+    join_and_wait(self, count, function()
         for i, process in ipairs(processes) do
             local share = math.floor(count / #processes) + (i <= count % #processes and 1 or 0)
             process:tell("join 1 %d %.6f", share, deadline or 0)
@@ -137,7 +139,7 @@ function Crowd:throng(count, deadline)
 end
 
 
--- The answers to "serve": when the last waiter ended, and how they ended.
+-- The sum of the answers to "serve": the time of the last end, and { served, timeouts, others }.
 local function ends(self)
     local last, sums = 0, { 0, 0, 0 }
     for _, process in ipairs(self.processes) do
@@ -152,8 +154,8 @@ local function ends(self)
 end
 
 
---- Session 0 releases. Gives the seconds until all have been served, and { served, timeouts, others
--- }.
+--- Session 0 releases. Returns the seconds until all have been served, and { served, timeouts,
+-- others }.
 function Crowd:serve()
     local first = self.processes[1]
     for i = 2, #self.processes do self.processes[i]:tell("serve") end
@@ -165,7 +167,7 @@ function Crowd:serve()
 end
 
 
---- Waits until all have given up, then releases. Gives the time at which the last waiter had, and
+--- Waits until all have given up, then releases. Returns the time when the last waiter gave up, and
 -- { served, timeouts, others }.
 function Crowd:give_up()
     for _, process in ipairs(self.processes) do process:tell("serve") end
@@ -185,7 +187,7 @@ function Crowd:memory()
 end
 
 
---- Cycles of the first process (see above): seconds, and its processor seconds.
+--- Runs cycles in the first process (see above). Returns seconds, and its processor seconds.
 function Crowd:cycles(where, kind, path, count, tasks)
     local own_kind = self.client.kinds[kind] or kind
     local answer = self.processes[1]:command("cycles %s %s %s %d %d", where, own_kind, path, count,

@@ -1,9 +1,9 @@
---- The options of all benchmarks. Each has those that its `options` name, with their defaults.
+--- The options of all benchmarks. A benchmark has the options that its table `options` names.
 
 local argparse = require "argparse"
 
 
--- --- converters: each gives the value of a text, or nil and why not -----------------------------
+-- --- converters: each returns the value of a text, or nil and a message -------------------------
 
 local function list_of(convert)
     return function(text)
@@ -87,8 +87,9 @@ end
 
 
 --- Reads the words of a command line.
----@param bench table  its name; a text `about` it; the defaults of its options, by name, false for
---   none; the words that an option takes, if not those of its default; the defaults of --quick
+---@param bench table  name; about, a text; options, the defaults by name, or false for no default;
+--   words, by option the words that it takes, unless those of the default; quick, the defaults with
+--   --quick
 return function(bench, words)
     local parser = argparse("make bench WHAT=" .. bench.name, bench.about)
     for _, each in ipairs(OPTIONS) do

@@ -1,20 +1,20 @@
---- Rounds: contenders are measured in turn, again and again. The ratio of each round is what
--- counts, for the machine's speed drifts.
+--- Contenders are measured in turn, in several rounds. Ratios are taken within a round, because the
+-- machine's speed drifts.
 
 local core = require "zklock.core"
 
-local LEAST = 3
+local LEAST = 3 -- rounds, even without patience
 
 local rounds = {}
 
 
---- Gives the figures of each contender, by round. After options.patience seconds no further round
--- begins, if there were enough.
+--- Returns the figures of each contender, by round. After options.patience seconds and LEAST rounds
+-- no further round begins.
 function rounds.run(options, contenders, measure)
     local figures, begin = {}, core.now()
     for i = 1, #contenders do figures[i] = {} end
     for round = 1, options.rounds do
-        for k = 1, #contenders do -- each is the first, in turn
+        for k = 1, #contenders do -- in each round another contender is the first
             local i = (round + k - 2) % #contenders + 1
             figures[i][round] = measure(contenders[i])
         end
@@ -24,14 +24,14 @@ function rounds.run(options, contenders, measure)
 end
 
 
---- The median of a list, which is sorted by that; least, most.
+--- Sorts the list; returns its median, least and most.
 function rounds.median(values)
     table.sort(values)
     return values[math.ceil(#values / 2)], values[1], values[#values]
 end
 
 
---- Median, least and most of a figure, by its name.
+--- Median, least and most of the figure with that name.
 function rounds.middle(figures, name)
     local values = {}
     for i, each in ipairs(figures) do values[i] = each[name] end
@@ -39,7 +39,7 @@ function rounds.middle(figures, name)
 end
 
 
---- The mean, for figures of coarse ticks.
+--- The mean, for figures that were counted in coarse ticks.
 function rounds.mean(figures, name)
     local sum = 0
     for _, each in ipairs(figures) do sum = sum + each[name] end
@@ -47,8 +47,7 @@ function rounds.mean(figures, name)
 end
 
 
---- How many times as large a figure is as another contender's, each round by itself: median, least,
--- most.
+--- The ratio of a figure to another contender's in the same round: median, least, most.
 function rounds.ratio(figures, base, name)
     local ratios = {}
     for i, each in ipairs(figures) do ratios[i] = each[name] / base[i][name] end

@@ -1,7 +1,7 @@
---- Runs a benchmark: its rows, one after the other, each client in turn, round by round. Then it
--- prints the tables, ratios first. A benchmark is
+--- Runs a benchmark. The rows are measured one after the other, each client in turn, round by
+-- round. Then the tables are printed, ratios first. A benchmark has
 --
---   name, about, options, words, quick   as options.lua has them
+--   name, about, options, words, quick   as in options.lua
 --   rows(options)                        its rows
 --
 -- and a row has
@@ -10,16 +10,16 @@
 --   label     in tables
 --   measure   a module of bench/measures, which says what else the row has
 --   can       what a client must be able to do (clients.lua)
---   clients   the names of those that are measured, without --clients; zklock first
+--   clients   the names of the measured clients, unless --clients is given; zklock first
 --   delay     milliseconds of a round trip
---   servers   3: of an ensemble
+--   servers   3 for an ensemble
 --
 -- A measure has show(results), which prints the tables of its rows, and
 --
---   one(world, row, contender)   gives the figures of a round; it is called once more, in short,
---                                before anything counts, unless the measure `is_cold`
---   contenders(world, row)       if they are not world:contenders(row)
---   run(world, row)              instead of these: gives a result (world.lua)
+--   one(world, row, contender)   returns the figures of a round. It is called once before the
+--                                rounds, with one lap, unless the measure `is_cold`
+--   contenders(world, row)       instead of world:contenders(row)
+--   run(world, row)              instead of both; returns a result (world.lua)
 
 local clients = require "bench.harness.clients"
 local compare = require "bench.harness.compare"
@@ -31,7 +31,7 @@ local rounds = require "bench.harness.rounds"
 local worlds = require "bench.harness.world"
 
 
--- A row's label names its network, if that is no loopback to one server.
+-- Adds to the label an ensemble and a delay.
 local function complete(row)
     row.delay = row.delay or 0
     if row.servers == 3 then row.label = row.label .. ", ensemble" end
@@ -83,13 +83,13 @@ local function show(results)
 end
 
 
-local function say_missing(rows, options)
-    local said = {}
+local function print_missing(rows, options)
+    local checked = {}
     for _, row in ipairs(rows) do
         for _, name in ipairs(options.clients or row.clients or {}) do
-            local lack = not said[name] and clients[name].missing()
+            local lack = not checked[name] and clients[name].missing()
             if lack then print(("%s is missing: %s"):format(clients[name].label, lack)) end
-            said[name] = true
+            checked[name] = true
         end
     end
 end
@@ -100,7 +100,7 @@ local function run(bench)
     local options = read_options(bench, arg)
     local begin, results, notes, all = core.now(), {}, {}, bench.rows(options)
     print(("%s; medians (least to most) of %d rounds"):format(bench.about, options.rounds))
-    say_missing(all, options)
+    print_missing(all, options)
     for servers = 1, 3, 2 do
         local rows = {}
         for _, row in ipairs(all) do
@@ -123,7 +123,7 @@ local function run(bench)
 end
 
 
--- After an error or Ctrl-C it waits for nothing, as all that was started ends with this process.
+-- After an error or Ctrl-C it waits for nothing, because all started processes end with this one.
 return function(bench)
     local ok, problem = xpcall(run, debug.traceback, bench)
     if ok then return end

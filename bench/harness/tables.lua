@@ -1,10 +1,6 @@
---- Tables of results (world.lua), as docs/performance.md has them. A line of a grid is
---
---   label, result
---   figure   its name; "ms" by default
---
--- and a cell's text is made of a contender's figures, those of the first contender of the line, and
--- the figure's name.
+--- Tables of results (world.lua), as in docs/performance.md. A line of a grid has a `label`, a
+-- `result`, and the name of a `figure`, by default "ms". A function returns the text of a cell from
+-- a contender's figures, the figures of the line's first contender, and the figure's name.
 
 local clients = require "bench.harness.clients"
 local markdown = require "bench.markdown"
@@ -18,7 +14,7 @@ local tables = {}
 local function label_of(name) return clients[name] and clients[name].label or name end
 
 
--- The contenders of all lines, each once. A client that is missing has no column.
+-- The contenders of all lines, each once. A missing client has no column.
 local function names_of(lines)
     local names, seen = {}, {}
     for _, line in ipairs(lines) do
@@ -58,7 +54,7 @@ function tables.grid(title, lines, cell)
 end
 
 
---- The ratio of a figure to the first contender's, of each round by itself, and its median.
+--- The ratio of a figure to the first contender's in the same round, and the figure's median.
 function tables.ratio(figures, base, name)
     local value = number((rounds.middle(figures, name)))
     return figures == base and "1; " .. value
@@ -66,11 +62,11 @@ function tables.ratio(figures, base, name)
 end
 
 
---- A figure, its median and range.
+--- The median and the range of a figure.
 function tables.value(figures, _, name) return range(rounds.middle(figures, name)) end
 
 
--- A count has no digits behind its point.
+-- A count is shown without a decimal point.
 local function text(value) return value % 1 == 0 and ("%d"):format(value) or number(value) end
 
 

@@ -3,8 +3,8 @@
 --   kind      of cycle (crowd.lua)
 --   count     of each task
 --   tasks     at the same time; 1 by default
---   often     how many times as many zklock has, where it asks for nothing and takes microseconds
---   threads   Curator's numbers of tasks, instead; each task has more or fewer cycles then
+--   often     zklock's factor for the count, where its cycles need no request
+--   threads   Curator's numbers of tasks instead; the total of cycles stays
 
 local markdown = require "bench.markdown"
 local rounds = require "bench.harness.rounds"
@@ -40,9 +40,12 @@ function cycles.one(world, row, contender)
     world.proxy:command("delay %g", row.delay)
     local before = world:server_cpu()
     local seconds, cpu = contender.crowd:cycles(where, row.kind, path, count, contender.tasks)
-    local server_cpu, all = world:server_cpu() - before, count * contender.tasks
+    local server_cpu, total = world:server_cpu() - before, count * contender.tasks
     world.proxy:command("delay 0")
-    return { ms = 1000 * seconds / all, cpu = 1e6 * cpu / all, server_cpu = 1e6 * server_cpu / all }
+    return {
+        ms = 1000 * seconds / total, cpu = 1e6 * cpu / total,
+        server_cpu = 1e6 * server_cpu / total,
+    }
 end
 
 

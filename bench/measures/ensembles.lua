@@ -1,5 +1,5 @@
---- Cycles of many coroutines, each on a lock of its own, with one server and with two on this
--- machine, between which the path chooses (docs/throughput/README.md).
+--- Cycles of many coroutines, each on a lock of its own, with one server, and with two servers
+-- between which the path chooses (docs/throughput/README.md), all on this machine.
 
 local locks = require "docs.throughput.locks"
 local rounds = require "bench.harness.rounds"
@@ -26,7 +26,7 @@ function ensembles.run(world, row)
     local function run(contender)
         return measure(crowd.processes[1], contender.hosts, world.options)
     end
-    for _, contender in ipairs(list) do run(contender) end -- makes the paths; warm
+    for _, contender in ipairs(list) do run(contender) end -- creates the paths, and warms up
     local result = world:result(row, list, rounds.run(world.options, list, run))
     crowd:stop()
     other:stop()

@@ -2,7 +2,7 @@
 -- has
 --
 --   kind       mutex, turns, write, semaphore; mutex by default
---   sessions, waiters (of each session), laps (how often each waiter is served)
+--   sessions, waiters (of each session), laps (grants of each waiter)
 
 local markdown = require "bench.markdown"
 local rounds = require "bench.harness.rounds"
@@ -14,8 +14,8 @@ local number = markdown.number
 local grants = {}
 
 
---- Milliseconds a grant; requests and bytes of queueing, a waiter; and of being served, a grant
--- (with the release of the first holder, and what laps queue).
+--- Milliseconds a grant; requests and bytes of queueing, for each waiter; and of being served, for
+-- each grant (with the first holder's release, and the queueing for further laps).
 function grants.one(world, row, contender)
     local proxy, crowd = world.proxy, contender.crowd
     local waiters = row.sessions * row.waiters

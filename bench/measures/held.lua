@@ -1,11 +1,11 @@
---- Many locks that zklock's processes hold at once: how long they take, what each occupies in the
--- server, and what another lock costs meanwhile. Once, for they are many (NUM-01).
+--- Many locks that zklock's processes hold at once (NUM-01): the time to acquire them, the server's
+-- memory for each, and the cost of another lock meanwhile. Measured once, because they are many.
 
 local core = require "zklock.core"
 local process = require "bench.process"
 local tables = require "bench.harness.tables"
 
-local OF_A_SESSION = 5000 -- its limit is about 6000
+local LOCKS_OF_SESSION = 5000 -- a session's limit is about 6000
 local CYCLES = 100
 
 local held = {}
@@ -18,7 +18,7 @@ function held.run(world, row)
     local function another_lock()
         return 1000 * crowd:cycles("server", "free", "/beside-held", CYCLES, 1) / CYCLES
     end
-    crowd:open(#processes * math.ceil(share / OF_A_SESSION))
+    crowd:open(#processes * math.ceil(share / LOCKS_OF_SESSION))
     another_lock() -- warm
     local figures, before = { before_ms = another_lock() }, process.resident(pid)
     local begin = core.now()
@@ -27,7 +27,7 @@ function held.run(world, row)
     figures.locks, figures.seconds = share * #processes, core.now() - begin
     figures.server_kB = (process.resident(pid) - before) / 1024 / figures.locks
     figures.ms = another_lock()
-    crowd:stop() -- which gives them up, one by one
+    crowd:stop() -- releases the locks, one by one
     return world:result(row, { { name = "zklock" } }, { { figures } })
 end
 

@@ -18,7 +18,7 @@ local HANDLERS = {
 local measure = {}
 
 
--- Lasts twice as long if no request was answered.
+-- Measures again, for twice as long, if no request was answered.
 local function rate(host, path, seconds)
     local output = rig.shell("wrk -t 1 -c %d -d %gs 'http://127.0.0.1:%d%s' 2>&1", CONNECTIONS,
                              seconds, host.port, path)

@@ -1,6 +1,6 @@
---- The answer of acquire(0.5) while the server is stopped (SIGSTOP), and its time. All clients ask
--- at the same time, each in a session of its own; after options.silence seconds the server goes on.
--- It has no other sessions, which would suffer.
+--- The answer of acquire(0.5) while the server is stopped (SIGSTOP), and the time until the answer.
+-- All clients ask at the same time, each in a session of its own; after options.silence seconds the
+-- server goes on. The server has no other sessions, because the stop would harm them.
 
 local markdown = require "bench.markdown"
 local rounds = require "bench.harness.rounds"
@@ -15,7 +15,7 @@ local PAUSE = 0.3  -- seconds until all sessions are at rest
 local outage = {}
 
 
--- Wakes the server in time, whatever this process waits for. It ends after that.
+-- Stops the server; a process in the background resumes it, because this process may be waiting.
 local function begin_outage(server, seconds)
     server:pause()
     os.execute(("(sleep %g; kill -CONT %d) >/dev/null 2>&1 &"):format(seconds, server:pid()))

@@ -1,6 +1,8 @@
---- The client of bench/roll.lua that has zklock; its arguments are HOSTS TIMEOUT SECONDS. It holds
--- one lock for so long, and takes and gives up another all the time. Then it says for how long at
--- most it had none of it, how often it had it, and what became of the first lock and the session.
+--- The client of bench/roll.lua that has zklock. It holds one lock for SECONDS, and acquires and
+-- releases another again and again. Then it prints the longest time without a grant of the other
+-- lock, the number of grants, and whether the first lock and the session are still the same.
+--
+--   client.lua HOSTS TIMEOUT SECONDS
 
 local core = require "zklock.core"
 local zklock = require "zklock"
