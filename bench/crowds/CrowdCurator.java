@@ -36,7 +36,7 @@ public final class CrowdCurator {
     }
 
     private interface Lock {
-        /** Null if it was not granted within so many seconds. */
+        /** Null if the lock was not granted within that many seconds. */
         Hold acquire(double seconds) throws Exception;
     }
 
@@ -46,7 +46,7 @@ public final class CrowdCurator {
     private final double offset = Double.parseDouble(System.getProperty("clock.offset"));
     private final List<CuratorFramework> sessions = new ArrayList<>(); // 0: the first holder's
     private final List<Lock> locks = new ArrayList<>(); // of the sessions
-    private final List<Future<?>> tasks = new ArrayList<>(); // which have not been waited for
+    private final List<Future<?>> tasks = new ArrayList<>(); // still to be waited for
     private final Map<String, CuratorFramework> cyclers = new HashMap<>(); // by WHERE
     private final List<InterProcessMutex> kept = new ArrayList<>();
     private CuratorFramework spare; // of `connect`
@@ -55,7 +55,7 @@ public final class CrowdCurator {
     private int served;
     private int timeouts;
     private int others;
-    private double last; // when the latest waiter ended
+    private double last; // time when the latest waiter ended
 
     private CrowdCurator(String proxy, String server) throws Exception {
         this.proxy = proxy;
@@ -107,7 +107,7 @@ public final class CrowdCurator {
         };
     }
 
-    /** Curator has no turns, keeps no lock and combines nothing: there is a mutex instead. */
+    /** Curator has no turns, kept locks or combining; a mutex takes their place. */
     private static Lock lock(CuratorFramework client, String kind, String path) {
         switch (kind) {
             case "read": return mutex(new InterProcessReadWriteLock(client, path).readLock());

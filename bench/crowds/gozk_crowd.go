@@ -92,7 +92,7 @@ func cycle(lock *zk.Lock, count int) error {
 	return nil
 }
 
-// A task: so many cycles.
+// Starts a task of count cycles.
 func (c *crowd) start(lock *zk.Lock, count int) {
 	c.tasks.Add(1)
 	go func() {
@@ -120,7 +120,7 @@ func (c *crowd) open(count int) error {
 	return nil
 }
 
-// The sessions are used in turn; number 0 is not.
+// The sessions are used in turn, except number 0.
 func (c *crowd) session(i int) *zk.Conn {
 	return c.sessions[i%(len(c.sessions)-1)+1]
 }

@@ -64,7 +64,7 @@ class Crowd:
         return count
 
     def _session(self, i):
-        """The sessions in turn, but number 0."""
+        """The sessions in turn, except number 0."""
         return self.sessions[i % (len(self.sessions) - 1) + 1]
 
     def _be_served(self, lock):

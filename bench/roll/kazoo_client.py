@@ -1,5 +1,8 @@
 #!/usr/bin/python3
-"""kazoo in bench/roll.lua: kazoo_client.py HOSTS TIMEOUT SECONDS, as client.lua there."""
+"""The client of bench/roll.lua that has kazoo, like client.lua.
+
+    kazoo_client.py HOSTS TIMEOUT SECONDS
+"""
 
 import logging
 import sys
