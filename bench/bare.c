@@ -1,6 +1,6 @@
 /*
- * bare.c - the yardstick: the three requests of an uncontended lock (create, get_children, delete),
- * made with libzookeeper alone.
+ * bare.c - the yardstick for locks: the three requests of an uncontended lock (create,
+ * get_children, delete) with libzookeeper alone.
  *
  *   bare PROXY SERVER    greets with "ready PID VERSION", and obeys commands, one a line:
  *
@@ -11,7 +11,7 @@
  *       TASKS times COUNT cycles at the same time, each on a path of its own below PATH, by
  *       asynchronous calls: the delete of a cycle goes out with the create and the list of the next
  *
- *   Each is answered with "ok SECONDS CPU": time, and processor time of this process.
+ *   The answer is "ok SECONDS CPU", the time, and the processor time of this process.
  */
 #include <semaphore.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ struct task {
     zhandle_t *handle;
     char path[PATH_SIZE];
     char node[NODE_SIZE];
-    unsigned left; /* cycles */
+    unsigned left; /* cycles that have not listed yet */
     sem_t *done;
 };
 
@@ -55,7 +55,7 @@ static void ensure(zhandle_t *handle, const char *path) {
     if (rc != ZNODEEXISTS) check(rc, "create of the parent");
 }
 
-static void print_prefix(char *prefix, const char *path) {
+static void format_prefix(char *prefix, const char *path) {
     snprintf(prefix, NODE_SIZE, "%s/_c_00000000-0000-0000-0000-000000000000-lock-", path);
 }
 
@@ -65,7 +65,7 @@ static void cycle(zhandle_t *handle, const char *path) {
     char prefix[NODE_SIZE], node[NODE_SIZE + 20];
     struct String_vector names;
     struct Stat stat;
-    print_prefix(prefix, path);
+    format_prefix(prefix, path);
     check(zoo_create2(handle, prefix, "bare", 4, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
                       node, sizeof node, &stat),
           "create");
@@ -74,7 +74,7 @@ static void cycle(zhandle_t *handle, const char *path) {
     check(zoo_delete(handle, node, -1), "delete");
 }
 
-/* --- pipelined: by libzookeeper's completion thread, but for the first requests --- */
+/* --- pipelined; libzookeeper's completion thread makes all but the first requests --- */
 
 static void begin_cycle(struct task *task);
 
@@ -84,7 +84,7 @@ static void on_created(int rc, const char *node, const void *data) {
     snprintf(task->node, sizeof task->node, "%s", node);
 }
 
-/* While `left` is above 0, another cycle's list is still to come. */
+/* The last delete ends the task. */
 static void on_deleted(int rc, const void *data) {
     const struct task *task = data;
     check(rc, "delete");
@@ -103,7 +103,7 @@ static void on_listed(int rc, const struct String_vector *names, const void *dat
 
 static void begin_cycle(struct task *task) {
     char prefix[NODE_SIZE];
-    print_prefix(prefix, task->path);
+    format_prefix(prefix, task->path);
     check(zoo_acreate(task->handle, prefix, "bare", 4, &ZOO_OPEN_ACL_UNSAFE,
                       ZOO_EPHEMERAL_SEQUENTIAL, on_created, task),
           "create");
@@ -116,18 +116,18 @@ struct measure {
     double begin, cpu;
 };
 
-static struct measure measure_begin(void) {
+static struct measure measure_now(void) {
     return (struct measure){seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
-static void answer(struct measure since) {
-    struct measure now = measure_begin();
-    printf("ok %.6f %.6f\n", now.begin - since.begin, now.cpu - since.cpu);
+static void answer(struct measure begin) {
+    struct measure now = measure_now();
+    printf("ok %.6f %.6f\n", now.begin - begin.begin, now.cpu - begin.cpu);
 }
 
 static void run_serial(zhandle_t *handle, const char *path, unsigned count) {
     ensure(handle, path);
-    struct measure begin = measure_begin();
+    struct measure begin = measure_now();
     for (unsigned i = 0; i < count; i++) cycle(handle, path);
     answer(begin);
 }
@@ -143,7 +143,7 @@ static void run_pipelined(zhandle_t *handle, const char *path, unsigned count,
         snprintf(tasks[i].path, sizeof tasks[i].path, "%s/%u", path, i);
         ensure(handle, tasks[i].path);
     }
-    struct measure begin = measure_begin();
+    struct measure begin = measure_now();
     for (unsigned i = 0; i < task_count; i++) begin_cycle(&tasks[i]);
     for (unsigned i = 0; i < task_count; i++) sem_wait(&done);
     answer(begin);

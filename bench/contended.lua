@@ -4,10 +4,10 @@
 --   make bench WHAT=contended BENCH="--help"             the options
 --   make bench WHAT=contended BENCH="--rows line --sessions 4,16 --kinds mutex"
 --
---   line       one waiter a session, each is served once. A hand-off's cost must not depend on the
+--   line       one waiter in each session, granted once. A hand-off's cost must not depend on the
 --              number of sessions in line
 --   steady     all waiters come back again and again, in order of arrival and in turns
---   timeouts   many wait for a mutex, none is served, and all give up at the same time
+--   timeouts   many wait for a mutex, none is granted, and all give up at the same time
 
 local KINDS = { "mutex", "turns", "write", "semaphore" } -- Curator's turns are a mutex
 
@@ -19,7 +19,7 @@ local STEADY = {
 local GRANTS, GRANTS_DELAYED = 320, 96 -- of a round
 
 
-local function lines(rows, options, delay)
+local function add_lines(rows, options, delay)
     for _, kind in ipairs(options.kinds) do
         for _, sessions in ipairs(options.sessions) do
             rows[#rows + 1] = { name = "line", label = ("%s, %d sessions"):format(kind, sessions),
@@ -31,7 +31,7 @@ local function lines(rows, options, delay)
 end
 
 
-local function steady(rows, delay)
+local function add_steady(rows, delay)
     local grants = delay == 0 and GRANTS or GRANTS_DELAYED
     for _, each in ipairs(STEADY) do
         local sessions, waiters = each.sessions, each.waiters
@@ -52,12 +52,12 @@ require "bench.harness.run" {
     words = { kinds = KINDS, clients = { "zklock", "LuaJIT", "turns", "Curator" } },
     rows = function(options)
         local rows = {}
-        for _, delay in ipairs(options.delays) do lines(rows, options, delay) end
-        for _, delay in ipairs(options.delays) do steady(rows, delay) end
+        for _, delay in ipairs(options.delays) do add_lines(rows, options, delay) end
+        for _, delay in ipairs(options.delays) do add_steady(rows, delay) end
         rows[#rows + 1] = { name = "timeouts", label = options.waiters .. " give up", can = "line",
                             measure = "queue", kind = "mutex", clients = { "zklock", "Curator" },
                             waiters = options.waiters, processes = options.processes,
-                            sessions = options.processes, only_leaves = true }
+                            sessions = options.processes, only_gives_up = true }
         return rows
     end,
 }

@@ -1,5 +1,5 @@
---- Many waiters of one lock, many locks at once, and kept locks that another session wants:
--- seconds, bytes, memory; on servers that keep their log on the disk.
+--- The times, bytes and memory of many waiters of one lock, of many locks at once, and of kept
+-- locks that another session wants, on servers that keep their log on the disk.
 --
 --   make bench WHAT=many                                             all rows
 --   make bench WHAT=many BENCH="--help"                              the options
@@ -8,14 +8,15 @@
 local DELAYS = { 0, 10 } -- milliseconds, of a round trip
 local QUEUES = {
     { name = "fifo", kind = "mutex", can = "line", waiters = 10000, processes = 2 },
-    { name = "fifo", kind = "mutex", can = "line", waiters = 20000, processes = 4, second = true },
+    { name = "fifo", kind = "mutex", can = "line", waiters = 20000, processes = 4,
+      only_by_default = true },
     { name = "turns", kind = "turns", can = "turns", waiters = 100000, processes = 10 },
 }
 
 
-local function queues(rows, options)
+local function add_queues(rows, options)
     for _, each in ipairs(QUEUES) do
-        if each.second and (options.waiters or options.processes) then goto next_one end
+        if each.only_by_default and (options.waiters or options.processes) then goto next_one end
         local waiters = options.waiters or each.waiters
         local processes = options.processes or each.processes
         rows[#rows + 1] = { name = each.name, kind = each.kind, can = each.can, measure = "queue",
@@ -36,7 +37,7 @@ require "bench.harness.run" {
     words = { clients = { "zklock", "LuaJIT", "Curator", "kazoo", "go-zookeeper", "pipelined" } },
     rows = function(options)
         local rows = {}
-        queues(rows, options)
+        add_queues(rows, options)
         rows[#rows + 1] = { name = "locks", label = options.tasks .. " locks at once",
                             measure = "cycles", can = "many", kind = "free",
                             clients = { "zklock", "LuaJIT", "pipelined", "Curator" },

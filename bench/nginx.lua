@@ -1,5 +1,6 @@
---- The cost of waiting in nginx, with a single worker: the time of other requests while many wait,
--- memory, and the way of a grant from the thread that hears of it to its light thread.
+--- The cost of waiting in nginx, with a single worker: the time of other requests while many light
+-- threads wait, the worker's memory, and the time that a grant takes from the session's thread to
+-- its light thread.
 --
 --   make bench WHAT=nginx
 
@@ -26,8 +27,8 @@ local host = nginx.start{
 }
 
 
--- Asks for /ping on one connection, one request after the other, a millisecond apart. Gives median
--- and p99 in microseconds.
+-- Requests /ping on one connection, one request after the other, a millisecond apart. Returns
+-- median and p99 in microseconds.
 local function ping()
     local connection, took = assert(socket.connect("127.0.0.1", host.port)), {}
     connection:setoption("tcp-nodelay", true)
@@ -40,13 +41,14 @@ local function ping()
         zklock.sleep(0.001)
     end
     connection:close()
-    return { median = rounds.median(took), p99 = took[math.ceil(0.99 * PINGS)] } -- sorted
+    local median = rounds.median(took) -- sorts them
+    return { median = median, p99 = took[math.ceil(0.99 * PINGS)] }
 end
 
 
--- Pings while light threads wait for a lock that a session of this process holds (`hold` is 0), or
--- hand it on, each after so many seconds.
-local function while_waiting(hold)
+-- Pings while light threads wait for a lock. If `hold` is 0 a session of this process holds the
+-- lock; else the light threads hand it on, each after `hold` seconds.
+local function ping_while_waiting(hold)
     local path = rig.path()
     local lease = rig.hold(rig.session(server.hosts, { timeout = 30 }):mutex(path))
     local begun = host:begin(("/park?count=%d&hold=%g&path=%s"):format(WAITERS, hold, path))
@@ -62,12 +64,12 @@ local function while_waiting(hold)
 end
 
 
-local function compare(what, hold)
-    local contenders = { ping, function() return while_waiting(hold) end }
+local function compare(label, hold)
+    local contenders = { ping, function() return ping_while_waiting(hold) end }
     local figures = rounds.run({ rounds = ROUNDS }, contenders, function(measure)
         return measure()
     end)
-    local row = { what }
+    local row = { label }
     for _, name in ipairs{ "median", "p99" } do
         for _, each in ipairs(figures) do
             row[#row + 1] = ("%.0f µs"):format((rounds.middle(each, name)))
@@ -78,7 +80,7 @@ local function compare(what, hold)
 end
 
 
-local function grants()
+local function print_grants()
     local worker, path, rows, before = host:workers()[1], rig.path(), {}, nil
     for i = 1, 10 do
         local answer = host:get(("/grants?count=%d&path=%s"):format(GRANTS / 10, path)).body
@@ -97,7 +99,7 @@ local ok, problem = pcall(function()
     markdown.table({ ("/ping while %d threads"):format(WAITERS), "median: none", WAITERS, "ratio",
                      "p99: none", WAITERS, "ratio" },
                    { compare("wait for one lock", 0), compare("hand it on every 4 ms", 0.004) })
-    grants()
+    print_grants()
 end)
 nginx.stop_all()
 os.remove(library)

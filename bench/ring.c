@@ -1,6 +1,6 @@
 /*
- * ring.c - to be preloaded into nginx: notes when a thread of the session rang its bell
- * (src/zookeeper/bell.c), so that nginx_app.lua knows how long its light thread took to run.
+ * ring.c - a library to preload into nginx, which notes when a thread of the session rang its bell
+ * (src/shell/bell.c), so that nginx_app.lua knows how long its light thread took to run.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -18,14 +18,14 @@ double last_ring(void) {
     return atomic_load(&rung);
 }
 
-/* The worker's own thread sends, too: answers, and pokes. */
+/* Only a byte from another thread is a ring. The worker's own thread sends answers and pokes. */
 ssize_t send(int fd, const void *bytes, size_t size, int flags) {
-    ssize_t (*next)(int, const void *, size_t, int) =
+    ssize_t (*real_send)(int, const void *, size_t, int) =
         (ssize_t(*)(int, const void *, size_t, int))dlsym(RTLD_NEXT, "send");
     struct timespec time;
     if (size == 1 && gettid() != getpid()) {
         clock_gettime(CLOCK_BOOTTIME, &time);
         atomic_store(&rung, (double)time.tv_sec + (double)time.tv_nsec / 1e9);
     }
-    return next(fd, bytes, size, flags);
+    return real_send(fd, bytes, size, flags);
 }

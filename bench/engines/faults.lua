@@ -1,7 +1,6 @@
---- Row "faults" has the holder killed, or stopped for longer than its lease; its server killed and
--- started again; a replica promoted in the master's place; and a wall clock that jumps. It measures
--- the seconds until the waiter is granted, and for how long two were in the critical section at
--- once.
+--- Row "faults". The holder is killed, or stopped for longer than its lease; its server is killed
+-- and started again; a replica is promoted in the master's place; a wall clock jumps. The row has
+-- the seconds until the waiter is granted, and those with two in the critical section at once.
 --
 -- Leases and ZooKeeper's sessions last options.lease seconds.
 
@@ -11,9 +10,9 @@ local scenes = require "bench.engines.scene"
 local stages = require "bench.engines.stages"
 
 local LONGER = 2     -- seconds more than a lease, for which a holder is stopped, or goes on
-local PATIENT = 5    -- seconds more than a lease, for which the next one waits
-local AFTER = 1      -- seconds more, for which it stays in, so that a third can try
-local FAST_FAIL = 1  -- seconds, of redlock: a busy machine is no fault
+local PATIENT = 5    -- seconds more than a lease, for which the waiter waits
+local AFTER = 1      -- seconds after the stop, in which the waiter still holds and a third tries
+local FAST_FAIL = 1  -- seconds of redlock, because a busy machine is no fault
 
 
 -- The options that set an engine's lease.
@@ -24,7 +23,8 @@ local function options_of(engine, lease)
 end
 
 
--- A cast for each engine and server of the stage, but sql-optimistic, where nobody holds anything.
+-- A cast (scene.lua) for each engine and server of the stage, except sql-optimistic, where nobody
+-- holds a lock.
 local function casts_of(world, stage, without)
     local casts = {}
     for _, contender in ipairs(world.contenders) do
@@ -45,7 +45,7 @@ local function casts_of(world, stage, without)
 end
 
 
--- Seconds from a moment until an answer's time; nil: never.
+-- Seconds from a moment until an answer's time; nil for "never".
 local function seconds_until(answer, moment)
     local time = tonumber(answer:match("^[%d.]+"))
     return time and time - moment
@@ -59,14 +59,14 @@ function plays.killed(scene, lease)
     local moment = scene:take(lease + PATIENT)
     scenes.sleep_until(moment)
     scene:signal("KILL")
-    scene:answers("waiter", "served")
+    scene:note_answers("waiter", "served")
     for _, cast in ipairs(scene.casts) do
         cast.result = { seconds = seconds_until(cast.served, moment) }
     end
 end
 
 
--- For how many seconds the next one was in before the holder was out; nil: it was not.
+-- The seconds for which the waiter was in before the holder was out; nil if it was not.
 local function seconds_of_two(cast)
     local both = -(seconds_until(cast.served, tonumber(cast.out)) or 0)
     return both > 0 and both or nil
@@ -81,11 +81,11 @@ function plays.stopped(scene, lease)
     scene:tell("waiter", "keep %.6f", moment + length + AFTER)
     scenes.sleep_until(moment + length)
     scene:signal("CONT")
-    scene:answers("holder", "out")
+    scene:note_answers("holder", "out")
     scene:tell("third", "take 0")
-    scene:answers("third", "also")
+    scene:note_answers("third", "also")
     scene:tell("third", "free")
-    scene:answers("waiter", "served")
+    scene:note_answers("waiter", "served")
     for _, cast in ipairs(scene.casts) do
         local both = seconds_of_two(cast)
         cast.result = { seconds = seconds_until(cast.served, moment), both = both,
@@ -94,14 +94,14 @@ function plays.stopped(scene, lease)
 end
 
 
--- The holder goes on when something is done to its server.
+-- The holder goes on while its server is struck.
 function plays.struck(scene, lease, stage)
     local moment = scene:take(lease + PATIENT)
     scene:tell("holder", "keep %.6f", moment + lease + LONGER)
     scenes.sleep_until(moment)
     local struck = stage:strike()
-    scene:answers("holder", "out")
-    scene:answers("waiter", "served")
+    scene:note_answers("holder", "out")
+    scene:note_answers("waiter", "served")
     for _, cast in ipairs(scene.casts) do
         local at = struck[cast.contender.server]
         cast.result = { seconds = seconds_until(cast.served, at), both = seconds_of_two(cast) }
@@ -119,7 +119,7 @@ local FAULTS = {
 }
 
 
--- The median of what the rounds have under that name, and how many have it.
+-- The median of a figure, and the number of rounds that have it.
 local function middle(results, name)
     local values = {}
     for _, result in ipairs(results) do values[#values + 1] = result[name] or nil end
@@ -157,7 +157,7 @@ local function run(world, stage, name, round, results)
 end
 
 
-local function say(world, results)
+local function print_table(world, results)
     local options, head, rows = world.options, { "" }, {}
     for i, name in ipairs(options.faults) do head[i + 1] = FAULTS[name].head end
     for _, contender in ipairs(world.contenders) do
@@ -184,5 +184,5 @@ return function(world)
         end
     end
     for _, stage in pairs(open) do stage:stop() end
-    say(world, results)
+    print_table(world, results)
 end

@@ -1,12 +1,12 @@
---- The scene of a fault: for each engine one who holds its lock, one who waits for it, and a third.
--- All engines are struck at the same time, for they mostly wait.
+--- The scene of a fault. Each engine has a cast of three players, the holder of a lock, a waiter,
+-- and a third. All engines are struck at the same time, because the players mostly wait.
 
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
-local SETTLED = 0.5 -- seconds after which those who wait do wait
+local SETTLED = 0.5 -- seconds until the waiters wait
 
 local Scene = {}
 Scene.__index = Scene
@@ -14,15 +14,15 @@ Scene.__index = Scene
 local scene = {}
 
 
--- In a session of their own: Ctrl-C is for the benchmark, and they end with it.
+-- With setsid, so that Ctrl-C reaches only the benchmark; the players end with it.
 local function start_player(cast, lock, lua)
     return rig.servant(("setsid %s bench/engines/player.lua %s %s %s"):format(lua or LUA,
         cast.contender.engine, lock, cast.options))
 end
 
 
---- Starts the players. `casts`: a list of { contender, options, lua_of_waiter }; each has a lock of
--- its own, whose name begins with `lock`.
+--- Starts the players. `casts` is a list of { contender, options, lua_of_waiter }. Each cast has a
+-- lock of its own, with a name that begins with `lock`.
 function scene.open(casts, lock)
     local self = setmetatable({ casts = {} }, Scene)
     for i, cast in ipairs(casts) do
@@ -42,23 +42,23 @@ function scene.open(casts, lock)
 end
 
 
---- Tells that player of each engine something.
+--- Sends a command to that player of each engine.
 function Scene:tell(role, ...)
     for _, cast in ipairs(self.casts) do cast[role]:tell(...) end
 end
 
 
---- The answers of that player of each engine go into its cast, under a name.
-function Scene:answers(role, name)
+--- Notes the answer of that player of each engine in its cast, under `name`.
+function Scene:note_answers(role, name)
     for _, cast in ipairs(self.casts) do cast[name] = cast[role]:answer() end
 end
 
 
---- All holders have the lock, and the others wait for it until that many seconds after the moment
--- that is given then.
+--- Lets all holders acquire their lock, and all waiters wait for it until `limit` seconds after the
+-- returned moment.
 function Scene:take(limit)
     self:tell("holder", "take %.6f", core.now() + limit)
-    self:answers("holder", "had")
+    self:note_answers("holder", "had")
     for _, cast in ipairs(self.casts) do
         if cast.had == "never" then error(cast.contender.label .. ": nobody has the lock", 0) end
     end
@@ -68,7 +68,7 @@ function Scene:take(limit)
 end
 
 
---- Sends all holders a signal, all at once.
+--- Sends all holders a signal at once.
 function Scene:signal(name)
     local pids = {}
     for i, cast in ipairs(self.casts) do pids[i] = cast.holder:greet() end

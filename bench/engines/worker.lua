@@ -1,18 +1,18 @@
 --- A process of the benchmark of engines. It obeys commands, one a line, and answers "ok …" or
 -- "error: …":
 --
---   open ID ENGINE NAME=VALUE …        it has a client of that engine from now on
+--   open ID ENGINE NAME=VALUE …        opens a client of that engine
 --   run ID LOCK ORDER LAPS COUNT FIRST BEGIN END FILE
---                                      so many contenders, numbered from FIRST, ask from BEGIN on
---   hold ID FIRST COUNT                it takes so many locks, and keeps them
---   free ID                            and gives them up
+--                                      COUNT contenders, numbered from FIRST, ask from BEGIN on
+--   hold ID FIRST COUNT                acquires and holds COUNT locks
+--   free ID                            releases them
 --   quit
 --
--- ORDER is "fair", "unfair" or "default". A contender acquires the lock, gives it up at once, and
+-- ORDER is "fair", "unfair" or "default". A contender acquires the lock, releases it at once, and
 -- asks again, until END; each begins a millisecond after the contender before it. If LAPS is not 0,
--- all come at BEGIN and ask so many times, and the first wait counts from BEGIN on. LOCK is a name;
--- "own" is another lock for each contender. FILE gets a line for each grant: contender, when it
--- asked, when it was granted. The answer is the number of requests that this client counts itself
+-- all come at BEGIN and ask LAPS times, and the first wait counts from BEGIN on. LOCK is a name;
+-- "own" is another lock for each contender. FILE gets a line for each grant: contender, time of the
+-- request, time of the grant. The answer is the number of requests by this client's own count
 -- (ZooKeeper, SQLite).
 --
 -- Times are seconds of CLOCK_BOOTTIME.
@@ -27,13 +27,13 @@ local unpack = table.unpack or unpack -- luacheck: std max
 
 local PATIENCE = 60 -- seconds
 local NOW = 0       -- lets the other coroutines go on
-local STEP = 0.001  -- seconds between the first of them and the second, and so on
-local AT_ONCE = 32  -- coroutines that take locks to keep, or give them up
+local STEP = 0.001  -- seconds between the beginnings of two contenders
+local AT_ONCE = 32  -- coroutines that acquire locks to hold, or release them
 
 local clients = {}
 
 
--- Requests of a ZooKeeper session, but for heartbeats.
+-- Requests of a ZooKeeper session, except heartbeats.
 local ASKED = { "creates", "sets", "deletes", "lists", "gets", "exists", "watch_removals" }
 
 
@@ -44,9 +44,9 @@ local function requests_of_session(session)
 end
 
 
--- Counts the statements of an SQL client; there is no server of SQLite to ask.
+-- Counts the statements of an SQL client, because SQLite has no server to ask.
 local function count_statements(client)
-    local sql, try = client.it_is.sql, client.it_is.sql.try
+    local sql, try = client.engine.sql, client.engine.sql.try
     function sql.try(...)
         client.statements = client.statements + 1
         return try(...)
@@ -55,12 +55,12 @@ end
 
 
 local function requests_of(client)
-    local session = client.it_is.session
+    local session = client.engine.session
     return session and requests_of_session(session) or client.statements
 end
 
 
--- Acquires the lock and gives it up: the times at which it asked, and was granted.
+-- Acquires and releases the lock; returns the times of the request and of the grant.
 local function take(lock)
     local asked = now()
     local lease = assert(lock:acquire(PATIENCE))
@@ -84,7 +84,7 @@ end
 
 local function new_lock(client, name, order)
     local options = order ~= "default" and { fair = order == "fair" } or nil
-    return assert(client.it_is:mutex(name, options))
+    return assert(client.engine:mutex(name, options))
 end
 
 
@@ -124,9 +124,9 @@ function commands.open(id, name, ...)
         local key, value = word:match("^(%w+)=(.*)$")
         options[key] = tonumber(value) or value
     end
-    local client = { it_is = assert(engine.open(name, options)), statements = 0,
+    local client = { engine = assert(engine.open(name, options)), statements = 0,
                      optimistic = name == "sql-optimistic" }
-    if client.it_is.sql then count_statements(client) end
+    if client.engine.sql then count_statements(client) end
     clients[id] = client
 end
 
@@ -174,8 +174,8 @@ function commands.free(id)
 end
 
 
--- Not in step with the other processes.
+-- So that the processes do not wait in step.
 math.randomseed(tonumber(arg[1]))
 obey(commands, "ready")
-for _, client in pairs(clients) do client.it_is:close() end
+for _, client in pairs(clients) do client.engine:close() end
 print("ok")

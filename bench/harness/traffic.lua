@@ -1,9 +1,9 @@
---- Requests and bytes that go through a proxy (rig/proxy.c), but for heartbeats.
+--- Requests and bytes that go through a proxy (rig/proxy.c), except heartbeats.
 
 local core = require "zklock.core"
 local zklock = require "zklock"
 
-local REST = 0.05 -- seconds without a request, and two round trips
+local REST = 0.05 -- seconds without a request, besides two round trips
 local PATIENCE = 30 -- seconds
 
 local UNCOUNTED = { ping = true, sync = true, connect = true, flights = true, events = true }
@@ -22,7 +22,7 @@ end
 
 
 --- Waits until no request has been made for a moment. `round_trip` is the proxy's, in milliseconds.
-function traffic.rest(proxy, round_trip)
+function traffic.await_rest(proxy, round_trip)
     local deadline = core.now() + PATIENCE
     local before, count = nil, count_requests(proxy)
     while count ~= before do
@@ -33,9 +33,9 @@ function traffic.rest(proxy, round_trip)
 end
 
 
---- Waits for that; gives the requests, and bytes of both ways, since the last call.
+--- Waits likewise; returns the requests, and the bytes of both directions, since the last call.
 function traffic.take(proxy, round_trip)
-    traffic.rest(proxy, round_trip)
+    traffic.await_rest(proxy, round_trip)
     local requests, up, down = count_requests(proxy), proxy:bytes()
     proxy:reset()
     return { requests = requests, bytes = up + down }

@@ -1,5 +1,5 @@
---- Where clients contend: a server, a proxy before it, a crowd of each client; and the figures of
--- all rounds.
+--- A world is a server, a proxy before it, and a crowd of each client, with the figures of all
+-- rounds.
 
 local clients = require "bench.harness.clients"
 local crowd = require "bench.harness.crowd"
@@ -7,7 +7,7 @@ local process = require "bench.process"
 local rig = require "spec.rig"
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
-local HEAP = 1024 -- megabytes, of Curator's processes at most: each of its waiters has a list
+local HEAP = 1024 -- megabytes, most of a Curator process, where each waiter has a list
 
 local world = {}
 
@@ -32,8 +32,8 @@ local function address_of(server, count)
 end
 
 
---- Options: processes (of each client), batch (grants of a turn), no_fsync, heap (megabytes, of a
--- server), clients (for all rows). `servers`: 1, the default, or 3.
+--- Options: processes (of each client), batch (grants of a turn), no_fsync, heap (megabytes of a
+-- server), clients (for all rows). `servers` is 1, the default, or 3.
 function world.start(options, servers)
     local self = setmetatable({ options = options, servers = servers or 1, notes = {}, crowds = {},
                                 versions = {} }, World)
@@ -44,7 +44,7 @@ function world.start(options, servers)
 end
 
 
---- Is fsync on, as the server was started, and on which file system? Then the clients' versions.
+--- A text with the server's fsync, the log's file system, and the clients' versions.
 function World:describe()
     local fsync = process.command(self.server:pid()):find("forceSync=yes", 1, true)
     local versions = {}
@@ -58,8 +58,7 @@ function World:describe()
 end
 
 
---- Ephemeral nodes of the server.
-function World:nodes()
+function World:count_ephemerals()
     return tonumber(self.server:ask("mntr"):match("zk_ephemerals_count%s+(%d+)"))
 end
 
@@ -72,7 +71,7 @@ function World:server_cpu()
 end
 
 
---- Starts another crowd of a client, with so many processes; flags and heap are for Java.
+--- Starts another crowd of a client, with `count` processes; flags and heap are for Java.
 function World:start_crowd(name, count, flags, heap)
     local client = clients[name]
     local program = ("%s %s %s %d"):format(client.program(heap or HEAP, flags), self.proxy.hosts,
@@ -84,9 +83,9 @@ function World:start_crowd(name, count, flags, heap)
 end
 
 
---- The contenders of a row, by name: the clients of the options, or of the row, that can do it and
--- that are there.
-function World:able(row)
+--- The contenders of a row, without crowds. They are the clients of the options, or of the row,
+-- that can do it and are installed.
+function World:able_clients(row)
     local list = {}
     for _, name in ipairs(self.options.clients or row.clients) do
         local client = clients[name]
@@ -96,9 +95,9 @@ function World:able(row)
 end
 
 
---- The same, each with its crowd, which all rows share.
+--- The contenders of a row, each with its crowd, which all rows share.
 function World:contenders(row)
-    local list = self:able(row)
+    local list = self:able_clients(row)
     for _, each in ipairs(list) do
         local name = each.name
         self.crowds[name] = self.crowds[name] or self:start_crowd(name, self.options.processes or 1)
@@ -108,8 +107,8 @@ function World:contenders(row)
 end
 
 
---- Keeps the figures of a row, as rounds.run gives them: { row, names of the contenders in order,
--- figures by name }.
+--- Notes the figures of a row, as rounds.run returns them. Returns { row, names of the contenders
+-- in order, figures by name }.
 function World:result(row, list, figures)
     local result = { row = row, names = {}, figures = {} }
     for i, contender in ipairs(list) do

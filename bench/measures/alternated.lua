@@ -1,5 +1,5 @@
---- Two sessions of this process that want a lock in strict alternation, kept and not. A row has
--- `count`, of their cycles.
+--- Two sessions of this process that acquire a lock in strict alternation, kept and not. A row has
+-- the `count` of their cycles.
 
 local borrowed = require "bench.measures.borrowed"
 local core = require "zklock.core"
@@ -18,7 +18,7 @@ function alternated.contenders() return CONTENDERS end
 
 function alternated.one(world, row, contender)
     local sessions, locks = borrowed.sessions(world), {}
-    local path = borrowed.fresh(sessions[1])
+    local path = borrowed.new_path(sessions[1])
     for i = 1, 2 do locks[i] = sessions[i]:mutex(path, contender.options) end
     world.proxy:command("delay %g", row.delay)
     local begin = core.now()

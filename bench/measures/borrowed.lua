@@ -1,5 +1,5 @@
---- A cycle of each client on a lock that is free, and on one that a session of another process
--- keeps: milliseconds of each, and of a write with its answer.
+--- The milliseconds of a cycle of each client on a free lock, and on a lock that a session of
+-- another process keeps; and of a write with its answer.
 
 local core = require "zklock.core"
 local rig = require "spec.rig"
@@ -7,15 +7,15 @@ local tables = require "bench.harness.tables"
 
 local PATIENCE, KEEP = 60, 600 -- seconds
 
-local made = 0
+local path_count = 0
 
 local borrowed = {}
 
 
---- A path below which nobody has been, with its node.
-function borrowed.fresh(session)
-    made = made + 1
-    local path = "/kept/" .. made
+--- A new path, with its node.
+function borrowed.new_path(session)
+    path_count = path_count + 1
+    local path = "/kept/" .. path_count
     assert(session:mutex(path):acquire(PATIENCE)):release{ wait = PATIENCE }
     return path
 end
@@ -29,7 +29,7 @@ function borrowed.sessions(world)
 end
 
 
--- The session keeps the lock, and hears those that want it.
+-- Returns once the session keeps the lock, and has its watch for others that want the lock.
 local function keep(session, path)
     assert(session:mutex(path, { keep = KEEP }):acquire(PATIENCE)):release()
     rig.wait_for("its watch", function() return session:stats().in_flight == 0 end)
@@ -38,7 +38,7 @@ end
 
 function borrowed.one(world, row, contender)
     local session = borrowed.sessions(world)[1]
-    local free, lent = borrowed.fresh(session), borrowed.fresh(session)
+    local free, lent = borrowed.new_path(session), borrowed.new_path(session)
     local function cycle(path) return 1000 * contender.crowd:cycles("proxy", "free", path, 1, 1) end
     keep(session, lent)
     world.proxy:command("delay %g", row.delay)

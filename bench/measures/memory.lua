@@ -1,16 +1,16 @@
---- Memory of a client: kilobytes that a session more, a lock more that is held, and a waiter more
--- occupy in its process. A row has `share`, of the numbers below.
+--- Memory of a client's process, in kilobytes for each further session, held lock, and waiter. A
+-- row has `share`, a factor for the numbers below.
 
 local tables = require "bench.harness.tables"
 
 local SESSIONS, LOCKS, WAITERS = 16, 100, 100
-local HEAP = 128 -- megabytes, of Java: resident from the beginning, and what is free is not counted
+local HEAP = 128 -- megabytes of Java, resident from the start; free memory is not counted
 local FLAGS = ("-Xms%dm -XX:+AlwaysPreTouch"):format(HEAP)
 
 local memory = { is_cold = true }
 
 
-function memory.contenders(world, row) return world:able(row) end
+function memory.contenders(world, row) return world:able_clients(row) end
 
 
 -- A fresh process each time.

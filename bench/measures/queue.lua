@@ -1,9 +1,9 @@
---- Many waiters of some processes come to one lock at once, behind a holder. They get in line; all
--- are served, once; as many come again, and all give up at once. A row has
+--- Many waiters of some processes come to one lock at once, behind a holder. They get in line, and
+-- each is served once; then as many come again, and all give up at once. A row has
 --
---   kind          mutex or turns
+--   kind            mutex or turns
 --   waiters, processes, sessions (of all processes)
---   only_leaves   true: nobody is served
+--   only_gives_up   true if nobody is served
 
 local core = require "zklock.core"
 local tables = require "bench.harness.tables"
@@ -11,7 +11,7 @@ local traffic = require "bench.harness.traffic"
 local zklock = require "zklock"
 
 local WARM = 50 -- waiters of each process
-local GRACE, SLOWER = 2, 3 -- so many seconds, and times the seconds that it took, to get in line
+local GRACE, FACTOR = 2, 3 -- time to get in line, in seconds, and in times that were needed before
 local TRIES = 8
 local PATIENCE = 300 -- seconds
 local POLL = 0.02 -- seconds
@@ -19,12 +19,12 @@ local POLL = 0.02 -- seconds
 local queue = { is_cold = true }
 
 
-function queue.contenders(world, row) return world:able(row) end
+function queue.contenders(world, row) return world:able_clients(row) end
 
 
--- Seconds since then, when no node is left.
+-- Waits until no node is left; returns the seconds since then.
 local function await_no_nodes(world, since)
-    while world:nodes() > 0 do
+    while world:count_ephemerals() > 0 do
         if core.now() > since + PATIENCE then error("nodes are left", 0) end
         zklock.sleep(POLL)
     end
@@ -32,7 +32,7 @@ local function await_no_nodes(world, since)
 end
 
 
--- Since the last call: megabytes; requests and bytes, each waiter's.
+-- Notes the traffic since the last call: megabytes; requests and bytes for each waiter.
 local function note_traffic(world, row, figures, name)
     local counts = traffic.take(world.proxy, 0)
     figures[name .. "_MB"] = counts.bytes / 1e6
@@ -41,7 +41,7 @@ local function note_traffic(world, row, figures, name)
 end
 
 
-local function be_served(world, row, crowd, figures)
+local function measure_served(world, row, crowd, figures)
     crowd:line(row.kind, row.sessions, 1)
     local before = crowd:memory()
     traffic.take(world.proxy, 0)
@@ -55,8 +55,8 @@ local function be_served(world, row, crowd, figures)
 end
 
 
--- All get in line. Gives the time at which they give up. If that comes too soon on this machine,
--- they come again, for twice as long.
+-- Lets all get in line; returns the time when they give up. If that comes before all are in line,
+-- they come again, and wait twice as long.
 local function queue_until(world, row, crowd, wait)
     for _ = 1, TRIES do
         crowd:line(row.kind, row.sessions, 1)
@@ -71,8 +71,8 @@ local function queue_until(world, row, crowd, wait)
 end
 
 
-local function give_up(world, row, crowd, figures)
-    local deadline = queue_until(world, row, crowd, GRACE + SLOWER * (figures.queue_s or 0))
+local function measure_giving_up(world, row, crowd, figures)
+    local deadline = queue_until(world, row, crowd, GRACE + FACTOR * (figures.queue_s or 0))
     note_traffic(world, row, figures, "again")
     local last, tally = crowd:give_up()
     figures.late_ms = 1000 * (last - deadline)
@@ -89,8 +89,8 @@ function queue.one(world, row, contender)
     crowd:line(row.kind, row.sessions, 1)
     crowd:throng(WARM * row.processes)
     crowd:serve()
-    if not row.only_leaves then be_served(world, row, crowd, figures) end
-    give_up(world, row, crowd, figures)
+    if not row.only_gives_up then measure_served(world, row, crowd, figures) end
+    measure_giving_up(world, row, crowd, figures)
     crowd:stop()
     return figures
 end
@@ -99,7 +99,7 @@ end
 function queue.show(results)
     local served = {}
     for _, each in ipairs(results) do
-        if not each.row.only_leaves then served[#served + 1] = each end
+        if not each.row.only_gives_up then served[#served + 1] = each end
     end
     if served[1] then
         tables.list("waiters are served", served, {
