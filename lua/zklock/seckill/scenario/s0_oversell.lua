@@ -178,7 +178,7 @@ s0.scenarios = {
             .. "all that it asks with that session afterwards fails.",
     },
     {
-        id = "PIT-02b", title = "the same, and zklock reopens it",
+        id = "PIT-02b", title = "expired session, reopened by zklock",
         expect = "right", play = play_trap, sale = DEBUGGER, parameters = {},
         explanation = "The lease says that it is lost, and the program asks for the lock again: "
             .. "zklock has opened a new session.",

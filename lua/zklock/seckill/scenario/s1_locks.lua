@@ -335,7 +335,7 @@ s1.scenarios = {
             .. "they do not ask all at once.",
     },
     {
-        id = "DEMO-14c", title = "order of arrival: it wakes the next",
+        id = "DEMO-14c", title = "in order: a release wakes the next",
         expect = "right", zookeeper = true, play = play_herd,
         strategy = "zookeeper", woken = 2, created = 0,
         explanation = "Each waits for the one before it, so the end of the first wakes the second, "

@@ -270,7 +270,7 @@ s4.of_engines = {
         explanation = "Only the row of the product is locked.",
     },
     {
-        id = "PIT-15c", title = "the same with zklock",
+        id = "PIT-15c", title = "locks of two products with zklock",
         expect = "right", zookeeper = true, play = play_index, strategy = "zookeeper",
         explanation = "Locks of different names have nothing to do with each other.",
     },

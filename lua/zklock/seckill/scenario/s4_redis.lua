@@ -255,7 +255,7 @@ s4.of_engines = {
             .. "it alone.",
     },
     {
-        id = "DEMO-13b", title = "the same, leaseTime under the work",
+        id = "DEMO-13b", title = "leaseTime is shorter than the work",
         expect = "wrong", race = true, play = play_snippet, strategy = "redisson", lease = SHORT,
         explanation = "The lock ends while its holder is at work, the next comes in and reads the "
             .. "same stock; a lock with a leaseTime is not renewed.",
@@ -294,8 +294,8 @@ s4.of_engines = {
     {
         id = "BUG-15b", title = "killed just after the grant, zklock",
         expect = "right", zookeeper = true, play = play_killed_holder,
-        explanation = "That a lock ends with its session is part of asking for it, so there is no "
-            .. "moment in which it has no end.",
+        explanation = "The request that creates the lock also ties it to the session, so at no "
+            .. "moment is there a lock without an end.",
     },
 }
 

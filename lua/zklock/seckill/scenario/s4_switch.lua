@@ -182,7 +182,7 @@ s4.of_engines = {
             .. "one of the first alone. Nobody comes in beside the holder.",
     },
     {
-        id = "DEMO-21c", title = "the same, to an unknown engine",
+        id = "DEMO-21c", title = "a switch to an unknown engine",
         expect = "right", zookeeper = true, play = play_switch, judge = judge_safe,
         strategy = "cerberus-safe", value = "tair",
         explanation = "A value that is no engine's name means the next one in the order.",
