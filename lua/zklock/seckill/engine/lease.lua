@@ -71,7 +71,7 @@ function Lease:remaining()
 end
 
 
--- Calls a function of the engine's way. `lack` is the failure's detail if that lacks the function.
+-- Calls a function of the engine's way. If there is none, `lack` is the failure's detail.
 local function ask(self, verb, lack)
     if self.over then return failure.of(self.over, self.name) end
     local fn = self.lock.way[verb]

@@ -16,7 +16,7 @@ local function run(purchase)
 end
 
 
--- The end of a row's lock. The purchase of the second run renews it.
+-- The end of a row's lock. The purchase of the second run renews the lock.
 local function ends(row, sale) return sale.options.purchase and math.huge or row.granted + TTL end
 
 -- The last grant, and the time that a renewed lock is held after its write.

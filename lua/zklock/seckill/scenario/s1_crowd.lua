@@ -27,7 +27,8 @@ end
 
 
 --- A stock of 0 is not below 0, so the buyer takes one off the counter, and sees only then that
---- there was none. (The seed makes that test before it gets the lock, so its counter ends lower.)
+--- there was none. (The seed's program tests before it acquires the lock, so its counter ends
+--- lower.)
 function s1.below_zero(buyer)
     if not buyer:enter() then return end
     local stock = buyer:stock()

@@ -186,11 +186,12 @@ end
 -- the holder stands still ------------------------------------------------------------------------
 
 -- The holder pauses, as in a long garbage collection (Q-01, Q-03); another buyer takes over; then
--- the first goes on. No lock service can prevent that, but its lease is lost at once by its own
--- clock, and the store refuses a late write after the next holder's token.
+-- the first goes on. No lock service can prevent that, but the holder's lease is lost at once by
+-- its own clock, and the store refuses a late write after the next holder's token.
 --
 -- The store must see the token before the next holder reads. If it sees the token only at the
--- write, it accepts the first buyer's write in between, and the next one overwrites it (DEMO-17c).
+-- write, it accepts the first buyer's write in between, and the next buyer overwrites that write
+-- (DEMO-17c).
 
 -- Length of the stop in session timeouts, long enough for the server to end the session, and for
 -- the second buyer to buy.

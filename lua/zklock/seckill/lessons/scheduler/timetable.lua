@@ -1,5 +1,5 @@
---- The times of the choices in a list. All are known before the world begins, so a server sleeps
---- until its next step, and a stop ends in time.
+--- The times of the choices in a list. All are known before the world begins, so a server can sleep
+--- until its next step, and a stop has a known end.
 ---
 --- A choice is a text, such as "ask 1" (a step of server 1), "stop 1" and "wake 1". With "expire"
 --- time passes until the sessions of the stopped servers have expired, and with "lapse 1" until the

@@ -1,4 +1,4 @@
---- Carries out a lesson's runs, and checks their results against the lesson's.
+--- Carries out a lesson's runs, and checks that they end as the lesson expects.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 local seckill = require "zklock.seckill"
@@ -102,7 +102,7 @@ local function view(sale, lesson, options)
 end
 
 
--- Raises an error if the result differs from the lesson's.
+-- Raises an error if the run did not end as the lesson expects.
 local function check(name, which, made, expected)
     for field, value in pairs(expected) do
         if made[field] ~= value then
@@ -113,7 +113,7 @@ local function check(name, which, made, expected)
 end
 
 
---- Both runs of a lesson, and its facts; raises an error if they differ from the lesson's.
+--- Both runs of a lesson, and its facts; raises an error if a run does not end as expected.
 ---@param lesson table
 ---@return table facts  first, second, and the lesson's additions
 ---@return table sales  first, second, for reports

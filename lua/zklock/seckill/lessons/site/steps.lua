@@ -1,6 +1,6 @@
---- The steps of a run in order of time, for the page and its picture. They are those of two buyers,
---- the second of which read before the first had written and so undid its write, or those of all
---- buyers.
+--- The steps of a run in order of time, for the page and its picture. They are the steps of all
+--- buyers, or of two buyers, where the second read before the first had written, and so undid the
+--- first write.
 
 local buyers = require "zklock.seckill.lessons.site.buyers"
 

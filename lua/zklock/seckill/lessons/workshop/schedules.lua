@@ -1,4 +1,5 @@
---- Two servers sell one bun, as purchases/plain.lua does: a hundred schedules, or that of one seed.
+--- Runs a hundred schedules of two servers that sell one bun by purchases/plain.lua, or the
+-- schedule of one seed.
 --
 --     lua5.4 lua/zklock/seckill/lessons/workshop/schedules.lua [seed]
 

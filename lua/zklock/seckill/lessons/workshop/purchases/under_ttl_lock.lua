@@ -1,5 +1,5 @@
---- The purchase of plain.lua under a lock that ends by itself after a second, as that of
--- `SET bun me NX PX 1000` in Redis does.
+--- The purchase of plain.lua under a lock that ends by itself after a second, like the lock that
+-- `SET bun me NX PX 1000` makes in Redis.
 
 local TtlLock = require "zklock.seckill.lessons.ttl_lock"
 local plain = dofile "lua/zklock/seckill/lessons/workshop/purchases/plain.lua"
