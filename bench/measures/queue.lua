@@ -32,7 +32,7 @@ local function await_no_nodes(world, since)
 end
 
 
--- Notes the traffic since the last call: megabytes; requests and bytes for each waiter.
+-- Notes the traffic since the last call, in megabytes, and in requests and bytes for each waiter.
 local function note_traffic(world, row, figures, name)
     local counts = traffic.take(world.proxy, 0)
     figures[name .. "_MB"] = counts.bytes / 1e6

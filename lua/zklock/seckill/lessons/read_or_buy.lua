@@ -1,4 +1,4 @@
---- A purchase under a read-write lock, with buyers that arrive one by one. Of every four buyers two
+--- A purchase under a read-write lock, with buyers that arrive one by one. Two of every four buyers
 --- only look at the stock under the read side, and two buy under `parameters.side`.
 
 local zklock = require "zklock"
