@@ -104,7 +104,7 @@ return {
       replace = "if (!made || strlen(made) < length) return false;" },
     { "reply", "old-create", breaks = "a create is newer than those before",
       at = "zkl_answer_is_creation",
-      find = " || answer->stat->czxid <= session->created" },
+      find = " || answer->stat->czxid <= session->newest_czxid" },
     { "reply", "slash", breaks = "each name is one that a node may have",
       at = "is_name", find = " || c == '/'" },
     { "reply", "one-good-result", breaks = "all of them good",

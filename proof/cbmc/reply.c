@@ -68,12 +68,12 @@ int main(void) {
                             .count = nondet_int(),
                             .results = nondet_bool() ? results : NULL};
     ASSUME(answer.count <= COUNT);
-    int64_t created = session->created;
+    int64_t created = session->newest_czxid;
     int rc = answer.rc;
 
     zkl_reply_sift(&call, &answer);
     SHOW(rc == ZKL_ERROR_NONE || answer.rc == rc, "an error stays that error");
-    SHOW(session->created >= created, "the newest create stays the newest");
+    SHOW(session->newest_czxid >= created, "the newest create stays the newest");
     if (answer.rc != ZKL_ERROR_NONE) {
         SHOW(!answer.stat && !answer.text && !answer.names && answer.count == 0 && answer.size == 0,
              "an error has no content");
@@ -82,7 +82,7 @@ int main(void) {
     switch (call.kind) {
     case CALL_CREATE:
         SHOW(answer.stat && answer.stat->czxid > created, "a create is newer than those before");
-        SHOW(session->created == answer.stat->czxid, "and is the newest now");
+        SHOW(session->newest_czxid == answer.stat->czxid, "and is the newest now");
         SHOW(answer.text && strncmp(answer.text, asked, strlen(asked)) == 0,
              "it is what was asked");
         SHOW(zkl_kind_is_fixed(stake->claim.kind) || has_number(asked, answer.text),

@@ -33,7 +33,8 @@ static void send_all(void) {
     while ((rpc = zkl_session_next_rpc(w.session))) {
         const struct call *call = call_of(rpc->id);
         require(connected() && rpc->path && w.count < SENT);
-        if (asking_stake(call) && w.session->service != SERVICE_CLOSES) check_stakes_rpc(call, rpc);
+        if (asking_stake(call) && w.session->service != SERVICE_CLOSING)
+            check_stakes_rpc(call, rpc);
         if (byte() < 0xfa) *nth(w.count++) = (struct sent){.rpc = *rpc};
         else zkl_session_unsent(w.session, rpc->id);
     }

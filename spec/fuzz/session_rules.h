@@ -314,7 +314,7 @@ static bool has_alarm(const struct stake *stake) {
         return watches_own(stake) && (is_fixed(claim) || claim->waiting || watches_ahead(stake));
     case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && watches_own(stake);
     case ZKL_HELD: return true; /* up to its user, see check_holder() */
-    case ZKL_DOWNGRADE: return is_out(stake, STAKE_DOWNGRADE) || is_out(stake, STAKE_REVISE);
+    case ZKL_DOWNGRADE: return is_out(stake, STAKE_DOWNGRADE) || is_out(stake, STAKE_REREAD);
     case ZKL_IN_CONDITION:
     case ZKL_SIGNALLED: return claim->partner != NULL;
     case ZKL_FORWARD: return is_out(stake, STAKE_LIST) || is_out(stake, STAKE_FORWARD);
@@ -331,7 +331,7 @@ static bool has_alarm(const struct stake *stake) {
 static bool is_had_by_any(const struct stake *stake) {
     EACH_USER(user) {
         bool has = user->lease && user->lease->ended == ZKL_OK;
-        if (has && zkl_parts_have(&user->lease->parts, stake)) return true;
+        if (has && zkl_parts_include(&user->lease->parts, stake)) return true;
     }
     return false;
 }
@@ -355,7 +355,7 @@ static bool will_end(const struct zkl_request *request) {
     switch (request->kind) {
     case REQUEST_ACQUIRE:
     case REQUEST_WAIT: return stake->request == request;
-    case REQUEST_DOWNGRADE: return stake->downgrading == request;
+    case REQUEST_DOWNGRADE: return stake->downgrade == request;
     case REQUEST_RELEASE: return true; /* by the claim's own alarm */
     case REQUEST_JOIN:
     case REQUEST_SET: return true;   /* up to its member */

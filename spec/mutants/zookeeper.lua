@@ -21,7 +21,7 @@ return {
                  "three readers of a session behind a writer cost one list in all") },
 
     { "look-asks-again", "a claim asks for the watch of a node that its session watches",
-      at = "watch_lookahead", find = "node && zkl_watches_follow(stake, node)", replace = "false",
+      at = "watch_lookahead", find = "node && zkl_watches_share(stake, node)", replace = "false",
       catch = by("handoff", "a hand-off within a session takes five requests, because") },
 
     -- --- one node of a fixed name --------------------------------------------------------
@@ -40,7 +40,8 @@ return {
       find = "if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));",
       catch = by("unfair", "a lock whose node somebody deleted is lost, also if another session") },
     { "unfair-mixed", "a path is used with an order and without one, by one session",
-      at = "is_mixed", find = "!claim ||", replace = "!claim || options->kind == ZKL_UNFAIR ||",
+      at = "refused_other_use", find = "!claim ||",
+      replace = "!claim || options->kind == ZKL_UNFAIR ||",
       catch = by("unfair", "a path in use as another kind of lock is a conflict in one session") },
     { "unfair-no-jitter", "no claim pauses",
       at = "pause_claim", find = "stake->jitter == 0", replace = "stake->jitter >= 0",
@@ -77,7 +78,7 @@ return {
       catch = by("lock", "ends at its deadline, and leaves nothing") },
     { "exists-watch",
       "exists instead of get watches a node that is gone for ever (Curator, PIT-08)",
-      at = "zkl_call_watch", find = "ZKL_RPC_GET", replace = "ZKL_RPC_EXISTS",
+      at = "zkl_call_watch_lock_node", find = "ZKL_RPC_GET", replace = "ZKL_RPC_EXISTS",
       catch = by("requests", "a waiter's place in line costs two more gets, in one more flight") },
 
     -- --- proof of life ----------------------------------------------------------------
@@ -147,7 +148,8 @@ return {
       find = "if (reply == ZKL_DONE) zkl_orphans_find(call->session, path);",
       catch = by("fault/replies", "an unknown node of this session is removed as an orphan") },
     { "no-late-look-made", "the late look after a doubtful create is never made",
-      at = "zkl_orphans_look", find = "look_at(session, path);", replace = "path->look_at = 0;",
+      at = "zkl_orphans_look", find = "ask_for_orphans(session, path);",
+      replace = "path->orphan_look_at = 0;",
       catch = by("fault/replies", "a create without a reply is looked after once more") },
     { "watch-not-set-again",
       "an event of the predecessor other than its deletion is dropped, and its watch is used up",
@@ -190,15 +192,15 @@ return {
                  replace = "if (seen->node != SEEN_DATA) continue;" } },
       catch = by("members", "tells a herd of changes once", "costs a list and a get of each") },
     { "roster-no-room", "members for whom there is no room to watch are left out",
-      at = "give_up", find = "settle(roster, code, 0);",
+      at = "give_up", find = "set_code(roster, code, 0);",
       catch = by("members", 'members tells "too_many" while watches have no room, and the list') },
     { "roster-without-folder", "a folder that is not there is not waited for",
-      at = "take_none",
+      at = "take_missing_folder",
       find = [[
-        ask(roster, &exists_call, ZKL_RPC_EXISTS, roster->itself);]], replace = ";",
+        ask(roster, &exists_call, ZKL_RPC_EXISTS, roster->folder_watch);]], replace = ";",
       catch = by("members", "members waits for a missing or removed folder") },
     { "member-left-in-doubt", "a member that left does not look for a create that lands late",
-      at = "zkl_member_be_gone", find = "member->asked_at >= doubt_at", replace = "true",
+      at = "zkl_member_node_gone", find = "member->asked_at >= doubt_until", replace = "true",
       catch = by("fault/members", "a failed join looks for a late create after a session") },
     { "member-refused-for-good", "a removal that was refused is taken for done",
       at = "answer_remove",
@@ -234,10 +236,10 @@ return {
 
     { "deadline-while-suspended", "no deadline is kept while the session is suspended",
       at = "zkl_session_tick", find = [[
-    zkl_request_overdue(session);
+    zkl_request_end_overdue(session);
     zkl_stake_feed_all(session, zkl_claim_tick);]],
       replace = [[
-    if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session);
+    if (session->state == ZKL_SESSION_CONNECTED) zkl_request_end_overdue(session);
     if (session->state == ZKL_SESSION_CONNECTED) zkl_stake_feed_all(session, zkl_claim_tick);]],
       also = { { at = "zkl_request_due", find = "if (each->deadline < due) due = each->deadline;",
                  replace = "if (connected && each->deadline < due) due = each->deadline;" } },
@@ -281,7 +283,7 @@ return {
 
     { "revoke-overwritten",
       "a revocation that comes while a writer becomes a reader goes with its node",
-      at = "zkl_stake_downgrade", find = "stake->version", replace = "-1",
+      at = "zkl_stake_send_downgrade", find = "stake->version", replace = "-1",
       catch = by("revoke", "a revocation during a downgrade is heard, because the node") },
     { "unfair-revoked-early",
       "a revocation that is seen with the node of a lost create is not heard",
@@ -289,11 +291,11 @@ return {
       catch = by("unfair", "a revocation ahead of the look after a lost reply is heard") },
     { "guard-by-old-name",
       "a lease that became a reader's is taken for lost when its old node is gone",
-      at = "zkl_stake_absent",
+      at = "zkl_stake_node_absent",
       find = "if (named && claim->state != ZKL_DOWNGRADE)", replace = "(void)named;",
       catch = by("guard", "follows a writer that becomes a reader") },
     { "guard-after-the-end", "a guard that waits for a connection outlives its lease",
-      at = "zkl_stake_tell_loss", find = "end_questions(stake);",
+      at = "zkl_stake_tell_loss", find = "end_lease_requests(stake);",
       catch = by("guard", "a guard that was not sent before the expiry returns lost") },
 
     -- --- the multi-lock ---------------------------------------------------------------
@@ -306,7 +308,7 @@ return {
       catch = by("multi", "a waiting multi-lock that loses a part's node contends anew for all") },
     { "multi-part-waits",
       "a part that was entered again waits in a condition; it returns with all parts",
-      at = "waits", find = "|| stake->part",
+      at = "stake_that_may_wait", find = "|| stake->part",
       catch = by("multi", "a part of a multi-lock cannot wait in a condition, also when entered") },
 
     -- --- hosts and the process --------------------------------------------------------
@@ -379,7 +381,7 @@ return {
       "a node of the session is looked for in all claims that wait for their turn",
       at = "own_ahead", find = "if (zkl_claims_wait_from(each)) break;", catch = COST },
     { "turns-all-owners", "an owner is looked for in all waiting claims",
-      at = "is_mixed", find = "if (!claim || is_same_use(claim, options)) return false;",
+      at = "refused_other_use", find = "if (!claim || is_same_use(claim, options)) return false;",
       replace = "while (claim && is_same_use(claim, options)) claim = claim->next;\n" ..
                 "    if (!claim) return false;", catch = COST },
     { "turns-all-counted", "a place is counted from the first on",
@@ -387,7 +389,7 @@ return {
       find = "if (!claim->next) return position + path->stakes - seen - 1;",
       catch = COST },
     { "turns-all-told", "at a connection each place is counted from the first on",
-      at = "position", find = "stake->path->told = stake;", catch = COST },
+      at = "position", find = "stake->path->last_told = stake;", catch = COST },
     { "turns-counted", "a claim that waits for its turn counts for a node that it does not own",
       at = "waits_uncounted", find = "return claim->batch != 0 &&",
       replace = "return 0 && claim->batch != 0 &&",
@@ -412,14 +414,14 @@ return {
       find = "zkl_claim_token(&stake->claim)", replace = "stake->claim.node.czxid",
       catch = by("turns", "tokens are 1024 a node; a queue shows its own, and the first") },
     { "turns-close", "at close the lock is handed on to claims that are about to be ended",
-      at = "end_new", find = "claim->state != ZKL_NEW", replace = "claim->state != ZKL_GONE",
+      at = "end_heirs", find = "claim->state != ZKL_NEW", replace = "claim->state != ZKL_GONE",
       catch = by("turns", "the end of the session closes all waits, and nobody is granted after") },
     { "turns-revoked-late", "a revocation of a node is not told to its next holder",
       at = "answer_successor", find = "if (next) zkl_stake_perform(next, see_own(next, answer));",
       replace = "if (next && !answer) zkl_stake_perform(next, 0);",
       catch = by("turns", "a turn revoked while it goes from hand to hand ends soon") },
     { "turns-revoked-before", "a turn that was revoked before it began is handed on",
-      at = "zkl_stake_granted", find = "end_turn(stake);",
+      at = "zkl_stake_granted", find = "end_turn_if_revoked(stake);",
       catch = by("turns", "a turn revoked before it began ends after one grant") },
     { "turns-mixed", "a session uses one path with turns and without",
       at = "is_same_use", find = "&& !claim->batch == !options->batch",
@@ -432,7 +434,7 @@ return {
       replace = "state == ZKL_NEW",
       catch = by("requests", "a turn costs an acquire and a release, however many it serves") },
     { "turns-condition", "a claim of a shared node waits in a condition, and the node goes",
-      at = "waits", find = "|| (lease->kind == ZKL_MUTEX && !stake->claim.batch);",
+      at = "stake_that_may_wait", find = "|| (lease->kind == ZKL_MUTEX && !stake->claim.batch);",
       replace = "|| lease->kind == ZKL_MUTEX;",
       catch = by("turns", "a lock of turns refuses conditions and a place in a multi-lock") },
     { "turns-place", "a claim that waits for its process' turn is told a place in the line",
@@ -443,7 +445,7 @@ return {
 
     { "condition-signal-before-watch", "a signal that came before the get is not seen in it",
       at = "see_own",
-      find = "if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);",
+      find = "if (stat && stat->version > 0) actions |= zkl_claim_signalled(&stake->claim);",
       catch = by("fault/condition", "a wait hears a signal from before its watch") },
     { "condition-any-version", "a waiter that gives up deletes its node whatever its data",
       at = "remove_node", find = "zkl_waiter_may_be_signalled(&stake->claim) ? 0 : -1",
@@ -475,13 +477,13 @@ return {
       catch = by("fault/condition", "a protected folder refuses the wait with auth") },
     { "condition-lost-as-parents",
       "a lock whose node is gone looks like a folder that is not there",
-      at = "zkl_condition_waited", find = "zkl_call_refused(call, answer) == 1",
-      replace = "zkl_call_refused(call, answer) == 2",
+      at = "zkl_condition_answer_wait", find = "zkl_call_refused_op(call, answer) == 1",
+      replace = "zkl_call_refused_op(call, answer) == 2",
       catch = by("condition_end",
                  "is lost, and leaves nothing, when the lock's node went unseen") },
     { "condition-writer-stays",
       "a lock whose writer was given up meanwhile comes back as a writer's",
-      at = "zkl_condition_granted", find = "zkl_stake_writers_gone(stake);",
+      at = "zkl_condition_granted", find = "zkl_stake_downgrade_without_writers(stake);",
       catch = by("condition_end", "a reader's handle does not bring the lock back to a writer") },
 
     -- --- the descriptor ------------------------------------------------------------------
@@ -524,7 +526,8 @@ return {
       replace = "false",
       catch = by("recover", "is ended when a server answers again after an outage") },
     { "guard-again", "a guard that servers do not know is sent again until its deadline",
-      at = "answer_guard", find = "call->unsent == ZKL_ERROR_UNIMPLEMENTED", replace = "false",
+      at = "answer_guard", find = "call->unsent_error == ZKL_ERROR_UNIMPLEMENTED",
+      replace = "false",
       catch = by("fault/operations", "a server without multi keeps a writer's lease when it") },
     { "downgrade-in-doubt", "a downgrade that servers do not know keeps the lock for ever",
       at = "answer_downgrade", find = "if (certain) stake->claim.refusal = ZKL_OK;",

@@ -18,7 +18,7 @@ static int sifted(const struct call_kind *kind, enum zkl_node_mode mode, const s
     static struct zkl_session session;
     struct call call = {
         .kind = kind, .session = &session, .op = {.mode = mode}, .node = (char *)"/l/lock"};
-    session.created = 4;
+    session.newest_czxid = 4;
     if (rpc) call.rpc = *rpc;
     zkl_reply_sift(&call, &answer);
     CHECK(answer.rc == ZKL_ERROR_NONE || (!answer.text && !answer.stat && !answer.names));

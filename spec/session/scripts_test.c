@@ -304,12 +304,12 @@ static void names_holders(void) {
     free(texts);
 }
 
-/* followers <node>: the number of claims that share its watch */
-static void counts_followers(void) {
+/* wants <node>: the number of claims that want a watch of another's node */
+static void counts_wants(void) {
     const char *path = full_of(at(1));
     for (size_t i = 0; i < WATCH_BUCKETS; i++)
         for (const struct watch *each = session->watches.buckets[i]; each; each = each->next)
-            if (strcmp(each->path, path) == 0) say("followers %u", each->followers);
+            if (strcmp(each->path, path) == 0) say("wants %u", each->wants);
 }
 
 static void show_session(const char *what) {
@@ -320,7 +320,7 @@ static void show_session(const char *what) {
     else if (strcmp(what, "state") == 0) say("%s", session_states[zkl_session_state(session)]);
     else if (strcmp(what, "connection") == 0)
         say("connection %s", session_states[zkl_session_connection(session)]);
-    else if (strcmp(what, "news") == 0) say("news %d", zkl_session_has_news(session));
+    else if (strcmp(what, "news") == 0) say("news %d", zkl_session_take_news(session));
     else if (strcmp(what, "unread") == 0) say("unread %d", zkl_session_has_events(session));
     else if (*what == '/')
         say("%s", zkl_path_find(session, what, strlen(what)) ? "known" : "unknown");
@@ -369,8 +369,8 @@ static const struct {
     {SESSION, answers, " answer "},
     {SESSION, awaits, " await until "},
     {SESSION, comes_back, " come-back "},
-    {SESSION, connects, " ask-from close closed cut expire flap refuse reopen resume "},
-    {SESSION, counts_followers, " followers "},
+    {SESSION, connects, " close closed cut expire flap ready-from refuse reopen resume "},
+    {SESSION, counts_wants, " wants "},
     {SESSION, counts_on, " counter "},
     {SESSION, explains, " words "},
     {SESSION, happens, " changed children created deleted "},

@@ -145,8 +145,8 @@ static inline void comes_back(void) {
 }
 
 /*
- * resume [<session>]; flap <times>: cut and resume; ask-from [<s>]: allows requests from then on,
- * or never
+ * resume [<session>]; flap <times>: cut and resume; ready-from [<s>]: `ready` may ask from then
+ * on, or not yet
  */
 static inline void connects(void) {
     bool flaps = is(0, "flap");
@@ -159,8 +159,8 @@ static inline void connects(void) {
     else if (is(0, "refuse")) zkl_session_refused(session);
     else if (is(0, "close")) zkl_session_close(session);
     else if (is(0, "closed")) zkl_session_closed(session);
-    else if (is(0, "ask-from"))
-        zkl_session_ask_from(session, words > 1 ? now + seconds(1, 0) : ZKL_NEVER);
+    else if (is(0, "ready-from"))
+        zkl_session_ready_from(session, words > 1 ? now + seconds(1, 0) : ZKL_NEVER);
     for (int64_t i = flaps ? number(1, 1) : 0; i > 0; i--) {
         zkl_session_suspended(session);
         zkl_session_connected(session, ours, TIMEOUT);

@@ -187,10 +187,10 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
     mix(place_of(session, (const struct stake *)stake->claim.partner) << 8 |
         place_of(session, (const struct stake *)stake->claim.next_part));
     mix((uint64_t)stake->phase << 8 | (uint64_t)(stake->node == NODE_GIVES_WAY) << 4 |
-        (uint64_t)zkl_stake_revoked(stake) << 3 | (stake->part == STAKE_JOINT) << 2 |
-        stake->starved << 1 | (stake->request != NULL));
+        (uint64_t)zkl_stake_is_revoked(stake) << 3 | (stake->part == PART_HELD) << 2 |
+        stake->unallocated << 1 | (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
-    mix((uint64_t)(stake->downgrading != NULL));
+    mix((uint64_t)(stake->downgrade != NULL));
     if (zkl_claim_is_pausing(&stake->claim)) mix_time(stake->wake_at, now);
     mix_text(stake->own_watch ? stake->own_watch->path : "");
     for (const struct want *want = stake->wants; want; want = want->next)
@@ -200,12 +200,12 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
 static void mix_call(const struct zkl_session *session, const struct call *call, zkl_time now) {
     const struct stake *stake = asking_stake(call);
     mix((uint64_t)(uintptr_t)call->kind << 3 | (call->watch != NULL) << 2 |
-        (call->unsent != 0) << 1 | (stake && call->listed));
+        (call->unsent_error != 0) << 1 | (stake && call->listed));
     mix(place_of(session, stake));
     mix_text(call->node ? call->node : "");
     mix_text(stake && call->contender ? call->contender->name : "");
     mix_time(call->issued, now);
-    if (!call->asker && call->look_at) mix_time(call->look_at, now);
+    if (!call->asker && call->orphan_look_at) mix_time(call->orphan_look_at, now);
 }
 
 static void mix_request_of(const struct zkl_session *session, const struct zkl_request *request,
@@ -217,8 +217,8 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
     mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);
     mix_stakes(session, &request->parts);
     if (zkl_request_has_queue(request)) {
-        for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
-        mix((uint64_t)request->listed << 32 | request->signalled);
+        for (size_t i = 0; i < request->queue_length; i++) mix_text(request->queue[i].name);
+        mix((uint64_t)request->visited << 32 | request->signalled);
     }
     mix(request->effects);
     if (request->guard) mix(request->guard->refused);
@@ -228,7 +228,7 @@ static void mix_path(const struct path *path, zkl_time now) {
     mix_text(path->text);
     mix_line(&path->line, now);
     mix((uint64_t)path->lists << 2 | path->fixed);
-    if (path->look_at) mix_time(path->look_at, now);
+    if (path->orphan_look_at) mix_time(path->orphan_look_at, now);
 }
 
 static void mix_watches(const struct watches *watches) {
@@ -236,7 +236,7 @@ static void mix_watches(const struct watches *watches) {
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (const struct watch *watch = watches->buckets[i]; watch; watch = watch->next) {
             mix_text(watch->path);
-            mix((uint64_t)watch->asked << 32 | watch->owners << 16 | watch->followers);
+            mix((uint64_t)watch->asked << 32 | watch->owners << 16 | watch->wants);
             mix((uint64_t)watch->state << 1 | watch->removing);
         }
     }
@@ -248,15 +248,15 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
     mix((uint64_t)session->state << 8 | session->parents);
     mix(session->common.last_nonce);
     mix(session->common.session);
-    mix((uint64_t)session->created);
+    mix((uint64_t)session->newest_czxid);
     mix_clock(&session->common.clock, now);
     mix_time(session->due, now);
     mix_time(session->last_beat, now);
     mix_time(session->busy_since, now);
     if (!world.setting.plain) mix(session->random);
     while ((path = zkl_path_next(session, path))) mix_path(path, now);
-    for (int i = 0; i < REMEMBERED; i++)
-        if (session->remembered[i].path) mix_backoff(&session->remembered[i].backoff, now);
+    for (int i = 0; i < OLD_BACKOFFS; i++)
+        if (session->old_backoffs[i].path) mix_backoff(&session->old_backoffs[i].backoff, now);
     for (const struct stake *stake = session->stakes; stake; stake = stake->next)
         mix_stake(stake, now);
     for (const struct call *call = session->calls; call; call = call->next)

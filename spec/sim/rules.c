@@ -319,7 +319,7 @@ void rules_on_remove(const struct node *own, bool taken) {
 static bool has_writer(const struct client *client, const struct stake *stake) {
     EACH_WISH(client, wish) {
         bool writes = has_lease(wish) && (wish->kind == ZKL_WRITE || is_joint(wish));
-        if (writes && zkl_parts_have(&wish->lease->parts, stake)) return true;
+        if (writes && zkl_parts_include(&wish->lease->parts, stake)) return true;
     }
     return false;
 }
@@ -383,7 +383,7 @@ static bool may_end_alone(const struct zkl_claim *claim) {
     const struct stake *stake = (const struct stake *)claim;
     bool assumed =
         claim->last_of_turn && claim->batch > 0 && claim->node.contended && claim->node.grants > 0;
-    return assumed || zkl_stake_revoked(stake) || claim->node.grants + 1 == ZKL_BATCH_MAX ||
+    return assumed || zkl_stake_is_revoked(stake) || claim->node.grants + 1 == ZKL_BATCH_MAX ||
            world.shortages || world.setting.room || world.setting.refusals ||
            !zkl_line_find(claim->line, claim->node.name);
 }
@@ -444,11 +444,11 @@ void rules_on_no_room_to_watch(const struct client *client) {
 
 /* A closing session removes no more watches. */
 void rules_on_no_room(const struct client *client) {
-    if (!is_connected(client) || client->zk->service == SERVICE_CLOSES) return;
+    if (!is_connected(client) || client->zk->service == SERVICE_CLOSING) return;
     rules_on_no_room_to_watch(client);
     const struct follower *roster = client->zk->followers[FOLLOWER_ROSTER];
     for (; roster; roster = roster->next)
-        require(!((const struct zkl_roster *)roster)->children,
+        require(!((const struct zkl_roster *)roster)->children_watch,
                 "no lock is refused because of a roster's watches");
     const struct follower *watcher = client->zk->followers[FOLLOWER_WATCHER];
     for (; watcher; watcher = watcher->next)
@@ -527,7 +527,7 @@ void rules_on_proof(struct client *client, zkl_time issued) {
 /* A wish whose lease contains the stake, or NULL. */
 static const struct wish *holder_of(const struct client *client, const struct stake *stake) {
     EACH_WISH(client, wish) {
-        if (has_lease(wish) && zkl_parts_have(&wish->lease->parts, stake)) return wish;
+        if (has_lease(wish) && zkl_parts_include(&wish->lease->parts, stake)) return wish;
     }
     return NULL;
 }

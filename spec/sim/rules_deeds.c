@@ -158,7 +158,7 @@ static bool is_listed(const struct zkl_queued *queue, size_t count, const struct
 
 /* True if every server showed the contender during the question. */
 static bool was_always_shown(const struct deed *deed, const struct node *node) {
-    bool fixed = deed->request->asked == ZKL_UNFAIR;
+    bool fixed = deed->request->lock_kind == ZKL_UNFAIR;
     bool counts = node->contender && fixed == is_fixed(node->name);
     return counts && alive(node) && node->line == deed->line && node->born <= deed->seen;
 }
@@ -198,8 +198,8 @@ static void check_queue(const struct client *client, const struct deed *deed) {
 static bool is_of(const struct client *client, int session) {
     uint64_t id = id_of(session - 1);
     if (id && id == zkl_session_id(client->zk)) return true;
-    for (int i = 0; id && i < EARLIER; i++)
-        if (client->zk->earlier[i] == id) return true;
+    for (int i = 0; id && i < EARLIER_SESSIONS; i++)
+        if (client->zk->earlier_sessions[i] == id) return true;
     return false;
 }
 
@@ -336,7 +336,7 @@ void rules_on_roll(const struct client *client, struct deed *deed, const struct 
     if (roll->code == ZKL_AUTH) require(world.setting.refusals, "a folder may be read");
     else if (roll->code == ZKL_TOO_MANY) {
         require(world.setting.room, "a session has room for a small folder");
-        require(!roster->children && !roster->itself && roster->count == 0,
+        require(!roster->children_watch && !roster->folder_watch && roster->count == 0,
                 "a folder that is not told for want of room takes none");
     } else require(roll->code == ZKL_OK, "a folder is told, or why it is not");
     deed->told = true;
@@ -394,7 +394,7 @@ static bool is_right_code(const struct client *client, const struct deed *deed,
     case ZKL_TIMEOUT: return clock_of(client) >= deed->deadline;
     case ZKL_IN_DOUBT: return guards;
     case ZKL_LOST:
-    case ZKL_RELEASED: return is_of_lease(deed) && zkl_parts_ended(parts) != ZKL_OK;
+    case ZKL_RELEASED: return is_of_lease(deed) && zkl_parts_end_code(parts) != ZKL_OK;
     case ZKL_EXPIRED: return !is_of_lease(deed) && zkl_session_id(client->zk) == 0;
     case ZKL_AUTH: return world.setting.refusals;
     case ZKL_CLOSED: return client->closing || deed->cancelled == code;

@@ -125,7 +125,7 @@ bool rules_hold_is_over(const struct client *client, const struct wish *wish) {
         const struct hold *hold = each->lease ? &each->lease->hold : NULL;
         if (!hold || !hold->link || clock_of(client) < hold->until) continue;
         EACH_PART(&each->lease->parts, part)
-        if (zkl_parts_have(parts_of_wish(wish), part)) return true;
+        if (zkl_parts_include(parts_of_wish(wish), part)) return true;
     }
     return false;
 }

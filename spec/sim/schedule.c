@@ -86,7 +86,7 @@ static bool is_settled(const struct client *client, const struct zkl_claim *clai
 /* True if it will look for orphans again. */
 static bool has_doubts(const struct client *client) {
     for (struct path *path = NULL; (path = zkl_path_next(client->zk, path));)
-        if (path->look_at) return true;
+        if (path->orphan_look_at) return true;
     return false;
 }
 

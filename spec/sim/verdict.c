@@ -49,7 +49,7 @@ static bool is_held_by(const struct client *client, int owner, const struct stak
     if (!verdict_still_holds(client, &stake->claim)) return false;
     EACH_WISH(client, wish) {
         bool has = wish->owner == owner && has_lease(wish);
-        if (has && zkl_parts_have(&wish->lease->parts, stake)) return true;
+        if (has && zkl_parts_include(&wish->lease->parts, stake)) return true;
     }
     return false;
 }
@@ -95,7 +95,7 @@ static bool would_deadlock(const struct client *client, const struct wish *wish,
 const struct wish *verdict_fellow(const struct client *client, const struct wish *wish,
                                   const struct stake *stake) {
     EACH_WISH(client, each) {
-        if (each != wish && has_handle(each) && zkl_parts_have(&each->lease->parts, stake))
+        if (each != wish && has_handle(each) && zkl_parts_include(&each->lease->parts, stake))
             return each;
     }
     return NULL;

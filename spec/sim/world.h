@@ -639,7 +639,7 @@ static inline bool has_handle(const struct wish *wish) {
 static inline bool is_fellow(const struct wish *wish, const struct wish *other) {
     if (wish == other || !has_handle(wish)) return false;
     EACH_PART(&other->lease->parts, part) {
-        if (zkl_parts_have(&wish->lease->parts, part)) return true;
+        if (zkl_parts_include(&wish->lease->parts, part)) return true;
     }
     return false;
 }

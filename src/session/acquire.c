@@ -18,7 +18,7 @@
 static struct stake *next_held(const struct zkl_session *session, struct stake *stake) {
     for (struct stake *next; stake; stake = next) {
         next = stake->next_granted;
-        if (zkl_claim_holds(&stake->claim) && !zkl_stake_lost(stake, session->now)) break;
+        if (zkl_claim_holds(&stake->claim) && !zkl_stake_check_loss(stake, session->now)) break;
     }
     return stake;
 }
@@ -75,7 +75,7 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     }
     stake->handles++;
     if (options->kind == ZKL_WRITE) stake->writers++;
-    zkl_parts_set(&request->parts, stake);
+    zkl_parts_set_one(&request->parts, stake);
     request->handle = REQUEST_HANDLE_AGAIN;
     request->lease_kind = options->kind;
     zkl_hold_begin(stake, &request->hold);
@@ -109,17 +109,17 @@ static struct zkl_conflict use_by(const struct zkl_claim *claim, size_t part) {
  * True: the request is answered, because a claim of this session uses the path otherwise. Any
  * wanted claim tells the use.
  */
-static bool is_mixed(struct zkl_request *request, const struct path *path,
-                     const struct zkl_acquire_options *options, size_t part) {
+static bool refused_other_use(struct zkl_request *request, const struct path *path,
+                              const struct zkl_acquire_options *options, size_t part) {
     const struct zkl_claim *claim = path ? path->line.claims : NULL;
     while (claim && !claim->wanted) claim = claim->next;
     if (!claim || is_same_use(claim, options)) return false;
-    zkl_request_end_by(request, use_by(claim, part));
+    zkl_request_finish_conflict(request, use_by(claim, part));
     return true;
 }
 
-static bool is_too_much(struct zkl_session *session, const struct zkl_acquire_options *options,
-                        size_t count) {
+static bool lacks_room(struct zkl_session *session, const struct zkl_acquire_options *options,
+                       size_t count) {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += zkl_stake_cost(session, strlen(options[i].path));
     return !zkl_room_make(session, ROOM_FREE, bytes, 0);
@@ -136,10 +136,10 @@ static enum zkl_code refusal_of(const struct zkl_session *session,
 /* The same for `count` new claims, for which kept nodes may have to go. */
 static enum zkl_code refusal_of_new(struct zkl_session *session, enum zkl_code code,
                                     const struct zkl_acquire_options *options, size_t count) {
-    return code == ZKL_OK && is_too_much(session, options, count) ? ZKL_TOO_MANY : code;
+    return code == ZKL_OK && lacks_room(session, options, count) ? ZKL_TOO_MANY : code;
 }
 
-static void attend(struct zkl_request *request, struct stake *stake) {
+static void attach_request(struct zkl_request *request, struct stake *stake) {
     zkl_request_ref(request);
     stake->request = request;
 }
@@ -156,8 +156,8 @@ static bool contend(struct zkl_request *request, struct path *path,
                     const struct zkl_acquire_options *options) {
     struct stake *stake = zkl_stake_new(request->session, path, options, request->deadline);
     if (!stake) return false;
-    zkl_parts_set(&request->parts, stake);
-    attend(request, stake);
+    zkl_parts_set_one(&request->parts, stake);
+    attach_request(request, stake);
     start(stake);
     return true;
 }
@@ -197,25 +197,25 @@ static bool would_wait_for_caller(const struct zkl_request *request, struct path
     return false;
 }
 
-/* The acquire waits for nobody that waits for it. */
-static bool is_hopeful(const struct zkl_request *request, struct path *path,
-                       const struct zkl_acquire_options *options) {
-    if (options->kind != ZKL_PERMIT) return !would_wait_for_caller(request, path, options);
-    return permits_of(request, path, options) + options->permits <= options->limit;
+/* The acquire would wait for a grant that stays until the acquire ends. */
+static bool would_deadlock(const struct zkl_request *request, struct path *path,
+                           const struct zkl_acquire_options *options) {
+    if (options->kind != ZKL_PERMIT) return would_wait_for_caller(request, path, options);
+    return permits_of(request, path, options) + options->permits > options->limit;
 }
 
-/* False: the request is answered, by a grant of the owner or its callers. */
-static bool is_new(struct zkl_request *request, struct path *path,
-                   const struct zkl_acquire_options *options) {
+/* True: grants of the owner or its callers have answered the request. */
+static bool answered_by_grants(struct zkl_request *request, struct path *path,
+                               const struct zkl_acquire_options *options) {
     bool enters = options->kind != ZKL_PERMIT;
     struct stake *held = enters ? held_by(request->session, path, options->owner) : NULL;
     if (held) {
         enter_again(request, held, options);
-        return false;
+        return true;
     }
-    if (is_hopeful(request, path, options)) return true;
+    if (!would_deadlock(request, path, options)) return false;
     zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
-    return false;
+    return true;
 }
 
 /* False: out of memory. */
@@ -226,11 +226,11 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
     enum zkl_code code = refusal_of(request->session, options);
-    if (code != ZKL_CLOSED &&
-        (is_mixed(request, path, options, 0) || !is_new(request, path, options)))
+    if (code != ZKL_CLOSED && (refused_other_use(request, path, options, 0) ||
+                               answered_by_grants(request, path, options)))
         return true;
     code = refusal_of_new(request->session, code, options, 1);
-    if (code == ZKL_OK && request->session->service != SERVICE_FULL) code = ZKL_CLOSED;
+    if (code == ZKL_OK && request->session->service != SERVICE_OPEN) code = ZKL_CLOSED;
     if (code == ZKL_OK) return contend(request, path, options);
     zkl_request_finish(request, code, 0);
     return true;
@@ -268,10 +268,10 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     struct stake *part =
         path ? zkl_stake_new(request->session, path, &of_part, request->deadline) : NULL;
     if (!part) return false;
-    part->part = STAKE_PART;
+    part->part = PART_UNHELD;
     zkl_stake_ref(part);
     parts->many[parts->count++] = part;
-    attend(request, part);
+    attach_request(request, part);
     if (parts->count == 1) return true;
     part->asker.id = parts->many[0]->asker.id; /* they are one grant */
     zkl_claim_join(&part->claim, &parts->many[parts->count - 2]->claim);
@@ -302,13 +302,13 @@ static void contend_all(struct zkl_request *request, const struct zkl_acquire_op
     zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_NO_MEMORY));
 }
 
-/* False: the request is answered, by a use of a path or a grant on it. */
-static bool are_new(struct zkl_request *request, const struct zkl_acquire_options *options,
-                    size_t count) {
+/* True: a use of a path, or a grant on it, has answered the request. */
+static bool all_answered(struct zkl_request *request, const struct zkl_acquire_options *options,
+                         size_t count) {
     struct zkl_session *session = request->session;
     for (size_t i = 0; i < count; i++) {
         const struct path *path = zkl_path_find(session, options[i].path, strlen(options[i].path));
-        if (is_mixed(request, path, &options[i], i + 1)) return false;
+        if (refused_other_use(request, path, &options[i], i + 1)) return true;
     }
     for (size_t i = 0; i < count; i++) {
         struct path *path = zkl_path_find(session, options[i].path, strlen(options[i].path));
@@ -316,9 +316,9 @@ static bool are_new(struct zkl_request *request, const struct zkl_acquire_option
                               would_wait_for_caller(request, path, &options[i]));
         if (!stuck) continue;
         zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
-        return false;
+        return true;
     }
-    return true;
+    return false;
 }
 
 zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_options *options,
@@ -330,9 +330,9 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
         enum zkl_code code = refusal_of_new(session, refusal_of(session, options), options, count);
         request->quiet = options[0].quiet;
         request->hold.length = options[0].max_hold;
-        if (code == ZKL_OK && session->service != SERVICE_FULL) code = ZKL_CLOSED;
+        if (code == ZKL_OK && session->service != SERVICE_OPEN) code = ZKL_CLOSED;
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
-        else if (are_new(request, options, count)) contend_all(request, options, count);
+        else if (!all_answered(request, options, count)) contend_all(request, options, count);
     }
     return request;
 }
@@ -343,7 +343,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
  * NULL: the handle is a multi-lock's, on a part by re-entry, a reader's, or of another kind that
  * may not wait.
  */
-static struct stake *waits(const zkl_lease *lease) {
+static struct stake *stake_that_may_wait(const zkl_lease *lease) {
     struct stake *stake = lease->parts.one;
     if (!stake || stake->part || lease->kind != stake->claim.kind) return NULL;
     bool may = lease->kind == ZKL_WRITE || (lease->kind == ZKL_MUTEX && !stake->claim.batch);
@@ -364,15 +364,15 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
     struct path *path = zkl_path_use(request->session, folder);
     struct stake *waiter = path ? zkl_stake_new(request->session, path, &options, ZKL_NEVER) : NULL;
     if (!waiter) return false;
-    attend(request, stake);
+    attach_request(request, stake);
     zkl_stake_perform(waiter,
                       zkl_claim_enter_condition(&waiter->claim, &stake->claim, request->deadline));
     return true;
 }
 
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_of(lease, REQUEST_WAIT, timeout);
-    struct stake *stake = waits(lease);
+    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_WAIT, timeout);
+    struct stake *stake = stake_that_may_wait(lease);
     if (request && !zkl_request_done(request)) {
         if (!stake) zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
         else if (!begin_wait(request, stake, folder)) zkl_request_finish(request, ZKL_NO_MEMORY, 0);

@@ -62,7 +62,7 @@ static bool sets_watch(const struct call *call, int rc) {
 }
 
 static void count_round_trip(const struct call *call, const struct answer *answer) {
-    if (answer->reply == ZKL_UNKNOWN || call->unsent) return;
+    if (answer->reply == ZKL_UNKNOWN || call->unsent_error) return;
     zkl_histogram_add(&call->session->totals.round_trip, answer->now - call->issued);
 }
 
@@ -87,16 +87,16 @@ static void complete(struct call *call, struct answer answer) {
 /* Answers the unsent calls at the head of the queue. */
 static void answer_unsent(struct zkl_session *session) {
     struct call *call;
-    while ((call = session->calls) && call->unsent && call != session->to_send)
-        complete(call, (struct answer){.rc = call->unsent});
+    while ((call = session->calls) && call->unsent_error && call != session->to_send)
+        complete(call, (struct answer){.rc = call->unsent_error});
 }
 
-static const struct zkl_rpc *take(struct zkl_session *session) {
+static const struct zkl_rpc *take_next(struct zkl_session *session) {
     struct call *call;
     while ((call = session->to_send)) {
         session->to_send = call->next;
         call->issued = session->now;
-        if (session->state == ZKL_SESSION_CONNECTED && !call->unsent) return &call->rpc;
+        if (session->state == ZKL_SESSION_CONNECTED && !call->unsent_error) return &call->rpc;
         zkl_call_mark_unsent(call, ZKL_ERROR_CONNECTION_LOSS);
         answer_unsent(session);
     }
@@ -104,10 +104,10 @@ static const struct zkl_rpc *take(struct zkl_session *session) {
 }
 
 const struct zkl_rpc *zkl_session_next_rpc(zkl_session *session) {
-    const struct zkl_rpc *next = take(session);
-    if (next || !session->starving) return next;
-    zkl_stake_answer_starved(session);
-    return take(session);
+    const struct zkl_rpc *next = take_next(session);
+    if (next || !session->has_unallocated) return next;
+    zkl_stake_answer_unallocated(session);
+    return take_next(session);
 }
 
 /* The call of this id that is out; NULL: it was answered. */
@@ -145,18 +145,18 @@ void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_ans
     answer_unsent(session);
 }
 
-static void give_back(struct zkl_session *session, uint64_t rpc, enum zkl_error error) {
+static void mark_unsent(struct zkl_session *session, uint64_t rpc, enum zkl_error error) {
     struct call *call = find(session, rpc);
     if (call) zkl_call_mark_unsent(call, error);
     answer_unsent(session);
 }
 
 void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
-    give_back(session, rpc, ZKL_ERROR_CONNECTION_LOSS);
+    mark_unsent(session, rpc, ZKL_ERROR_CONNECTION_LOSS);
 }
 
 void zkl_session_unknown(zkl_session *session, uint64_t rpc) {
-    give_back(session, rpc, ZKL_ERROR_UNIMPLEMENTED);
+    mark_unsent(session, rpc, ZKL_ERROR_UNIMPLEMENTED);
 }
 
 void zkl_call_answer_all(struct zkl_session *session) {

@@ -46,7 +46,7 @@ static void enqueue(struct call *call, enum zkl_rpc_kind kind, char *node) {
     call->node = node;
     call->rpc.kind = kind;
     call->rpc.path = node;
-    if (!node) call->unsent = ZKL_ERROR_CONNECTION_LOSS;
+    if (!node) call->unsent_error = ZKL_ERROR_CONNECTION_LOSS;
     call->link = session->calls_end;
     *session->calls_end = call;
     session->calls_end = &call->next;
@@ -111,7 +111,7 @@ void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count
 void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t count) {
     call->ops = malloc(count * sizeof *ops);
     if (call->ops) memcpy(call->ops, ops, count * sizeof *ops);
-    else call->unsent = ZKL_ERROR_CONNECTION_LOSS;
+    else call->unsent_error = ZKL_ERROR_CONNECTION_LOSS;
     zkl_call_transact(call, call->ops ? call->ops : ops, count);
     if (call->ops) return;
     for (size_t i = 0; i < count; i++) free((char *)ops[i].path);
@@ -133,12 +133,12 @@ void zkl_call_get(struct call *call, const char *parent, const char *name) {
     enqueue(call, ZKL_RPC_GET, node_of(parent, name));
 }
 
-void zkl_call_watch(struct call *call, struct stake *stake, const char *name, bool own) {
+void zkl_call_watch_lock_node(struct call *call, struct stake *stake, const char *name, bool own) {
     char *node = zkl_path_join(stake->path->text, name);
     call->session->stats.gets++;
     call->rpc.watch = true;
-    if (node && is_connected(call->session)) call->watch = zkl_watches_ask(stake, node, own);
-    if (!call->watch) call->unsent = ZKL_ERROR_CONNECTION_LOSS;
+    if (node && is_connected(call->session)) call->watch = zkl_watches_want(stake, node, own);
+    if (!call->watch) call->unsent_error = ZKL_ERROR_CONNECTION_LOSS;
     enqueue(call, ZKL_RPC_GET, node);
 }
 
@@ -148,12 +148,12 @@ static void count_read(struct zkl_stats *stats, enum zkl_rpc_kind kind) {
     else stats->exists++;
 }
 
-void zkl_call_set_watch(struct call *call, enum zkl_rpc_kind kind, struct watch *watch) {
+void zkl_call_set_pinned_watch(struct call *call, enum zkl_rpc_kind kind, struct watch *watch) {
     char *node = strdup(watch->path);
     count_read(&call->session->stats, kind);
     call->rpc.watch = true;
     if (node && is_connected(call->session)) call->watch = watch;
-    if (call->watch) zkl_watches_ask_for(&call->session->watches, watch);
+    if (call->watch) zkl_watches_ask_pinned(&call->session->watches, watch);
     enqueue(call, kind, node);
     if (node && kind == ZKL_RPC_LIST) call->rpc.path = node + 1;
 }
@@ -168,9 +168,9 @@ void zkl_call_unwatch(struct call *call, const char *node) {
 }
 
 void zkl_call_mark_unsent(struct call *call, enum zkl_error error) {
-    if (call->unsent) return;
+    if (call->unsent_error) return;
     if (call->kind->unsent) call->kind->unsent(call);
-    call->unsent = error;
+    call->unsent_error = error;
 }
 
 void zkl_call_unlink(struct call *call) {
@@ -183,7 +183,7 @@ void zkl_call_unlink(struct call *call) {
     if (call->asker) call->asker->calls--;
 }
 
-size_t zkl_call_refused(const struct call *call, const struct answer *answer) {
+size_t zkl_call_refused_op(const struct call *call, const struct answer *answer) {
     const struct zkl_result *results = answer->results;
     size_t i = 0, count = call->rpc.count;
     if (!results) return count;
@@ -193,7 +193,7 @@ size_t zkl_call_refused(const struct call *call, const struct answer *answer) {
 }
 
 /* Below the topmost parent, an absent parent shows only that the create above it got lost. */
-bool zkl_call_parent_matters(const struct call *call, const struct answer *answer) {
+bool zkl_call_heed_parent(const struct call *call, const struct answer *answer) {
     bool topmost = call->node && strrchr(call->node, '/') == call->node;
     if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost))
         return false;

@@ -38,12 +38,12 @@ struct call {
     char *node;          /* NULL: out of memory */
     struct watch *watch; /* set by the answer; or NULL */
     /* NONE, or the error that answers a call that is not sent. */
-    enum zkl_error unsent;
+    enum zkl_error unsent_error;
     struct zkl_contender *contender; /* about which a stake asks; a reference, or NULL */
     union {                          /* by its kind */
         struct path *listed;
         size_t index;
-        zkl_time look_at;
+        zkl_time orphan_look_at;
     };
 };
 
@@ -70,16 +70,16 @@ void zkl_call_list(struct call *call, const char *parent);
 void zkl_call_sync(struct call *call, const char *node);
 void zkl_call_get(struct call *call, const char *parent, const char *name);
 /* Gets the stake's own node, or another in its path, with a watch. */
-void zkl_call_watch(struct call *call, struct stake *stake, const char *name, bool own);
+void zkl_call_watch_lock_node(struct call *call, struct stake *stake, const char *name, bool own);
 /* A LIST, GET or EXISTS that sets a pinned watch. */
-void zkl_call_set_watch(struct call *call, enum zkl_rpc_kind kind, struct watch *watch);
+void zkl_call_set_pinned_watch(struct call *call, enum zkl_rpc_kind kind, struct watch *watch);
 void zkl_call_unwatch(struct call *call, const char *node);
 void zkl_call_mark_unsent(struct call *call, enum zkl_error error);
 void zkl_call_unlink(struct call *call);
 void zkl_call_free(struct call *call);
 /* Index of the op that the server refused; if it does not say, their count. */
-size_t zkl_call_refused(const struct call *call, const struct answer *answer);
+size_t zkl_call_refused_op(const struct call *call, const struct answer *answer);
 /* For a parent's answer. False: the node exists, or another create of it follows. */
-bool zkl_call_parent_matters(const struct call *call, const struct answer *answer);
+bool zkl_call_heed_parent(const struct call *call, const struct answer *answer);
 
 #endif

@@ -27,7 +27,7 @@ zkl_time zkl_request_due(const struct zkl_session *session) {
     return due;
 }
 
-void zkl_request_overdue(struct zkl_session *session) {
+void zkl_request_end_overdue(struct zkl_session *session) {
     for (struct zkl_request *request = session->requests, *next; request; request = next) {
         next = request->next;
         if (session->now >= request->deadline) zkl_request_cancel(request, ZKL_TIMEOUT);
@@ -35,7 +35,7 @@ void zkl_request_overdue(struct zkl_session *session) {
 }
 
 /* The code of a request when the session ends with `code`. */
-static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code code) {
+static enum zkl_code code_at_end(const struct zkl_request *request, enum zkl_code code) {
     bool of_lease = zkl_request_needs_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
     return of_lease && code != ZKL_CLOSED ? ZKL_LOST : code;
 }
@@ -51,27 +51,27 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
         next = request->next;
         assert(!zkl_request_contends(request)); /* it ended with its claim */
         if (code == ZKL_EXPIRED && outlives_expiry(request)) continue;
-        zkl_request_finish(request, verdict(request, code), 0);
+        zkl_request_finish(request, code_at_end(request, code), 0);
     }
 }
 
 /* A grant that nobody takes is released. */
-static void leave_lease(struct zkl_request *request) {
+static void release_untaken_lease(struct zkl_request *request) {
     zkl_hold_end(zkl_parts_at(&request->parts, 0), &request->hold);
-    if (request->handle) zkl_lease_give_up_all(&request->parts, request->lease_kind);
+    if (request->handle) zkl_parts_release_handle(&request->parts, request->lease_kind);
     request->handle = REQUEST_NO_HANDLE;
     zkl_events_remove(request->session, &request->queued_notice);
 }
 
-static void leave_member(struct zkl_request *request) {
+static void drop_untaken_member(struct zkl_request *request) {
     zkl_member *member = zkl_request_member(request);
     if (member) zkl_member_drop(member);
 }
 
 void zkl_request_drop(zkl_request *request) {
     zkl_request_cancel(request, ZKL_INTERRUPTED);
-    if (zkl_request_contends(request)) leave_lease(request);
-    if (request->kind == REQUEST_JOIN) leave_member(request);
+    if (zkl_request_contends(request)) release_untaken_lease(request);
+    if (request->kind == REQUEST_JOIN) drop_untaken_member(request);
     zkl_events_remove(request->session, &request->done_notice);
     zkl_request_unref(request);
 }

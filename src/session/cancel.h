@@ -5,7 +5,7 @@
 #include "request.h"
 
 zkl_time zkl_request_due(const struct zkl_session *session); /* the first end, or repetition */
-void zkl_request_overdue(struct zkl_session *session);
+void zkl_request_end_overdue(struct zkl_session *session);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
 
 #endif

@@ -7,14 +7,14 @@
 #include "room.h"
 #include "stake_actions.h"
 
-void zkl_path_unwatch(struct zkl_session *session, struct path *path) {
+void zkl_path_unwatch_children(struct zkl_session *session, struct path *path) {
     struct watch *watch = path->children;
     path->children = NULL;
     path->line.children = ZKL_UNWATCHED;
     if (watch) zkl_watches_unpin(session, watch);
 }
 
-bool zkl_path_watch(struct path *path, struct stake *stake) {
+bool zkl_path_watch_children(struct path *path, struct stake *stake) {
     struct zkl_session *session = stake->session;
     char *children = zkl_path_join("", path->text);
     bool room = children && zkl_room_make(session, ROOM_OF_KEPT, 0,
@@ -24,13 +24,13 @@ bool zkl_path_watch(struct path *path, struct stake *stake) {
     bool enough = call || (children && !room);
     free(children);
     if (!call) {
-        zkl_path_unwatch(session, path);
+        zkl_path_unwatch_children(session, path);
         path->line.changed = true;
         return enough;
     }
     call->listed = path;
     path->lists++;
-    zkl_call_set_watch(call, ZKL_RPC_LIST, path->children);
+    zkl_call_set_pinned_watch(call, ZKL_RPC_LIST, path->children);
     return enough;
 }
 
@@ -38,10 +38,11 @@ bool zkl_path_watch(struct path *path, struct stake *stake) {
  * A refused list would be refused again. If there was no memory for the list nobody knows who was
  * in it. So the line counts as changed.
  */
-void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply) {
+void zkl_path_children_watched(struct zkl_session *session, struct path *path,
+                               enum zkl_reply reply) {
     if (!path->children) return;
     bool set = path->children->state != WATCH_UNSET;
     if (set) path->line.children = ZKL_WATCHED;
-    else zkl_path_unwatch(session, path);
+    else zkl_path_unwatch_children(session, path);
     if (reply == ZKL_REFUSED || (set && reply != ZKL_DONE)) path->line.changed = true;
 }

@@ -13,9 +13,11 @@ struct stake;
 /*
  * Sends a list with the watch. Without room or memory the line counts as changed. False: no memory.
  */
-bool zkl_path_watch(struct path *path, struct stake *stake);
+bool zkl_path_watch_children(struct path *path, struct stake *stake);
 /* That list was answered. */
-void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply);
-void zkl_path_unwatch(struct zkl_session *session, struct path *path); /* if it is watched */
+void zkl_path_children_watched(struct zkl_session *session, struct path *path,
+                               enum zkl_reply reply);
+void zkl_path_unwatch_children(struct zkl_session *session,
+                               struct path *path); /* if it is watched */
 
 #endif

@@ -40,10 +40,10 @@ void zkl_condition_forward(struct stake *waiter) {
     zkl_stake_transact(waiter, STAKE_FORWARD, ops, 2);
 }
 
-zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer) {
+zkl_actions zkl_condition_answer_wait(const struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &zkl_call_stake(call)->claim;
     const char *node = answer->reply == ZKL_DONE ? answer->results[0].created : NULL;
-    bool left = answer->reply == ZKL_ABSENT && zkl_call_refused(call, answer) == 1;
+    bool left = answer->reply == ZKL_ABSENT && zkl_call_refused_op(call, answer) == 1;
     if (left) return zkl_claim_left_nothing(claim);
     struct stake *lock = partner_of(zkl_call_stake(call));
     if (node && lock) zkl_stake_hold_ends(lock, ZKL_STEP_RELEASED);
@@ -51,9 +51,9 @@ zkl_actions zkl_condition_waited(const struct call *call, const struct answer *a
                              0);
 }
 
-zkl_actions zkl_condition_forwarded(const struct call *call, const struct answer *answer) {
+zkl_actions zkl_condition_answer_forward(const struct call *call, const struct answer *answer) {
     return zkl_claim_forwarded(&zkl_call_stake(call)->claim, answer->reply,
-                               zkl_call_refused(call, answer) == 1);
+                               zkl_call_refused_op(call, answer) == 1);
 }
 
 /* --- news between the two ------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ void zkl_condition_tell_partner(struct stake *waiter) {
     zkl_stake_perform(lock, zkl_claim_partner_changed(&lock->claim));
 }
 
-void zkl_condition_failed(struct stake *stake) {
+void zkl_condition_cancel_waiter(struct stake *stake) {
     struct stake *waiter = partner_of(stake);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_cancel(&waiter->claim, stake->claim.code));
 }
@@ -84,5 +84,6 @@ void zkl_condition_granted(struct stake *stake) {
     zkl_hold_again(stake);
     zkl_stake_finish(stake, ZKL_OK);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim, waiter->session->now));
-    zkl_stake_writers_gone(stake); /* handles that write may have been released meanwhile */
+    zkl_stake_downgrade_without_writers(
+        stake); /* handles that write may have been released meanwhile */
 }

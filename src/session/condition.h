@@ -11,10 +11,10 @@
 void zkl_condition_create(struct stake *waiter);
 void zkl_condition_forward(struct stake *waiter);
 void zkl_condition_tell_partner(struct stake *waiter); /* its state changed */
-void zkl_condition_failed(struct stake *stake);        /* its waiter ends */
+void zkl_condition_cancel_waiter(struct stake *stake); /* its waiter ends */
 void zkl_condition_stayed(struct stake *stake);        /* the wait did not begin */
 void zkl_condition_granted(struct stake *stake);       /* it holds again */
-zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer);
-zkl_actions zkl_condition_forwarded(const struct call *call, const struct answer *answer);
+zkl_actions zkl_condition_answer_wait(const struct call *call, const struct answer *answer);
+zkl_actions zkl_condition_answer_forward(const struct call *call, const struct answer *answer);
 
 #endif

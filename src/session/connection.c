@@ -49,10 +49,10 @@ void zkl_session_free(zkl_session *session) {
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++) assert(!session->followers[kind]);
     while (zkl_session_next_event(session, &unread)) continue;
     zkl_watches_clear(&session->watches);
-    zkl_path_tidy(session);
+    zkl_path_free_unused(session);
     zkl_totals_clear(&session->totals);
     free(session->identity);
-    free(session->numbers.free);
+    free(session->request_numbers.free);
     free(session);
 }
 
@@ -65,7 +65,7 @@ bool zkl_session_makes_containers(const zkl_session *session) {
 void zkl_session_at(zkl_session *session, zkl_time now) {
     assert(now > 0 && now >= session->now);
     session->now = now;
-    zkl_path_tidy(session);
+    zkl_path_free_unused(session);
 }
 
 /* --- feeds of claims ------------------------------------------------------------------------ */
@@ -74,21 +74,21 @@ void zkl_session_at(zkl_session *session, zkl_time now) {
 static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
     struct stake *stake = (struct stake *)claim;
     (void)now;
-    stake->ahead_gone_at = stake->path->given_up_at = 0;
+    stake->ahead_gone_at = stake->path->hold_ended_at = 0;
     return zkl_claim_suspend(claim);
 }
 
-static enum zkl_code end_of(const struct zkl_session *session) {
+static enum zkl_code expiry_code(const struct zkl_session *session) {
     return session->after_expiry == ZKL_AUTH ? ZKL_AUTH : ZKL_EXPIRED;
 }
 
 static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
     (void)now;
-    return zkl_claim_expire(claim, end_of(((struct stake *)claim)->session));
+    return zkl_claim_expire(claim, expiry_code(((struct stake *)claim)->session));
 }
 
 /* Claims in NEW end first, so that they inherit no node. */
-static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
+static zkl_actions end_heirs(struct zkl_claim *claim, zkl_time now) {
     (void)now;
     if (claim->state != ZKL_NEW || claim->reuse == ZKL_ONE_GRANT) return 0;
     return zkl_claim_cancel(claim, ZKL_CLOSED);
@@ -108,7 +108,7 @@ static zkl_actions stop_keeping(struct zkl_claim *claim, zkl_time now) {
     return zkl_claim_stop_keeping(claim);
 }
 
-static zkl_actions send_away(struct zkl_claim *claim, zkl_time now) {
+static zkl_actions cancel_waiter(struct zkl_claim *claim, zkl_time now) {
     (void)now;
     return zkl_claim_holds(claim) ? 0 : zkl_claim_cancel(claim, ZKL_CLOSED);
 }
@@ -135,12 +135,12 @@ static zkl_actions tell_phase(struct zkl_claim *claim, zkl_time now) {
 
 /* --- states ------------------------------------------------------------------------------ */
 
-static void change(struct zkl_session *session, enum zkl_session_state state) {
+static void change_state(struct zkl_session *session, enum zkl_session_state state) {
     session->state = state;
     zkl_events_post_state(session, state);
 }
 
-static void start_all(struct zkl_session *session) {
+static void start_due(struct zkl_session *session) {
     zkl_query_start_all(session);
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++)
         for (struct follower *each = session->followers[kind]; each; each = each->next)
@@ -160,28 +160,28 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     }
     session->common.session = id;
     session->common.clock.connected = true;
-    change(session, ZKL_SESSION_CONNECTED);
+    change_state(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of new requests for watches */
     zkl_stake_feed_all(session, resume);
-    start_all(session);
+    start_due(session);
     session->last_beat = 0; /* to prove suspect leases at once */
-    zkl_session_wake(session, 0);
+    zkl_session_tick_by(session, 0);
 }
 
-void zkl_session_ask_from(zkl_session *session, zkl_time due) {
-    session->first_question_at = due;
-    zkl_session_wake(session, due);
+void zkl_session_ready_from(zkl_session *session, zkl_time due) {
+    session->ready_from = due;
+    zkl_session_tick_by(session, due);
     zkl_query_start_all(session);
 }
 
 void zkl_session_suspended(zkl_session *session) {
     if (session->state != ZKL_SESSION_CONNECTED) return;
     session->common.clock.connected = false;
-    change(session, ZKL_SESSION_SUSPENDED);
+    change_state(session, ZKL_SESSION_SUSPENDED);
     zkl_stake_feed_all(session, suspend);
     zkl_stake_feed_all(session, tell_phase);
     zkl_member_suspend_all(session);
-    zkl_session_wake(session, 0);
+    zkl_session_tick_by(session, 0);
 }
 
 static void expire_followers(struct zkl_session *session) {
@@ -198,15 +198,16 @@ static void expire_followers(struct zkl_session *session) {
 static void forget_all(struct zkl_session *session, enum zkl_session_state state) {
     zkl_clock_end(&session->common.clock);
     if (session->common.session)
-        session->earlier[session->expired++ % EARLIER] = session->common.session;
+        session->earlier_sessions[session->earlier_count++ % EARLIER_SESSIONS] =
+            session->common.session;
     session->common.session = 0;
-    session->created = 0;
+    session->newest_czxid = 0;
     for (struct path *path = NULL; (path = zkl_path_next(session, path));) {
         zkl_line_clear(&path->line);
-        path->look_at = 0;
-        zkl_path_idle(session, path);
+        path->orphan_look_at = 0;
+        zkl_path_mark_idle(session, path);
     }
-    change(session, state);
+    change_state(session, state);
     zkl_stake_feed_all(session, expire);
     zkl_call_answer_all(session);
     zkl_watches_clear(&session->watches);
@@ -222,8 +223,8 @@ void zkl_session_expired(zkl_session *session) {
     session->stats.expiries++;
     zkl_step_tell_session(session, ZKL_STEP_EXPIRED);
     forget_all(session, ZKL_SESSION_EXPIRED);
-    zkl_request_fail_all(session, end_of(session));
-    zkl_session_wake(session, 0);
+    zkl_request_fail_all(session, expiry_code(session));
+    zkl_session_tick_by(session, 0);
 }
 
 void zkl_session_refused(zkl_session *session) {
@@ -232,34 +233,34 @@ void zkl_session_refused(zkl_session *session) {
 }
 
 void zkl_session_reopening(zkl_session *session) {
-    if (session->state == ZKL_SESSION_EXPIRED) change(session, ZKL_SESSION_CONNECTING);
+    if (session->state == ZKL_SESSION_EXPIRED) change_state(session, ZKL_SESSION_CONNECTING);
 }
 
 zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_DRAIN, timeout);
     if (!request) return NULL;
-    if (session->service == SERVICE_FULL) session->service = SERVICE_DRAINS;
+    if (session->service == SERVICE_OPEN) session->service = SERVICE_DRAINING;
     zkl_stake_feed_all(session, stop_keeping);
-    if (!waiters) zkl_stake_feed_all(session, end_new);
-    if (!waiters) zkl_stake_feed_all(session, send_away);
+    if (!waiters) zkl_stake_feed_all(session, end_heirs);
+    if (!waiters) zkl_stake_feed_all(session, cancel_waiter);
     zkl_stake_end_drain(session);
     return request;
 }
 
 void zkl_session_close(zkl_session *session) {
-    session->service = SERVICE_CLOSES;
-    zkl_stake_feed_all(session, end_new);
+    session->service = SERVICE_CLOSING;
+    zkl_stake_feed_all(session, end_heirs);
     zkl_stake_feed_all(session, end);
     zkl_request_fail_all(session, ZKL_CLOSED);
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++)
         for (struct follower *first; (first = session->followers[kind]);) first->class->end(first);
-    zkl_session_wake(session, 0);
+    zkl_session_tick_by(session, 0);
 }
 
 void zkl_session_closed(zkl_session *session) {
     if (session->state == ZKL_SESSION_CLOSED) return;
     forget_all(session, ZKL_SESSION_CLOSED);
-    zkl_path_tidy(session);
+    zkl_path_free_unused(session);
 }
 
 /* --- watch events ------------------------------------------------------------------------ */
@@ -290,7 +291,7 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
  */
 static zkl_time beat_due(const struct zkl_session *session) {
     bool busy =
-        session->stakes || (session->watches.unwanted && session->service != SERVICE_CLOSES);
+        session->stakes || (session->watches.unwanted && session->service != SERVICE_CLOSING);
     if (!busy || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
     zkl_time since =
         session->last_beat > session->busy_since ? session->last_beat : session->busy_since;
@@ -316,13 +317,13 @@ static void beat(struct zkl_session *session) {
 void zkl_session_tick(zkl_session *session) {
     session->due = ZKL_NEVER;
     zkl_clock_attend(&session->common.clock, session->now);
-    zkl_request_overdue(session);
+    zkl_request_end_overdue(session);
     zkl_stake_feed_all(session, zkl_claim_tick);
     zkl_stake_feed_all(session, wake);
     zkl_stake_feed_all(session, tell_phase);
     beat(session);
     zkl_orphans_look(session);
-    start_all(session);
+    start_due(session);
     zkl_stake_end_drain(session); /* whatever ended a claim */
 }
 
@@ -346,7 +347,7 @@ static zkl_time follower_due(const struct zkl_session *session) {
     return due;
 }
 
-zkl_time zkl_session_ends_at(const zkl_session *session) {
+zkl_time zkl_session_next_end(const zkl_session *session) {
     zkl_time due = zkl_earlier(stake_due(session), zkl_kept_due(session));
     return zkl_earlier(due, zkl_request_due(session));
 }
@@ -355,10 +356,9 @@ zkl_time zkl_session_due(zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
     zkl_time due = zkl_earlier(beat_due(session), zkl_orphans_due(session));
     if (session->stakes) due = zkl_earlier(due, zkl_clock_next(clock, session->now));
-    due = zkl_earlier(due, zkl_session_ends_at(session));
+    due = zkl_earlier(due, zkl_session_next_end(session));
     due = zkl_earlier(due, follower_due(session));
-    if (session->first_question_at > session->now)
-        due = zkl_earlier(due, session->first_question_at);
+    if (session->ready_from > session->now) due = zkl_earlier(due, session->ready_from);
     bool reopens = session->state == ZKL_SESSION_EXPIRED && session->after_expiry == ZKL_OK;
     if (!is_over(session) || reopens)
         due = zkl_earlier(due, clock->attended + clock->attend_within / 2);
@@ -387,7 +387,7 @@ bool zkl_session_has_claims(const zkl_session *session) {
  * A lease ran out. After a stop of the process the shell may not know yet that the connection is
  * lost.
  */
-static bool is_outdated(struct zkl_session *session) {
+static bool end_outdated_leases(struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
     if (zkl_clock_phase(clock, clock->epoch, session->now) != ZKL_PHASE_LOST) return false;
     zkl_stake_feed_all(session, zkl_claim_tick);
@@ -397,8 +397,8 @@ static bool is_outdated(struct zkl_session *session) {
 }
 
 enum zkl_session_state zkl_session_state(zkl_session *session) {
-    if (session->service == SERVICE_CLOSES) return ZKL_SESSION_CLOSED;
-    bool outdated = session->state == ZKL_SESSION_CONNECTED && is_outdated(session);
+    if (session->service == SERVICE_CLOSING) return ZKL_SESSION_CLOSED;
+    bool outdated = session->state == ZKL_SESSION_CONNECTED && end_outdated_leases(session);
     return outdated ? ZKL_SESSION_SUSPENDED : session->state;
 }
 

@@ -51,7 +51,7 @@ bool zkl_session_has_events(const zkl_session *session) {
     return session->inbox || session->change_count > 0 || session->steps;
 }
 
-bool zkl_session_has_news(zkl_session *session) {
+bool zkl_session_take_news(zkl_session *session) {
     bool news = session->news;
     session->news = false;
     return news;

@@ -41,13 +41,13 @@ struct guard *zkl_guard_new(size_t checks, size_t count) {
 }
 
 void zkl_guard_remove(struct guard *guard, size_t op) {
-    zkl_op_forget(&guard->ops[op]);
+    zkl_op_free(&guard->ops[op]);
     guard->count--;
     memmove(&guard->ops[op], &guard->ops[op + 1], (guard->count - op) * sizeof *guard->ops);
 }
 
 /* NULL: out of memory. */
-static struct guard *copy(const struct zkl_op *ops, size_t count, size_t checks) {
+static struct guard *copy_ops(const struct zkl_op *ops, size_t count, size_t checks) {
     struct guard *guard = zkl_guard_new(checks, count);
     if (!guard) return NULL;
     for (size_t i = 0; i < count; i++) {
@@ -61,7 +61,7 @@ static struct guard *copy(const struct zkl_op *ops, size_t count, size_t checks)
 /* --- there and back ------------------------------------------------------------------------ */
 
 /* Sets the paths of the checks, from the own nodes' present names. False: out of memory. */
-static bool check_own(struct guard *guard, const struct parts *parts) {
+static bool fill_checks(struct guard *guard, const struct parts *parts) {
     for (size_t i = 0; i < guard->checks; i++) {
         const struct stake *stake = zkl_parts_at(parts, i);
         free((char *)guard->ops[i].path);
@@ -73,13 +73,13 @@ static bool check_own(struct guard *guard, const struct parts *parts) {
 
 void zkl_guard_send(struct zkl_request *request) {
     struct guard *guard = request->guard;
-    enum zkl_code ended = zkl_parts_ended(&request->parts);
+    enum zkl_code ended = zkl_parts_end_code(&request->parts);
     if (ended != ZKL_OK) {
         zkl_request_finish(request, ended, 0);
         return;
     }
     struct call *call = NULL;
-    if (check_own(guard, &request->parts))
+    if (fill_checks(guard, &request->parts))
         call = zkl_call_new(request->session, &zkl_guard_call, &request->asker);
     if (!call) {
         zkl_query_again(request);
@@ -87,7 +87,7 @@ void zkl_guard_send(struct zkl_request *request) {
     }
     guard->refused = 0;
     zkl_call_transact(call, guard->ops, guard->count);
-    if (!call->unsent) request->effects++;
+    if (!call->unsent_error) request->effects++;
 }
 
 static void end(struct zkl_request *request, enum zkl_code code, int error) {
@@ -104,7 +104,7 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
     struct guard *guard = request->guard;
     request->effects--;
     if (op < guard->checks && answer->reply == ZKL_ABSENT) {
-        zkl_stake_absent(zkl_parts_at(&request->parts, op), guard->ops[op].path);
+        zkl_stake_node_absent(zkl_parts_at(&request->parts, op), guard->ops[op].path);
         zkl_query_again(request); /* by the node's new name, unless the lease ended */
         return;
     }
@@ -115,9 +115,9 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
 static void answer_guard(const struct call *call, const struct answer *answer) {
     struct zkl_request *request = zkl_call_request(call);
     if (zkl_request_done(request)) return;
-    if (call->unsent == ZKL_ERROR_UNIMPLEMENTED) {
+    if (call->unsent_error == ZKL_ERROR_UNIMPLEMENTED) {
         end(request, answer->why, answer->rc);
-    } else if (call->unsent) {
+    } else if (call->unsent_error) {
         zkl_query_again(request);
     } else if (answer->reply == ZKL_UNKNOWN) {
         end(request, ZKL_IN_DOUBT, answer->rc);
@@ -125,27 +125,27 @@ static void answer_guard(const struct call *call, const struct answer *answer) {
         carried_out(request->guard, answer);
         end(request, ZKL_OK, 0);
     } else {
-        refused(request, zkl_call_refused(call, answer), answer);
+        refused(request, zkl_call_refused_op(call, answer), answer);
     }
 }
 
-static void take_back(const struct call *call) {
+static void uncount_effect(const struct call *call) {
     zkl_call_request(call)->effects--;
 }
 
 const struct call_kind zkl_guard_call = {
-    .answer = answer_guard, .is_sound = zkl_answer_is_transaction, .unsent = take_back};
+    .answer = answer_guard, .is_sound = zkl_answer_is_transaction, .unsent = uncount_effect};
 
 /* --- the way in, and the results -------------------------------------------------------------- */
 
 /* An unfair lock's node may be another's by now, so a check of its name tells nothing. */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
     assert(count > 0);
-    struct zkl_request *request = zkl_request_of(lease, REQUEST_GUARD, timeout);
+    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_GUARD, timeout);
     if (request && zkl_kind_is_fixed(zkl_parts_at(&lease->parts, 0)->claim.kind))
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     if (request && !zkl_request_done(request)) {
-        request->guard = copy(ops, count, lease->parts.count);
+        request->guard = copy_ops(ops, count, lease->parts.count);
         if (request->guard) zkl_query_begin(request);
         else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     }

@@ -8,7 +8,7 @@ void zkl_hold_apply(struct stake *stake) {
     for (const struct hold *each = stake->holds; each; each = each->next)
         first = zkl_earlier(first, each->until);
     stake->claim.deadline = first;
-    zkl_session_wake(stake->session, first);
+    zkl_session_tick_by(stake->session, first);
 }
 
 static void enlist(struct stake *stake, struct hold *hold) {

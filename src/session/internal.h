@@ -8,20 +8,20 @@
 #include "watches.h"
 
 /* Numbers from 1 to `count`, each a request's or free. */
-struct numbers {
-    uint64_t count, *free; /* `free_count` of them, in space for `room` */
-    size_t free_count, room;
+struct request_numbers {
+    uint64_t count, *free; /* `free_count` of them, in space for `capacity` */
+    size_t free_count, capacity;
 };
 
 enum service {
-    SERVICE_FULL,
-    SERVICE_DRAINS, /* no new acquire, after zkl_session_drain() */
-    SERVICE_CLOSES  /* nothing, after zkl_session_close() */
+    SERVICE_OPEN,
+    SERVICE_DRAINING, /* no new acquire, after zkl_session_drain() */
+    SERVICE_CLOSING   /* nothing, after zkl_session_close() */
 };
 
 #define STATE_NEWS 16 /* state changes that wait for a reader */
 
-#define EARLIER 16
+#define EARLIER_SESSIONS 16
 
 struct zkl_session {
     char *identity;
@@ -35,35 +35,35 @@ struct zkl_session {
     enum zkl_node_mode parents; /* containers, until a server does not know them */
     /* OK: a new session follows an expiry; else EXPIRED, or AUTH: refused. */
     enum zkl_code after_expiry;
-    zkl_time first_question_at; /* ZKL_NEVER: not before the shell says so */
-    zkl_time busy_since;        /* since when stakes exist */
+    zkl_time ready_from; /* ZKL_NEVER: not before the shell says so */
+    zkl_time busy_since; /* since when stakes exist */
     zkl_time last_beat;
 
     struct path *paths[PATH_BUCKETS], *idle_paths;
-    struct remembered remembered[REMEMBERED];
+    struct old_backoff old_backoffs[OLD_BACKOFFS];
     struct stake *stakes, **stakes_end;  /* in order of arrival */
-    bool starving;                       /* a stake has `starved` set */
+    bool has_unallocated;                /* a stake has `unallocated` calls */
     const struct call_kind *stake_calls; /* by enum stake_call */
-    struct stake *fed;                   /* the next stake to be fed an event */
+    struct stake *next_to_feed;          /* the next stake to be fed an event */
     struct call *calls, **calls_end;     /* in order, first the calls that are out, */
     struct call *to_send;                /* then from here the calls to send */
     struct zkl_request *requests;
     struct follower *followers[FOLLOWER_KINDS];
-    uint64_t earlier[EARLIER]; /* its earlier ZooKeeper sessions; 0: none */
-    size_t expired;            /* their number; the next id's place, modulo EARLIER */
+    uint64_t earlier_sessions[EARLIER_SESSIONS]; /* ids of the last; a ring; 0: none */
+    size_t earlier_count;                        /* of all earlier sessions */
     struct watches watches;
     const struct zkl_yielding *yielding;
     size_t node_bytes;    /* paths of nodes that stakes have, or may make; see stake.c */
     size_t leaving_bytes; /* among them, kept nodes that make room */
     uint64_t last_id;
-    struct numbers numbers;
+    struct request_numbers request_numbers;
     uint64_t random;
-    int64_t created; /* czxid of the newest create of this ZooKeeper session */
+    int64_t newest_czxid; /* czxid of the newest create of this ZooKeeper session */
     struct zkl_stats stats;
     struct zkl_totals totals; /* without `stats` and `state` */
     bool tells_steps;
     struct step *steps, **steps_end; /* not taken yet, `step_count` of them */
-    struct step *step_told;          /* the last that was taken, or NULL */
+    struct step *taken_step;         /* the last that was taken, or NULL */
     size_t step_count;
 
     struct notice *inbox, **inbox_end;
@@ -72,7 +72,7 @@ struct zkl_session {
     bool news; /* since the shell was last told */
 };
 
-static inline void zkl_session_wake(struct zkl_session *session, zkl_time due) {
+static inline void zkl_session_tick_by(struct zkl_session *session, zkl_time due) {
     if (due < session->due) session->due = due;
 }
 

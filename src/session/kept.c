@@ -18,14 +18,15 @@ static bool is_kept(const struct stake *stake) {
     return zkl_claim_is_kept_for_later(&stake->claim);
 }
 
-static zkl_time since(const struct stake *kept) {
+static zkl_time kept_since(const struct stake *kept) {
     return kept->claim.deadline - kept->claim.keep;
 }
 
 struct stake *zkl_kept_longest(const struct zkl_session *session) {
     struct stake *longest = NULL;
     for (struct stake *stake = session->stakes; stake; stake = stake->next) {
-        if (is_kept(stake) && (!longest || since(stake) < since(longest))) longest = stake;
+        if (is_kept(stake) && (!longest || kept_since(stake) < kept_since(longest)))
+            longest = stake;
     }
     return longest;
 }
@@ -57,7 +58,7 @@ void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, cons
     if (event != ZKL_NODE_CHILDREN && event != ZKL_NODE_DELETED) return;
     zkl_watches_children_fired(&session->watches, node);
     if (!path || !path->children) return;
-    zkl_path_unwatch(session, path);
+    zkl_path_unwatch_children(session, path);
     path->line.changed = true;
     zkl_kept_contended(path);
 }

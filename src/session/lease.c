@@ -8,8 +8,8 @@
 /* --- handles ------------------------------------------------------------------------------ */
 
 /* LOST, RELEASED, or OK if it has not ended. */
-static enum zkl_code end_of(const zkl_lease *lease) {
-    return lease->ended != ZKL_OK ? lease->ended : zkl_parts_ended(&lease->parts);
+static enum zkl_code end_code(const zkl_lease *lease) {
+    return lease->ended != ZKL_OK ? lease->ended : zkl_parts_end_code(&lease->parts);
 }
 
 static zkl_session *session_of(const zkl_lease *lease) {
@@ -29,8 +29,8 @@ zkl_lease *zkl_request_lease(zkl_request *request) {
     return lease;
 }
 
-struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
-                                   zkl_time timeout) {
+struct zkl_request *zkl_request_about_lease(const zkl_lease *lease, enum request_kind kind,
+                                            zkl_time timeout) {
     struct parts parts;
     if (!zkl_parts_copy(&parts, &lease->parts)) return NULL;
     struct zkl_request *request = zkl_request_new(session_of(lease), kind, timeout);
@@ -40,24 +40,24 @@ struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kin
     }
     request->parts = parts;
     /* A release has its own answer, also for a lost lease. */
-    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : end_of(lease);
+    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : end_code(lease);
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
     return request;
 }
 
-void zkl_lease_give_up_all(const struct parts *parts, enum zkl_kind kind) {
-    if (!parts->many) zkl_stake_give_up(parts->one, kind);
+void zkl_parts_release_handle(const struct parts *parts, enum zkl_kind kind) {
+    if (!parts->many) zkl_stake_release_handle(parts->one, kind);
     for (size_t i = 0; parts->many && i < parts->count; i++) {
         struct stake *part = parts->many[i];
-        bool joint = part->part == STAKE_JOINT;
-        part->part = STAKE_PART;
-        if (joint) zkl_stake_give_up(part, part->claim.kind);
+        bool joint = part->part == PART_HELD;
+        part->part = PART_UNHELD;
+        if (joint) zkl_stake_release_handle(part, part->claim.kind);
     }
 }
 
 enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length) {
     struct stake *stake = zkl_parts_at(&lease->parts, 0);
-    enum zkl_code ended = end_of(lease);
+    enum zkl_code ended = end_code(lease);
     if (ended != ZKL_OK) return ended;
     zkl_hold_end(stake, &lease->hold);
     lease->hold.length = length;
@@ -67,15 +67,15 @@ enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length) {
 
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
     if (lease->ended != ZKL_OK) return ZKL_RELEASED;
-    enum zkl_code ended = end_of(lease);
+    enum zkl_code ended = end_code(lease);
     lease->ended = ended == ZKL_LOST ? ZKL_LOST : ZKL_RELEASED; /* even in a condition */
     zkl_hold_end(zkl_parts_at(&lease->parts, 0), &lease->hold);
-    zkl_lease_give_up_all(&lease->parts, lease->kind);
+    zkl_parts_release_handle(&lease->parts, lease->kind);
     return ended;
 }
 
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_of(lease, REQUEST_RELEASE, timeout);
+    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_RELEASE, timeout);
     enum zkl_code code = request ? zkl_lease_release(lease) : ZKL_OK;
     if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
     else if (request && !zkl_request_done(request)) zkl_stake_await_end(request);
@@ -83,7 +83,7 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
 }
 
 /* NULL: a multi-lock's handle or no writer's, or numbers are nearly exhausted. */
-static struct stake *writer_of(const zkl_lease *lease) {
+static struct stake *downgradable_stake(const zkl_lease *lease) {
     struct stake *stake = lease->parts.one;
     bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_downgrade(&stake->claim);
     return may ? stake : NULL;
@@ -97,13 +97,13 @@ static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request 
         return;
     }
     zkl_request_ref(request);
-    stake->downgrading = request;
-    zkl_stake_writers_gone(stake);
+    stake->downgrade = request;
+    zkl_stake_downgrade_without_writers(stake);
 }
 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_of(lease, REQUEST_DOWNGRADE, timeout);
-    struct stake *stake = writer_of(lease);
+    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_DOWNGRADE, timeout);
+    struct stake *stake = downgradable_stake(lease);
     if (request && !zkl_request_done(request)) {
         if (stake) downgrade(lease, stake, request);
         else zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
@@ -118,16 +118,16 @@ void zkl_lease_drop(zkl_lease *lease) {
 }
 
 /* perhaps waiting in a condition */
-static bool is_had_by(const struct stake *stake, const char *owner) {
+static bool is_granted_to(const struct stake *stake, const char *owner) {
     return stake->handles > 0 && stake->claim.wanted && strcmp(stake->owner, owner) == 0;
 }
 
 /* Parts of a multi-lock have one id, and are next to each other. */
-static size_t take_handles(zkl_session *session, const char *owner) {
+static size_t drop_handles(zkl_session *session, const char *owner) {
     size_t taken = 0;
     uint64_t last = 0;
     for (struct stake *stake = session->stakes; stake; stake = stake->next) {
-        if (!is_had_by(stake, owner)) continue;
+        if (!is_granted_to(stake, owner)) continue;
         if (stake->asker.id != last) taken++;
         last = stake->asker.id;
         stake->handles = 0;
@@ -141,10 +141,10 @@ static size_t take_handles(zkl_session *session, const char *owner) {
  */
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     zkl_stake_feed_all(session, zkl_claim_tick);
-    size_t released = take_handles(session, owner);
-    for (struct stake *stake = session->stakes; stake; stake = session->fed) {
+    size_t released = drop_handles(session, owner);
+    for (struct stake *stake = session->stakes; stake; stake = session->next_to_feed) {
         bool was_granted = stake->token != 0 && strcmp(stake->owner, owner) == 0;
-        session->fed = stake->next;
+        session->next_to_feed = stake->next;
         if (was_granted && stake->handles == 0) zkl_stake_handles_gone(stake);
     }
     return released;
@@ -166,7 +166,7 @@ bool zkl_lease_waited(const zkl_lease *lease) {
 
 bool zkl_lease_revoked(const zkl_lease *lease) {
     for (size_t i = 0; i < lease->parts.count; i++)
-        if (zkl_stake_revoked(zkl_parts_at(&lease->parts, i))) return true;
+        if (zkl_stake_is_revoked(zkl_parts_at(&lease->parts, i))) return true;
     return false;
 }
 
@@ -182,7 +182,7 @@ void zkl_lease_listen(zkl_lease *lease) {
 /* Parts were granted at one moment, so the first tells for all. */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
-    enum zkl_code ended = end_of(lease);
+    enum zkl_code ended = end_code(lease);
     if (ended != ZKL_OK) return ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
     uint32_t epoch = zkl_parts_at(&lease->parts, 0)->claim.epoch;
     enum zkl_phase phase = zkl_clock_phase(&session->common.clock, epoch, session->now);
@@ -191,7 +191,7 @@ enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
 
 zkl_time zkl_lease_remaining(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
-    if (end_of(lease) != ZKL_OK) return 0;
+    if (end_code(lease) != ZKL_OK) return 0;
     zkl_time first = ZKL_NEVER;
     for (size_t i = 0; i < lease->parts.count; i++)
         first = zkl_earlier(first, zkl_parts_at(&lease->parts, i)->claim.deadline);

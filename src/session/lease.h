@@ -16,8 +16,8 @@ struct zkl_lease {
 };
 
 /* A new request about a lease; done if the lease has ended. NULL: out of memory. */
-struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
-                                   zkl_time timeout);
-void zkl_lease_give_up_all(const struct parts *parts, enum zkl_kind kind);
+struct zkl_request *zkl_request_about_lease(const zkl_lease *lease, enum request_kind kind,
+                                            zkl_time timeout);
+void zkl_parts_release_handle(const struct parts *parts, enum zkl_kind kind);
 
 #endif

@@ -34,7 +34,7 @@ static void destroy(struct asker *asker) {
     struct zkl_member *member = (struct zkl_member *)asker;
     free(member->path);
     free(member->data);
-    free(member->newer);
+    free(member->next_data);
     free(member);
 }
 
@@ -46,13 +46,13 @@ static size_t cost(const struct zkl_session *session, const char *path) {
 static const struct notice_kind news = {ZKL_EVENT_MEMBER, ZKL_NOTICE_OFFSET(struct follower, news),
                                         NULL};
 
-void zkl_member_post(struct zkl_member *member) {
+void zkl_member_post_news(struct zkl_member *member) {
     member->changes++;
-    if (!member->request) zkl_events_post(member->base.session, &member->base.news, &news);
+    if (!member->join) zkl_events_post(member->base.session, &member->base.news, &news);
 }
 
 static void answer_join(struct zkl_member *member) {
-    struct zkl_request *request = member->request;
+    struct zkl_request *request = member->join;
     enum zkl_code code = member->state == ZKL_MEMBER_JOINED ? ZKL_OK : member->code;
     if (request) zkl_request_finish(request, code, member->error);
 }
@@ -61,7 +61,7 @@ static void answer_join(struct zkl_member *member) {
 static void answer_sets(struct zkl_member *member, uint64_t number, enum zkl_code code, int error) {
     struct zkl_request **link = &member->sets, *set;
     while ((set = *link)) {
-        if (set->number <= number) zkl_request_finish(set, code, error);
+        if (set->data_number <= number) zkl_request_finish(set, code, error);
         if (!zkl_request_done(set)) {
             link = &set->next_set;
             continue;
@@ -73,8 +73,8 @@ static void answer_sets(struct zkl_member *member, uint64_t number, enum zkl_cod
 
 /* The node has the current data, or may not have them. */
 void zkl_member_settle(struct zkl_member *member, enum zkl_code code, int error) {
-    member->settled = member->current;
-    answer_sets(member, member->settled, code, error);
+    member->settled_number = member->data_number;
+    answer_sets(member, member->settled_number, code, error);
 }
 
 static enum zkl_code end_of(const struct zkl_member *member) {
@@ -86,13 +86,13 @@ void zkl_member_change(struct zkl_member *member, enum zkl_member_state state) {
     bool leaves = state == ZKL_MEMBER_LEAVING || member->state == ZKL_MEMBER_LEAVING;
     bool over = state == ZKL_MEMBER_LEAVING || state == ZKL_MEMBER_ENDED;
     member->state = state;
-    if (!leaves) zkl_member_post(member);
+    if (!leaves) zkl_member_post_news(member);
     if (state != ZKL_MEMBER_JOINING) answer_join(member);
-    if (over) answer_sets(member, member->newest, end_of(member), member->error);
+    if (over) answer_sets(member, member->newest_number, end_of(member), member->error);
 }
 
 /* The user is told the first reason. */
-void zkl_member_conclude(struct zkl_member *member, enum zkl_code code, int error) {
+void zkl_member_note_reason(struct zkl_member *member, enum zkl_code code, int error) {
     if (member->code != ZKL_OK) return;
     member->code = code;
     member->error = error;
@@ -101,7 +101,7 @@ void zkl_member_conclude(struct zkl_member *member, enum zkl_code code, int erro
 void zkl_member_end(struct zkl_member *member, enum zkl_code code, int error) {
     if (member->state == ZKL_MEMBER_ENDED) return;
     struct zkl_session *session = member->base.session;
-    zkl_member_conclude(member, code, error);
+    zkl_member_note_reason(member, code, error);
     member->act_at = ZKL_NEVER;
     zkl_member_change(member, ZKL_MEMBER_ENDED);
     zkl_follower_unlist(&member->base);
@@ -117,7 +117,7 @@ void zkl_member_act_after(struct zkl_member *member, zkl_time pause) {
     zkl_time due = member->base.session->now + pause;
     if (member->act_at <= due) return;
     member->act_at = due;
-    zkl_session_wake(member->base.session, due);
+    zkl_session_tick_by(member->base.session, due);
 }
 
 /* In case no event comes, or a refusal was taken back. */
@@ -143,13 +143,13 @@ static void create_parent(void *context, const char *node) {
     if (call) zkl_call_create_parent(call, node);
 }
 
-void zkl_member_look(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc) {
+void zkl_member_read(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc) {
     struct call *call = call_for(member, kind);
-    if (call) zkl_call_set_watch(call, rpc, member->watch);
+    if (call) zkl_call_set_pinned_watch(call, rpc, member->watch);
 }
 
 static void read_node(struct zkl_member *member) {
-    zkl_member_look(member, MEMBER_GET, ZKL_RPC_GET);
+    zkl_member_read(member, MEMBER_GET, ZKL_RPC_GET);
 }
 
 static void attempt(struct zkl_member *member) {
@@ -178,11 +178,11 @@ static void remove_node(struct zkl_member *member) {
 
 /* No request that refers to the old data is out. */
 static void take_newest(struct zkl_member *member) {
-    if (!member->newer) return;
+    if (!member->next_data) return;
     free(member->data);
-    member->data = member->newer;
-    member->newer = NULL;
-    member->current = member->newest;
+    member->data = member->next_data;
+    member->next_data = NULL;
+    member->data_number = member->newest_number;
 }
 
 /* Until an answer shows it as ours again. */
@@ -203,7 +203,7 @@ void zkl_member_start(struct zkl_member *member) {
         else attempt(member);
         break;
     case ZKL_MEMBER_JOINED:
-        if (ours && member->settled < member->current) write_data(member);
+        if (ours && member->settled_number < member->data_number) write_data(member);
         else read_node(member);
         break;
     case ZKL_MEMBER_LEAVING:
@@ -215,11 +215,11 @@ void zkl_member_start(struct zkl_member *member) {
 }
 
 /* Perhaps only for now, because the answer may be as old as its request. */
-void zkl_member_be_gone(struct zkl_member *member) {
-    zkl_time now = member->base.session->now, doubt_at = member->doubt_at;
+void zkl_member_node_gone(struct zkl_member *member) {
+    zkl_time now = member->base.session->now, doubt_until = member->doubt_until;
     member->node = MEMBER_NODE_ABSENT;
-    if (member->asked_at >= doubt_at) zkl_member_end(member, ZKL_RELEASED, 0);
-    else zkl_member_act_after(member, now < doubt_at ? doubt_at - now : 0);
+    if (member->asked_at >= doubt_until) zkl_member_end(member, ZKL_RELEASED, 0);
+    else zkl_member_act_after(member, now < doubt_until ? doubt_until - now : 0);
 }
 
 /* A member of that path, even if it leaves. */
@@ -273,14 +273,14 @@ static void begin(struct zkl_member *member, struct zkl_request *request) {
     zkl_asker_ref(&member->base.asker); /* the list's; the join holds the first */
     zkl_follower_enlist(&member->base);
     session->node_bytes += cost(session, member->path);
-    member->request = request;
+    member->join = request;
     request->member = member;
     zkl_member_start(member);
 }
 
 /* Nodes of the old member are the new member's to find and to remove. */
 static void take_over(struct zkl_member *member, struct zkl_member *before) {
-    member->doubt_at = before->doubt_at;
+    member->doubt_until = before->doubt_until;
     member->node = MEMBER_NODE_UNSEEN;
     zkl_member_end(before, ZKL_RELEASED, 0);
 }
@@ -315,7 +315,7 @@ zkl_request *zkl_join(zkl_session *session, const char *path, const char *data, 
 zkl_member *zkl_request_member(zkl_request *request) {
     struct zkl_member *member = request->kind == REQUEST_JOIN ? request->member : NULL;
     if (member) request->member = NULL;
-    if (member) member->request = NULL;
+    if (member) member->join = NULL;
     return member;
 }
 
@@ -335,10 +335,10 @@ unsigned zkl_member_changes(const zkl_member *member) {
 }
 
 static void set_data(struct zkl_member *member, struct zkl_request *request, char *data) {
-    answer_sets(member, member->settled, ZKL_OK, 0); /* drops ended sets */
-    free(member->newer);
-    member->newer = data;
-    request->number = ++member->newest;
+    answer_sets(member, member->settled_number, ZKL_OK, 0); /* drops ended sets */
+    free(member->next_data);
+    member->next_data = data;
+    request->data_number = ++member->newest_number;
     struct zkl_request **end_of_sets = &member->sets;
     while (*end_of_sets) end_of_sets = &(*end_of_sets)->next_set;
     *end_of_sets = request;
@@ -359,7 +359,7 @@ zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeo
 static void leave(struct zkl_member *member) {
     if (member->state == ZKL_MEMBER_ENDED) return;
     zkl_member_change(member, ZKL_MEMBER_LEAVING);
-    if (member->node == MEMBER_NODE_ABSENT) zkl_member_be_gone(member);
+    if (member->node == MEMBER_NODE_ABSENT) zkl_member_node_gone(member);
     else if (!member->base.asker.calls) zkl_member_act_after(member, 0);
     zkl_member_start(member);
 }

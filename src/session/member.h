@@ -28,23 +28,23 @@ struct zkl_member {
     enum zkl_code code; /* reason of ENDED */
     int error;          /* the server's error code for `code` */
     char *path;
-    char *data;  /* for its requests, the user's `current` */
-    char *newer; /* the user's `newest`, set while requests were out; NULL: `data` is */
-    uint64_t newest, current; /* numbers of data; 0: the join's */
-    uint64_t settled;         /* the last data that the node had, or was refused for */
-    struct zkl_request *sets; /* waiting until their data are settled; references */
+    char *data;      /* for its requests, the user's `current` */
+    char *next_data; /* the user's `newest`, set while requests were out; NULL: `data` is */
+    uint64_t newest_number, data_number; /* numbers of data; 0: the join's */
+    uint64_t settled_number;             /* the last data that the node had, or was refused for */
+    struct zkl_request *sets;            /* waiting until their data are settled; references */
     struct watch *watch;
-    struct zkl_request *request; /* the join; NULL: the member was taken, or leaves */
+    struct zkl_request *join; /* the join; NULL: the member was taken, or leaves */
     unsigned changes;
     enum member_node node;
     int64_t czxid;   /* the own node's, as seen last */
     int32_t version; /* its data's */
     enum member_parents parents;
     enum zkl_code refusal; /* this attempt's */
-    int refused;
-    zkl_time act_at;   /* when to ask next; ZKL_NEVER: after an event */
-    zkl_time asked_at; /* when it asked last */
-    zkl_time doubt_at; /* until then a lost create may be carried out */
+    int refusal_error;
+    zkl_time act_at;      /* when to ask next; ZKL_NEVER: after an event */
+    zkl_time asked_at;    /* when it asked last */
+    zkl_time doubt_until; /* until then a lost create may be carried out */
 };
 
 enum member_call {
@@ -68,16 +68,16 @@ void zkl_member_suspend_all(struct zkl_session *session); /* the connection is l
 
 struct zkl_member *zkl_member_find(const struct zkl_session *session,
                                    const char *path); /* or NULL */
-void zkl_member_post(struct zkl_member *member);
+void zkl_member_post_news(struct zkl_member *member);
 void zkl_member_change(struct zkl_member *member, enum zkl_member_state state);
-void zkl_member_conclude(struct zkl_member *member, enum zkl_code code, int error);
+void zkl_member_note_reason(struct zkl_member *member, enum zkl_code code, int error);
 void zkl_member_end(struct zkl_member *member, enum zkl_code code, int error);
-void zkl_member_be_gone(struct zkl_member *member);
+void zkl_member_node_gone(struct zkl_member *member);
 void zkl_member_settle(struct zkl_member *member, enum zkl_code code, int error);
 void zkl_member_lose_sight(struct zkl_member *member);
 void zkl_member_act_after(struct zkl_member *member, zkl_time pause);
 void zkl_member_check_later(struct zkl_member *member);
-void zkl_member_look(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc);
+void zkl_member_read(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc);
 void zkl_member_event(struct follower *follower, enum zkl_node_event event, const char *node);
 void zkl_member_expire(struct follower *follower, enum zkl_code refusal);
 void zkl_member_start(struct zkl_member *member); /* if a step is due */

@@ -11,18 +11,18 @@
 
 static bool is_earlier(const struct zkl_session *session, uint64_t id) {
     size_t i = 0;
-    while (i < EARLIER && session->earlier[i] != id) i++;
-    return id != 0 && i < EARLIER;
+    while (i < EARLIER_SESSIONS && session->earlier_sessions[i] != id) i++;
+    return id != 0 && i < EARLIER_SESSIONS;
 }
 
 /* Its user hears the end, but a create may still land. */
 static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
-    zkl_member_conclude(member, code, error);
-    if (member->asked_at < member->doubt_at) {
-        zkl_member_post(member);
+    zkl_member_note_reason(member, code, error);
+    if (member->asked_at < member->doubt_until) {
+        zkl_member_post_news(member);
         zkl_member_change(member, ZKL_MEMBER_LEAVING);
     }
-    zkl_member_be_gone(member);
+    zkl_member_node_gone(member);
 }
 
 /* Once the member has joined, data that another client wrote to its node stay. */
@@ -33,7 +33,8 @@ static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, boo
     member->version = stat->version;
     if (member->state == ZKL_MEMBER_JOINED && anew) zkl_member_change(member, ZKL_MEMBER_JOINING);
     bool leaving = member->state == ZKL_MEMBER_LEAVING;
-    bool unsettled = member->state == ZKL_MEMBER_JOINING || member->settled < member->current;
+    bool unsettled =
+        member->state == ZKL_MEMBER_JOINING || member->settled_number < member->data_number;
     if (leaving || (unsettled && other_data)) {
         zkl_member_act_after(member, 0);
     } else if (unsettled) {
@@ -45,12 +46,12 @@ static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, boo
 /* The owner alone proves nothing, as a lock's node of this session may have the same path. */
 static bool is_ours(const struct zkl_member *member, uint64_t owner) {
     return owner == member->base.session->common.session &&
-           !zkl_stake_of(member->base.session, member->path);
+           !zkl_stake_find(member->base.session, member->path);
 }
 
 static void see_others(struct zkl_member *member, uint64_t owner) {
     member->node = MEMBER_NODE_ABSENT;
-    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_be_gone(member);
+    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_node_gone(member);
     else if (is_earlier(member->base.session, owner)) zkl_member_change(member, ZKL_MEMBER_JOINING);
     else give_up(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
 }
@@ -65,9 +66,9 @@ static void see(struct zkl_member *member, const struct zkl_stat *stat, bool oth
 static void see_nothing(struct zkl_member *member) {
     bool at_once = member->state == ZKL_MEMBER_JOINED || member->parents == MEMBER_PARENTS_MISSING;
     member->node = MEMBER_NODE_ABSENT;
-    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_be_gone(member);
+    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_node_gone(member);
     else if (member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING)
-        give_up(member, member->refusal, member->refused);
+        give_up(member, member->refusal, member->refusal_error);
     else {
         zkl_member_change(member, ZKL_MEMBER_JOINING);
         zkl_member_act_after(member, at_once ? 0 : MEMBER_PAUSE);
@@ -82,7 +83,7 @@ static void answer_get(struct zkl_member *member, const struct call *call,
     else if (answer->reply == ZKL_DONE)
         see(member, answer->stat, !zkl_answer_has(answer, data, strlen(data)));
     else if (answer->reply == ZKL_ABSENT) see_nothing(member);
-    else zkl_member_look(member, MEMBER_EXISTS, ZKL_RPC_EXISTS);
+    else zkl_member_read(member, MEMBER_EXISTS, ZKL_RPC_EXISTS);
 }
 
 /*
@@ -93,7 +94,8 @@ static void answer_exists(struct zkl_member *member, const struct call *call,
                           const struct answer *answer) {
     (void)call;
     static const struct zkl_stat strangers = {.owner = 0};
-    if (answer->reply == ZKL_DONE) see(member, answer->stat, member->settled < member->current);
+    if (answer->reply == ZKL_DONE)
+        see(member, answer->stat, member->settled_number < member->data_number);
     else if (answer->reply == ZKL_ABSENT) see_nothing(member);
     else if (answer->rc == ZKL_ERROR_NO_AUTH) see(member, &strangers, false);
     else zkl_member_act_after(member, MEMBER_PAUSE);
@@ -102,12 +104,12 @@ static void answer_exists(struct zkl_member *member, const struct call *call,
 /* The lost create may still be carried out. The path's next member must look for its node. */
 static void doubt(const struct zkl_member *member, zkl_time now) {
     struct zkl_member *next = zkl_member_find(member->base.session, member->path);
-    if (next) next->doubt_at = now + member->base.session->common.clock.timeout;
+    if (next) next->doubt_until = now + member->base.session->common.clock.timeout;
 }
 
 static void be_refused(struct zkl_member *member, const struct answer *answer) {
     member->refusal = answer->why;
-    member->refused = answer->rc;
+    member->refusal_error = answer->rc;
 }
 
 static void answer_create(struct zkl_member *member, const struct call *call,
@@ -123,7 +125,7 @@ static void answer_create(struct zkl_member *member, const struct call *call,
 static void answer_parent(struct zkl_member *member, const struct call *call,
                           const struct answer *answer) {
     bool refused = answer->reply == ZKL_REFUSED || answer->reply == ZKL_ABSENT;
-    if (zkl_call_parent_matters(call, answer) && refused) be_refused(member, answer);
+    if (zkl_call_heed_parent(call, answer) && refused) be_refused(member, answer);
 }
 
 /* Another write came first, or there is no answer. */
@@ -154,11 +156,11 @@ static void answer_remove(struct zkl_member *member, const struct call *call,
     assert(member->state == ZKL_MEMBER_LEAVING);
     if (is_in_doubt(answer)) zkl_member_act_after(member, MEMBER_PAUSE);
     else if (answer->reply == ZKL_REFUSED) zkl_member_check_later(member);
-    else zkl_member_be_gone(member);
+    else zkl_member_node_gone(member);
 }
 
-static void (*const takes[MEMBER_CALLS])(struct zkl_member *, const struct call *,
-                                         const struct answer *) = {
+static void (*const handlers[MEMBER_CALLS])(struct zkl_member *, const struct call *,
+                                            const struct answer *) = {
     [MEMBER_PARENT] = answer_parent, [MEMBER_CREATE] = answer_create,
     [MEMBER_GET] = answer_get,       [MEMBER_EXISTS] = answer_exists,
     [MEMBER_SET] = answer_set,       [MEMBER_REMOVE] = answer_remove,
@@ -167,10 +169,10 @@ static void (*const takes[MEMBER_CALLS])(struct zkl_member *, const struct call 
 static void answer_member(const struct call *call, const struct answer *answer) {
     struct zkl_member *member = (struct zkl_member *)call->asker;
     enum member_call kind = (enum member_call)(call->kind - zkl_member_calls);
-    bool is_lost = answer->reply == ZKL_UNKNOWN && !call->unsent;
+    bool is_lost = answer->reply == ZKL_UNKNOWN && !call->unsent_error;
     if (kind == MEMBER_CREATE && is_lost) doubt(member, answer->now);
     if (member->state == ZKL_MEMBER_ENDED) return;
-    takes[kind](member, call, answer);
+    handlers[kind](member, call, answer);
     zkl_member_start(member);
 }
 
@@ -202,7 +204,7 @@ void zkl_member_suspend_all(struct zkl_session *session) {
 void zkl_member_expire(struct follower *follower, enum zkl_code refusal) {
     struct zkl_member *member = (struct zkl_member *)follower;
     member->node = MEMBER_NODE_ABSENT;
-    member->doubt_at = 0;
+    member->doubt_until = 0;
     if (member->state == ZKL_MEMBER_LEAVING) zkl_member_end(member, ZKL_RELEASED, 0);
     else if (refusal != ZKL_OK) zkl_member_end(member, refusal, 0);
     else {

@@ -48,8 +48,8 @@ void zkl_meter_acquired(const struct zkl_request *request) {
 
 /* When the stake's way was last freed, by another session's node or by a holder of ours. */
 static zkl_time free_since(const struct stake *stake) {
-    zkl_time given_up_at = stake->path->given_up_at;
-    return stake->ahead_gone_at > given_up_at ? stake->ahead_gone_at : given_up_at;
+    zkl_time hold_ended_at = stake->path->hold_ended_at;
+    return stake->ahead_gone_at > hold_ended_at ? stake->ahead_gone_at : hold_ended_at;
 }
 
 void zkl_meter_granted(const struct stake *stake) {

@@ -33,7 +33,7 @@ void zkl_multi_create(struct stake *stake) {
     struct zkl_op *ops = calloc(count, sizeof *ops);
     struct stake *part = stake;
     for (size_t i = 0; ops && i < count; i++, part = next_part(part)) {
-        zkl_stake_new_node(part);
+        zkl_stake_prepare_node(part);
         ops[i] = (struct zkl_op){.kind = ZKL_OP_CREATE,
                                  .mode = ZKL_SEQUENTIAL,
                                  .path = zkl_path_join(part->path->text, part->claim.node.name),
@@ -79,7 +79,7 @@ void zkl_multi_retreat(struct stake *stake) {
 void zkl_multi_grant(struct stake *stake) {
     struct stake *part = stake;
     do {
-        if (zkl_multi_is_part(part)) part->part = STAKE_JOINT;
+        if (zkl_multi_is_part(part)) part->part = PART_HELD;
         zkl_stake_grant(part);
         part = next_part(part);
     } while (part != stake);
@@ -100,16 +100,16 @@ void zkl_multi_failed(struct stake *stake) {
 
 static struct stake *joint_part(const struct stake *stake) {
     struct stake *part = next_part(stake);
-    while (part != stake && part->part != STAKE_JOINT) part = next_part(part);
+    while (part != stake && part->part != PART_HELD) part = next_part(part);
     return part == stake ? NULL : part;
 }
 
 void zkl_multi_lost(struct stake *stake) {
     struct stake *part;
-    if (stake->part != STAKE_JOINT) return;
-    stake->part = STAKE_PART;
+    if (stake->part != PART_HELD) return;
+    stake->part = PART_UNHELD;
     while ((part = joint_part(stake))) {
-        part->part = STAKE_PART;
-        zkl_stake_give_up(part, part->claim.kind);
+        part->part = PART_UNHELD;
+        zkl_stake_release_handle(part, part->claim.kind);
     }
 }

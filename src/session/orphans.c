@@ -14,7 +14,7 @@ void zkl_orphans_find(struct zkl_session *session, struct path *path) {
     while ((orphan = zkl_line_orphan(&path->line))) {
         struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
         if (!stake) {
-            zkl_path_look_later(session, path); /* the next list shows it again */
+            zkl_path_expect_orphan(session, path); /* the next list shows it again */
             return;
         }
         session->stats.orphans++;
@@ -30,7 +30,7 @@ void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
     struct stake *stake =
         orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
     if (!stake) {
-        zkl_path_look_later(session, path);
+        zkl_path_expect_orphan(session, path);
         return;
     }
     session->stats.orphans++;
@@ -39,54 +39,55 @@ void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
 
 /* --- late looks ------------------------------------------------------------------------------ */
 
-static void answer_look(const struct call *call, const struct answer *answer) {
+static void answer_late_list(const struct call *call, const struct answer *answer) {
     struct zkl_session *session = call->session;
     /* There may have been no memory for `node`, and a refusal may be taken back. */
     if (answer->reply == ZKL_UNKNOWN || answer->reply == ZKL_REFUSED) return;
     struct path *path = zkl_path_find(session, call->node, strlen(call->node));
-    if (!path || path->look_at == 0) return;
+    if (!path || path->orphan_look_at == 0) return;
     if (answer->reply == ZKL_DONE) {
         if (!zkl_line_replace(&path->line, answer->names, (size_t)answer->count)) return;
         zkl_orphans_find(session, path);
     }
-    if (path->look_at != call->look_at) return; /* another doubt came since */
+    if (path->orphan_look_at != call->orphan_look_at) return; /* another doubt came since */
     if (path->fixed == FIXED_UNSEEN) return;
-    path->look_at = 0;
-    zkl_path_idle(session, path);
+    path->orphan_look_at = 0;
+    zkl_path_mark_idle(session, path);
 }
 
 /* The list behind a lost sync may be from a server that lags, so it must not end the doubt. */
-static void answer_look_sync(const struct call *call, const struct answer *answer) {
+static void answer_late_sync(const struct call *call, const struct answer *answer) {
     if (answer->reply == ZKL_DONE || !call->node) return;
     struct path *path = zkl_path_find(call->session, call->node, strlen(call->node));
-    if (path && path->look_at == call->look_at) path->look_at++;
+    if (path && path->orphan_look_at == call->orphan_look_at) path->orphan_look_at++;
 }
 
-static void answer_look_fixed(const struct call *call, const struct answer *answer) {
+static void answer_late_fixed(const struct call *call, const struct answer *answer) {
     size_t tail = strlen("/" ZKL_NAME_FIXED);
     if (!call->node) return;
     struct path *path = zkl_path_find(call->session, call->node, strlen(call->node) - tail);
-    if (!path || path->look_at != call->look_at) return;
+    if (!path || path->orphan_look_at != call->orphan_look_at) return;
     bool tells = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
     path->fixed = tells ? FIXED_SEEN : FIXED_UNSEEN;
     if (answer->reply == ZKL_DONE) zkl_orphans_find_fixed(call->session, path, answer->stat);
 }
 
-static const struct call_kind sync_call = {.answer = answer_look_sync};
-static const struct call_kind fixed_call = {.answer = answer_look_fixed,
+static const struct call_kind sync_call = {.answer = answer_late_sync};
+static const struct call_kind fixed_call = {.answer = answer_late_fixed,
                                             .is_sound = zkl_answer_is_node};
-static const struct call_kind list_call = {.answer = answer_look, .is_sound = zkl_answer_is_list};
+static const struct call_kind list_call = {.answer = answer_late_list,
+                                           .is_sound = zkl_answer_is_list};
 
 static struct call *call_for(struct zkl_session *session, const struct path *path,
                              const struct call_kind *kind) {
     struct call *call = zkl_call_new(session, kind, NULL);
-    if (call) call->look_at = path->look_at;
+    if (call) call->orphan_look_at = path->orphan_look_at;
     return call;
 }
 
 /* Without memory for the get the list does not end the doubt. */
-static void look_at(struct zkl_session *session, struct path *path) {
-    path->look_at = session->now + session->common.clock.timeout; /* repeats a lost look */
+static void ask_for_orphans(struct zkl_session *session, struct path *path) {
+    path->orphan_look_at = session->now + session->common.clock.timeout; /* repeats a lost look */
     if (path->fixed) path->fixed = FIXED_UNSEEN;
     struct call *sync = call_for(session, path, &sync_call);
     struct call *fixed = path->fixed ? call_for(session, path, &fixed_call) : NULL;
@@ -100,7 +101,8 @@ void zkl_orphans_look(struct zkl_session *session) {
     struct path *path = NULL;
     if (session->state != ZKL_SESSION_CONNECTED) return;
     while ((path = zkl_path_next(session, path))) {
-        if (path->look_at && session->now >= path->look_at) look_at(session, path);
+        if (path->orphan_look_at && session->now >= path->orphan_look_at)
+            ask_for_orphans(session, path);
     }
 }
 
@@ -109,7 +111,7 @@ zkl_time zkl_orphans_due(struct zkl_session *session) {
     struct path *path = NULL;
     if (session->state != ZKL_SESSION_CONNECTED) return due;
     while ((path = zkl_path_next(session, path))) {
-        if (path->look_at && path->look_at < due) due = path->look_at;
+        if (path->orphan_look_at && path->orphan_look_at < due) due = path->orphan_look_at;
     }
     return due;
 }

@@ -12,7 +12,7 @@ void zkl_stake_unref(struct stake *stake) {
     zkl_asker_unref(&stake->asker);
 }
 
-void zkl_parts_set(struct parts *parts, struct stake *one) {
+void zkl_parts_set_one(struct parts *parts, struct stake *one) {
     zkl_stake_ref(one);
     parts->one = one;
     parts->count = 1;
@@ -40,7 +40,7 @@ struct stake *zkl_parts_at(const struct parts *parts, size_t i) {
     return parts->many ? parts->many[i] : parts->one;
 }
 
-bool zkl_parts_have(const struct parts *parts, const struct stake *stake) {
+bool zkl_parts_include(const struct parts *parts, const struct stake *stake) {
     for (size_t i = 0; i < parts->count; i++)
         if (zkl_parts_at(parts, i) == stake) return true;
     return false;

@@ -20,10 +20,10 @@ struct parts {
 
 void zkl_stake_ref(struct stake *stake);
 void zkl_stake_unref(struct stake *stake);
-void zkl_parts_set(struct parts *parts, struct stake *one);      /* replaces, without a release */
+void zkl_parts_set_one(struct parts *parts, struct stake *one);  /* replaces, without a release */
 bool zkl_parts_copy(struct parts *to, const struct parts *from); /* without memory false */
 void zkl_parts_drop(struct parts *parts);
 struct stake *zkl_parts_at(const struct parts *parts, size_t i);
-bool zkl_parts_have(const struct parts *parts, const struct stake *stake);
+bool zkl_parts_include(const struct parts *parts, const struct stake *stake);
 
 #endif

@@ -18,20 +18,20 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
 
 /* --- memory of paths that are not in use ------------------------------------------------------ */
 
-static struct remembered *slot(struct zkl_session *session, const struct path *path) {
-    return &session->remembered[zkl_hash(path->text, path->length) % REMEMBERED];
+static struct old_backoff *backoff_slot(struct zkl_session *session, const struct path *path) {
+    return &session->old_backoffs[zkl_hash(path->text, path->length) % OLD_BACKOFFS];
 }
 
-static void recall(struct zkl_session *session, struct path *path) {
-    const struct remembered *last = slot(session, path);
+static void restore_backoff(struct zkl_session *session, struct path *path) {
+    const struct old_backoff *last = backoff_slot(session, path);
     if (last->path == zkl_hash(path->text, path->length)) path->line.backoff = last->backoff;
 }
 
-static void remember(struct zkl_session *session, const struct path *path) {
+static void save_backoff(struct zkl_session *session, const struct path *path) {
     const struct zkl_backoff *backoff = &path->line.backoff;
     if (backoff->gave_back || backoff->length)
-        *slot(session, path) =
-            (struct remembered){zkl_hash(path->text, path->length), path->line.backoff};
+        *backoff_slot(session, path) =
+            (struct old_backoff){zkl_hash(path->text, path->length), path->line.backoff};
 }
 
 /* --- in use ----------------------------------------------------------------------------------- */
@@ -48,8 +48,8 @@ struct path *zkl_path_use(struct zkl_session *session, const char *text) {
     path->line.common = &session->common;
     path->next = *first;
     *first = path;
-    recall(session, path);
-    zkl_path_idle(session, path); /* freed by the next tidy, unless it has a stake by then */
+    restore_backoff(session, path);
+    zkl_path_mark_idle(session, path); /* freed by the next tidy, unless it has a stake by then */
     return path;
 }
 
@@ -63,7 +63,7 @@ struct path *zkl_path_next(struct zkl_session *session, struct path *path) {
     return at < PATH_BUCKETS ? session->paths[at] : NULL;
 }
 
-void zkl_path_idle(struct zkl_session *session, struct path *path) {
+void zkl_path_mark_idle(struct zkl_session *session, struct path *path) {
     if (path->idle) return;
     path->idle = true;
     path->next_idle = session->idle_paths;
@@ -74,23 +74,23 @@ static void free_path(struct zkl_session *session, struct path *path) {
     struct path **link = bucket(session, path->text, path->length);
     while (*link != path) link = &(*link)->next;
     *link = path->next;
-    remember(session, path);
+    save_backoff(session, path);
     zkl_line_clear(&path->line);
     free(path);
 }
 
-void zkl_path_tidy(struct zkl_session *session) {
+void zkl_path_free_unused(struct zkl_session *session) {
     struct path *path;
     while ((path = session->idle_paths)) {
         session->idle_paths = path->next_idle;
         path->idle = false;
-        if (path->stakes + path->lists == 0 && path->look_at == 0) free_path(session, path);
+        if (path->stakes + path->lists == 0 && path->orphan_look_at == 0) free_path(session, path);
     }
 }
 
-void zkl_path_look_later(struct zkl_session *session, struct path *path) {
-    path->look_at = session->now + session->common.clock.timeout;
-    zkl_session_wake(session, path->look_at);
+void zkl_path_expect_orphan(struct zkl_session *session, struct path *path) {
+    path->orphan_look_at = session->now + session->common.clock.timeout;
+    zkl_session_tick_by(session, path->orphan_look_at);
 }
 
 char *zkl_path_join(const char *parent, const char *name) {

@@ -2,7 +2,7 @@
  * path.h - the lock paths that a session uses, each with its line. Internal, under the session's
  * lock.
  *
- *     path = zkl_path_use(session, "/locks/a");       until zkl_path_tidy() frees it unused
+ *     path = zkl_path_use(session, "/locks/a");       until zkl_path_free_unused() frees it unused
  */
 #ifndef ZKL_SESSION_PATH_H
 #define ZKL_SESSION_PATH_H
@@ -17,10 +17,10 @@ enum fixed_node {
     FIXED_SEEN
 };
 
-enum follow {
-    FOLLOW_NONE,
-    FOLLOW_RUNS, /* claims are being resumed */
-    FOLLOW_ANEW  /* and again, from the first */
+enum resuming {
+    RESUMING_NONE,
+    RESUMING_ONCE, /* claims are being resumed */
+    RESUMING_ANEW  /* and again, from the first */
 };
 
 struct path {
@@ -29,30 +29,30 @@ struct path {
     bool idle;              /* perhaps unused */
     struct zkl_line line;   /* its claims are stakes */
     struct stake *granted;  /* granted stakes, until GONE; the latest first */
-    zkl_time given_up_at;   /* end of its last hold; 0: none in this connection */
+    zkl_time hold_ended_at; /* end of its last hold; 0: none in this connection */
     /* The last stake that was told its place in turns; or NULL. */
-    const struct stake *told;
-    zkl_time told_at;
-    size_t told_position;
+    const struct stake *last_told;
+    zkl_time last_told_at;
+    size_t last_told_position;
     enum fixed_node fixed;
-    struct watch *children; /* pinned; NULL: line.children is ZKL_UNWATCHED */
-    zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
+    struct watch *children;  /* pinned; NULL: line.children is ZKL_UNWATCHED */
+    zkl_time orphan_look_at; /* when to look for orphans again; 0: no doubt */
     size_t stakes;
-    size_t counted;     /* stakes in session->node_bytes */
-    size_t lists;       /* STAKE_LIST calls that are out */
-    bool postponed;     /* a claim may not watch its predecessor yet */
-    enum follow follow; /* resuming claims that waited for others of the session */
+    size_t counted;         /* stakes in session->node_bytes */
+    size_t lists;           /* STAKE_LIST calls that are out */
+    bool postponed;         /* a claim may not watch its predecessor yet */
+    enum resuming resuming; /* resuming claims that waited for others of the session */
     size_t length;
     char text[];
 };
 
 /* Memory of a path that is not in use. */
-struct remembered {
+struct old_backoff {
     uint32_t path; /* its hash */
     struct zkl_backoff backoff;
 };
 
-enum { REMEMBERED = 64 };
+enum { OLD_BACKOFFS = 64 };
 
 #ifndef PATH_BUCKETS
 #define PATH_BUCKETS 256
@@ -61,13 +61,13 @@ enum { REMEMBERED = 64 };
 struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
 struct path *zkl_path_use(struct zkl_session *session, const char *text); /* NULL: out of memory */
 struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* NULL: start, end */
-void zkl_path_idle(struct zkl_session *session, struct path *path);         /* perhaps unused */
-void zkl_path_tidy(struct zkl_session *session); /* frees idle paths, if unused */
+void zkl_path_mark_idle(struct zkl_session *session, struct path *path);    /* perhaps unused */
+void zkl_path_free_unused(struct zkl_session *session); /* frees idle paths, if unused */
 /* Visits each node above `path`, from the top down. False: out of memory. */
 bool zkl_path_each_parent(const char *path, void (*visit)(void *context, const char *node),
                           void *context);
 /* A create may still land, so look for orphans after a session timeout. */
-void zkl_path_look_later(struct zkl_session *session, struct path *path);
+void zkl_path_expect_orphan(struct zkl_session *session, struct path *path);
 char *zkl_path_join(const char *parent, const char *name); /* NULL: out of memory */
 
 #endif

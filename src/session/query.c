@@ -18,11 +18,11 @@
  * lease has ended meanwhile.
  */
 void zkl_query_again(struct zkl_request *request) {
-    enum zkl_code ended = zkl_parts_ended(&request->parts);
+    enum zkl_code ended = zkl_parts_end_code(&request->parts);
     request->ask_at = request->session->now + ZKL_SECOND / 10;
     if (request->asker.calls) return;
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
-    else zkl_session_wake(request->session, request->ask_at);
+    else zkl_session_tick_by(request->session, request->ask_at);
 }
 
 /* NULL: out of memory, and the request is asked again. */
@@ -40,7 +40,7 @@ static void ask_ready(struct zkl_request *request) {
 /* In one round trip the sync proves the session, and the get the node. */
 static void ask_check(struct zkl_request *request) {
     const struct parts *parts = &request->parts;
-    enum zkl_code ended = zkl_parts_ended(parts);
+    enum zkl_code ended = zkl_parts_end_code(parts);
     if (ended != ZKL_OK) {
         zkl_request_finish(request, ended, 0);
         return;
@@ -92,11 +92,11 @@ static void start(struct zkl_request *request) {
     request->ask_at = 0;
     switch (request->kind) {
     case REQUEST_READY:
-        if (session->now >= session->first_question_at) ask_ready(request);
+        if (session->now >= session->ready_from) ask_ready(request);
         break;
     case REQUEST_CHECK: ask_check(request); break;
     case REQUEST_QUEUE:
-        if (zkl_kind_is_fixed(request->asked)) ask_fixed(request);
+        if (zkl_kind_is_fixed(request->lock_kind)) ask_fixed(request);
         else ask_queue(request);
         break;
     case REQUEST_GET: ask_get(request); break;
@@ -139,8 +139,8 @@ static int compare_czxids(const void *a, const void *b) {
     return (left->czxid > right->czxid) - (left->czxid < right->czxid);
 }
 
-static bool exhausted(const struct zkl_request *request) {
-    for (size_t i = 0; i < request->queued; i++) {
+static bool is_exhausted(const struct zkl_request *request) {
+    for (size_t i = 0; i < request->queue_length; i++) {
         if (zkl_sequence_exhausted(request->queue[i].sequence)) return true;
     }
     return false;
@@ -149,34 +149,34 @@ static bool exhausted(const struct zkl_request *request) {
 /*
  * The list's names show the first waiter. A signal to all needs the data, which show the signalled.
  */
-static bool is_of_names(const struct zkl_request *request) {
-    return request->kind == REQUEST_SIGNAL && !request->all && !exhausted(request);
+static bool needs_names_only(const struct zkl_request *request) {
+    return request->kind == REQUEST_SIGNAL && !request->signal_all && !is_exhausted(request);
 }
 
-static void queue_ready(struct zkl_request *request) {
+static void use_queue(struct zkl_request *request) {
     if (request->kind == REQUEST_SIGNAL) zkl_signal_next(request);
     else zkl_request_finish(request, ZKL_OK, 0);
 }
 
 /* Drops contenders that went since the list, and sorts. */
 static void queue_complete(struct zkl_request *request) {
-    bool all = is_of_names(request);
+    bool all = needs_names_only(request);
     size_t kept = 0;
-    for (size_t i = 0; i < request->queued; i++) {
+    for (size_t i = 0; i < request->queue_length; i++) {
         if (request->queue[i].czxid || all) request->queue[kept++] = request->queue[i];
         else free(request->queue[i].name);
     }
-    request->queued = kept;
+    request->queue_length = kept;
     if (kept)
         qsort(request->queue, kept, sizeof *request->queue,
-              exhausted(request) ? compare_czxids : compare_sequences);
-    queue_ready(request);
+              is_exhausted(request) ? compare_czxids : compare_sequences);
+    use_queue(request);
 }
 
 static bool queue_add(struct zkl_request *request, const char *name) {
     struct zkl_name parsed;
     if (!zkl_name_parse(name, &parsed)) return true;
-    struct zkl_queued *entry = &request->queue[request->queued];
+    struct zkl_queued *entry = &request->queue[request->queue_length];
     *entry = (struct zkl_queued){.name = strdup(name),
                                  .kind = parsed.kind,
                                  .sequence = parsed.sequence,
@@ -184,7 +184,7 @@ static bool queue_add(struct zkl_request *request, const char *name) {
                                  .permits = parsed.permits,
                                  .limit = parsed.limit};
     if (!entry->name) return false;
-    request->queued++;
+    request->queue_length++;
     return true;
 }
 
@@ -196,18 +196,18 @@ static int compare_names(const void *a, const void *b) {
 /* A server may list a name twice. */
 static void drop_repeated(struct zkl_request *request) {
     size_t kept = 0;
-    if (request->queued)
-        qsort(request->queue, request->queued, sizeof *request->queue, compare_names);
-    for (size_t i = 0; i < request->queued; i++) {
+    if (request->queue_length)
+        qsort(request->queue, request->queue_length, sizeof *request->queue, compare_names);
+    for (size_t i = 0; i < request->queue_length; i++) {
         struct zkl_queued *entry = &request->queue[i];
         if (kept > 0 && strcmp(request->queue[kept - 1].name, entry->name) == 0) free(entry->name);
         else request->queue[kept++] = *entry;
     }
-    request->queued = kept;
+    request->queue_length = kept;
 }
 
 static void ask_each(struct zkl_request *request) {
-    for (size_t i = 0; i < request->queued && !zkl_request_done(request); i++) {
+    for (size_t i = 0; i < request->queue_length && !zkl_request_done(request); i++) {
         struct call *call = call_for(request, QUERY_ENTRY);
         if (!call) return;
         call->index = i;
@@ -217,7 +217,7 @@ static void ask_each(struct zkl_request *request) {
 
 /* There is one node at most, of a known name. */
 static void ask_fixed(struct zkl_request *request) {
-    zkl_request_forget_queue(request);
+    zkl_request_free_queue(request);
     request->queue = calloc(1, sizeof *request->queue);
     char *name = strdup(ZKL_NAME_FIXED);
     if (!request->queue || !name) {
@@ -226,7 +226,7 @@ static void ask_fixed(struct zkl_request *request) {
         return;
     }
     request->queue[0] = (struct zkl_queued){.name = name, .kind = ZKL_MUTEX};
-    request->queued = 1;
+    request->queue_length = 1;
     ask_each(request);
 }
 
@@ -234,14 +234,14 @@ static void queue_listed(struct zkl_request *request, const struct call *call,
                          const struct answer *answer) {
     (void)call;
     size_t count = answer->reply == ZKL_DONE ? (size_t)answer->count : 0;
-    zkl_request_forget_queue(request);
+    zkl_request_free_queue(request);
     request->queue = calloc(count + 1, sizeof *request->queue);
     bool enough = request->queue != NULL;
     for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, answer->names[i]);
     if (enough) drop_repeated(request);
     if (!enough) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
-    else if (request->queued == 0) queue_ready(request);
-    else if (is_of_names(request)) queue_complete(request);
+    else if (request->queue_length == 0) use_queue(request);
+    else if (needs_names_only(request)) queue_complete(request);
     else ask_each(request);
 }
 
@@ -258,7 +258,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
                       const struct answer *answer) {
     struct zkl_queued *entry = &request->queue[call->index];
     if (answer->reply == ZKL_DONE) {
-        const struct stake *stake = zkl_stake_of(request->session, call->node);
+        const struct stake *stake = zkl_stake_find(request->session, call->node);
         entry->czxid = answer->stat->czxid;
         entry->token = zkl_token(entry->czxid, entry->reuse, stake ? stake->claim.node.grants : 0);
         entry->created = answer->stat->ctime;
@@ -276,14 +276,14 @@ static void check_got(struct zkl_request *request, const struct call *call,
                       const struct answer *answer) {
     struct stake *stake = zkl_parts_at(&request->parts, call->index);
     if (answer->reply == ZKL_ABSENT) {
-        zkl_stake_absent(stake, call->node);
+        zkl_stake_node_absent(stake, call->node);
         zkl_query_again(request); /* by the node's new name, unless the lease ended */
         return;
     }
     bool another =
         zkl_kind_is_fixed(stake->claim.kind) && answer->stat->czxid != stake->claim.node.czxid;
     if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
-    enum zkl_code ended = zkl_parts_ended(&request->parts);
+    enum zkl_code ended = zkl_parts_end_code(&request->parts);
     if (ended != ZKL_OK || request->asker.calls == 0) zkl_request_finish(request, ended, 0);
 }
 
@@ -317,7 +317,7 @@ static const struct {
     void (*take)(struct zkl_request *request, const struct call *call, const struct answer *answer);
     /* A missing node means that nobody is in line, or the holder is gone. */
     bool may_be_absent;
-} forms[QUERY_CALLS] = {
+} handlers[QUERY_CALLS] = {
     [QUERY_READY] = {.take = done},
     [QUERY_CHECK_SYNC] = {.take = NULL}, /* the get behind it decides */
     [QUERY_CHECK_GET] = {check_got, true},
@@ -333,11 +333,11 @@ static void answer_query(const struct call *call, const struct answer *answer) {
     struct zkl_request *request = zkl_call_request(call);
     size_t kind = (size_t)(call->kind - zkl_query_calls);
     if (zkl_request_done(request)) return;
-    bool absent = answer->reply == ZKL_ABSENT && forms[kind].may_be_absent;
+    bool absent = answer->reply == ZKL_ABSENT && handlers[kind].may_be_absent;
     if (answer->reply == ZKL_UNKNOWN || request->ask_at) zkl_query_again(request);
     else if (answer->reply != ZKL_DONE && !absent)
         zkl_request_finish(request, answer->why, answer->rc);
-    else if (forms[kind].take) forms[kind].take(request, call, answer);
+    else if (handlers[kind].take) handlers[kind].take(request, call, answer);
 }
 
 const struct call_kind zkl_query_calls[QUERY_CALLS] = {
@@ -367,16 +367,16 @@ zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
 }
 
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_of(lease, REQUEST_CHECK, timeout);
+    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_CHECK, timeout);
     if (request && !zkl_request_done(request)) zkl_query_begin(request);
     return request;
 }
 
-static zkl_request *ask_of(zkl_session *session, enum request_kind kind, const char *path,
-                           enum zkl_kind asked, int32_t version, zkl_time timeout) {
+static zkl_request *begin_query(zkl_session *session, enum request_kind kind, const char *path,
+                                enum zkl_kind asked, int32_t version, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, kind, timeout);
     if (!request) return NULL;
-    if (kind == REQUEST_QUEUE) request->asked = asked;
+    if (kind == REQUEST_QUEUE) request->lock_kind = asked;
     if (kind == REQUEST_BREAK) request->version = version;
     request->path = strdup(path);
     if (request->path) zkl_query_begin(request);
@@ -384,28 +384,28 @@ static zkl_request *ask_of(zkl_session *session, enum request_kind kind, const c
     return request;
 }
 
-static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
-                              enum zkl_kind asked, zkl_time timeout) {
-    return ask_of(session, kind, path, asked, 0, timeout);
+static zkl_request *begin_path_query(zkl_session *session, enum request_kind kind, const char *path,
+                                     enum zkl_kind asked, zkl_time timeout) {
+    return begin_query(session, kind, path, asked, 0, timeout);
 }
 
 zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
                        zkl_time timeout) {
-    return ask_about(session, REQUEST_QUEUE, path, kind, timeout);
+    return begin_path_query(session, REQUEST_QUEUE, path, kind, timeout);
 }
 
 zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout) {
-    return ask_about(session, REQUEST_GET, path, ZKL_MUTEX, timeout);
+    return begin_path_query(session, REQUEST_GET, path, ZKL_MUTEX, timeout);
 }
 
 zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout) {
-    return ask_about(session, REQUEST_REVOKE, node, ZKL_MUTEX, timeout);
+    return begin_path_query(session, REQUEST_REVOKE, node, ZKL_MUTEX, timeout);
 }
 
 zkl_request *zkl_children(zkl_session *session, const char *path, zkl_time timeout) {
-    return ask_about(session, REQUEST_CHILDREN, path, ZKL_MUTEX, timeout);
+    return begin_path_query(session, REQUEST_CHILDREN, path, ZKL_MUTEX, timeout);
 }
 
 zkl_request *zkl_break(zkl_session *session, const char *node, int32_t version, zkl_time timeout) {
-    return ask_of(session, REQUEST_BREAK, node, ZKL_MUTEX, version, timeout);
+    return begin_query(session, REQUEST_BREAK, node, ZKL_MUTEX, version, timeout);
 }

@@ -56,9 +56,9 @@ static bool is_lock_node(const struct zkl_stat *stat) {
 bool zkl_answer_is_creation(const struct call *call, const struct answer *answer) {
     struct zkl_session *session = call->session;
     bool sequential = call->op.mode == ZKL_SEQUENTIAL;
-    if (!is_lock_node(answer->stat) || answer->stat->czxid <= session->created) return false;
+    if (!is_lock_node(answer->stat) || answer->stat->czxid <= session->newest_czxid) return false;
     if (!is_created(call->node, answer->text, sequential)) return false;
-    session->created = answer->stat->czxid;
+    session->newest_czxid = answer->stat->czxid;
     return true;
 }
 

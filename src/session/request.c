@@ -8,19 +8,19 @@
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-void zkl_op_forget(const struct zkl_op *op) {
+void zkl_op_free(const struct zkl_op *op) {
     free((char *)op->path);
     free((char *)op->data);
 }
 
 void zkl_guard_free(struct guard *guard) {
     if (!guard) return;
-    for (size_t i = 0; i < guard->count; i++) zkl_op_forget(&guard->ops[i]);
+    for (size_t i = 0; i < guard->count; i++) zkl_op_free(&guard->ops[i]);
     free(guard);
 }
 
 enum zkl_code zkl_session_refusal(const struct zkl_session *session) {
-    if (session->service == SERVICE_CLOSES) return ZKL_CLOSED;
+    if (session->service == SERVICE_CLOSING) return ZKL_CLOSED;
     return session->state == ZKL_SESSION_EXPIRED ? session->after_expiry : ZKL_OK;
 }
 
@@ -29,30 +29,30 @@ enum zkl_code zkl_session_refusal(const struct zkl_session *session) {
  * memory.
  */
 static uint64_t take_number(struct zkl_session *session) {
-    struct numbers *numbers = &session->numbers;
+    struct request_numbers *numbers = &session->request_numbers;
     if (numbers->free_count > 0) return numbers->free[--numbers->free_count];
-    if (numbers->count == numbers->room) {
-        size_t room = numbers->room ? 2 * numbers->room : 8;
+    if (numbers->count == numbers->capacity) {
+        size_t room = numbers->capacity ? 2 * numbers->capacity : 8;
         uint64_t *larger = realloc(numbers->free, room * sizeof *larger);
         if (!larger) return 0;
         numbers->free = larger;
-        numbers->room = room;
+        numbers->capacity = room;
     }
     return ++numbers->count;
 }
 
 /* There is space for all numbers. */
 static void give_number(struct zkl_session *session, uint64_t number) {
-    session->numbers.free[session->numbers.free_count++] = number;
+    session->request_numbers.free[session->request_numbers.free_count++] = number;
 }
 
-void zkl_request_forget_queue(struct zkl_request *request) {
-    for (size_t i = 0; i < request->queued; i++) {
+void zkl_request_free_queue(struct zkl_request *request) {
+    for (size_t i = 0; i < request->queue_length; i++) {
         free(request->queue[i].name);
         free(request->queue[i].data);
     }
     free(request->queue);
-    request->queued = 0;
+    request->queue_length = 0;
 }
 
 static bool has_data(const struct zkl_request *request) {
@@ -62,7 +62,7 @@ static bool has_data(const struct zkl_request *request) {
 static void destroy(struct asker *asker) {
     struct zkl_request *request = (struct zkl_request *)asker;
     give_number(request->session, asker->id);
-    if (zkl_request_has_queue(request)) zkl_request_forget_queue(request);
+    if (zkl_request_has_queue(request)) zkl_request_free_queue(request);
     if (has_data(request)) free(request->data);
     zkl_parts_drop(&request->parts);
     free(request->path);
@@ -104,7 +104,7 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     request->next = session->requests;
     if (request->next) request->next->link = &request->next;
     session->requests = request;
-    zkl_session_wake(session, request->deadline);
+    zkl_session_tick_by(session, request->deadline);
     return request;
 }
 
@@ -117,7 +117,7 @@ static const struct notice_kind queued = {
 static const struct notice_kind done = {ZKL_EVENT_REQUEST,
                                         ZKL_NOTICE_OFFSET(struct zkl_request, done_notice), NULL};
 
-void zkl_request_queued(struct zkl_request *request, size_t position) {
+void zkl_request_post_position(struct zkl_request *request, size_t position) {
     request->position = position;
     zkl_events_post(request->session, &request->queued_notice, &queued);
 }
@@ -144,7 +144,7 @@ enum zkl_use zkl_use_of(enum zkl_kind kind) {
     return uses[kind];
 }
 
-void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflict) {
+void zkl_request_finish_conflict(struct zkl_request *request, struct zkl_conflict conflict) {
     request->conflict = conflict;
     zkl_request_finish(request, ZKL_CONFLICT, 0);
 }
@@ -185,7 +185,7 @@ const char *zkl_request_data(const zkl_request *request, size_t *size, int32_t *
 
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count) {
     bool has = zkl_request_has_queue(request);
-    *count = has ? request->queued : 0;
+    *count = has ? request->queue_length : 0;
     return has ? request->queue : NULL;
 }
 

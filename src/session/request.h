@@ -72,22 +72,22 @@ struct zkl_request {
         };
         struct { /* QUEUE, SIGNAL: zkl_request_has_queue() */
             struct zkl_queued *queue;
-            size_t queued;
-            enum zkl_kind asked; /* kind of the lock */
-            bool all;            /* SIGNAL: all waiters */
-            size_t listed;       /* SIGNAL: entries of the queue visited so far */
-            size_t signalled;    /* SIGNAL: waiters signalled so far */
+            size_t queue_length;
+            enum zkl_kind lock_kind; /* kind of the lock */
+            bool signal_all;         /* SIGNAL: all waiters */
+            size_t visited;          /* SIGNAL: entries of the queue visited so far */
+            size_t signalled;        /* SIGNAL: waiters signalled so far */
         };
         struct {        /* GET, CHILDREN, BREAK */
             char *data; /* `size` bytes of the node; CHILDREN: the names */
             size_t size;
             int32_t version; /* version of `data`; BREAK: the expected version */
         };
-        struct zkl_request *next_leaving; /* RELEASE: in stake->leaving */
+        struct zkl_request *next_release; /* RELEASE: in stake->releases */
         struct zkl_member *member;        /* JOIN: a reference, until it is taken */
         struct {                          /* SET */
             struct zkl_request *next_set; /* in member->sets */
-            uint64_t number;
+            uint64_t data_number;
         };
     };
 };
@@ -110,13 +110,13 @@ struct guard {
 
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout);
-void zkl_request_forget_queue(struct zkl_request *request);
+void zkl_request_free_queue(struct zkl_request *request);
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
-void zkl_request_queued(struct zkl_request *request, size_t position);
-void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflict);
+void zkl_request_post_position(struct zkl_request *request, size_t position);
+void zkl_request_finish_conflict(struct zkl_request *request, struct zkl_conflict conflict);
 enum zkl_use zkl_use_of(enum zkl_kind kind); /* for claims whose tokens do not count */
 
 void zkl_guard_free(struct guard *guard);
-void zkl_op_forget(const struct zkl_op *op); /* its path and data */
+void zkl_op_free(const struct zkl_op *op); /* its path and data */
 
 #endif

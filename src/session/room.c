@@ -20,6 +20,6 @@ bool zkl_room_make(struct zkl_session *session, enum zkl_room from, size_t nodes
     return zkl_room_fits_nodes(session, nodes) && zkl_room_fits_watches(session, watches);
 }
 
-bool zkl_room_comes(const struct zkl_session *session) {
+bool zkl_room_is_coming(const struct zkl_session *session) {
     return session->watches.leaving > 0;
 }

@@ -28,7 +28,7 @@ enum zkl_room {
  */
 bool zkl_room_make(struct zkl_session *session, enum zkl_room from, size_t nodes, size_t watches);
 /* True if watches are given up whose requests are out, so that answers may bring room. */
-bool zkl_room_comes(const struct zkl_session *session);
+bool zkl_room_is_coming(const struct zkl_session *session);
 
 bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);   /* gives nothing up */
 bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes); /* gives nothing up */

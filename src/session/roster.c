@@ -48,11 +48,11 @@ static void forget_all(struct zkl_roster *roster) {
     roster->count = 0;
 }
 
-static void let_go(struct zkl_roster *roster) {
+static void release_watches(struct zkl_roster *roster) {
     forget_all(roster);
-    if (roster->children) zkl_watches_unpin(roster->base.session, roster->children);
-    if (roster->itself) zkl_watches_unpin(roster->base.session, roster->itself);
-    roster->children = roster->itself = NULL;
+    if (roster->children_watch) zkl_watches_unpin(roster->base.session, roster->children_watch);
+    if (roster->folder_watch) zkl_watches_unpin(roster->base.session, roster->folder_watch);
+    roster->children_watch = roster->folder_watch = NULL;
 }
 
 /* --- the last answers ------------------------------------------------------------------------ */
@@ -74,19 +74,19 @@ static struct seen *find_node(const struct zkl_roster *roster, const char *node)
     return below ? find(roster, node + length + 1) : NULL;
 }
 
-static void settle(struct zkl_roster *roster, enum zkl_code code, int error) {
+static void set_code(struct zkl_roster *roster, enum zkl_code code, int error) {
     roster->code = code;
     roster->error = error;
 }
 
-static bool equal(const struct seen *seen, const struct answer *answer) {
+static bool is_unchanged(const struct seen *seen, const struct answer *answer) {
     bool same = seen->node == SEEN_DATA && seen->czxid == answer->stat->czxid &&
                 seen->mzxid == answer->stat->mzxid && seen->session == answer->stat->owner;
     return same && zkl_answer_has(answer, seen->data, seen->size);
 }
 
 /* False: out of memory. */
-static bool take(struct seen *seen, const struct answer *answer) {
+static bool take_data(struct seen *seen, const struct answer *answer) {
     char *data = zkl_answer_copy(answer);
     if (!data) return false;
     free(seen->data);
@@ -102,7 +102,7 @@ static bool take(struct seen *seen, const struct answer *answer) {
 static bool is_complete(const struct zkl_roster *roster) {
     size_t i = 0;
     while (i < roster->count && roster->seen[i].node != SEEN_NOTHING) i++;
-    return i == roster->count && (roster->listed || roster->code != ZKL_OK);
+    return i == roster->count && (roster->names_known || roster->code != ZKL_OK);
 }
 
 /* The present list was told, or is being told. */
@@ -120,11 +120,11 @@ static void post_news(struct zkl_roster *roster) {
 
 /* --- rounds --------------------------------------------------------------------------------- */
 
-static void look_after(struct zkl_roster *roster, zkl_time pause) {
+static void look_in(struct zkl_roster *roster, zkl_time pause) {
     zkl_time due = roster->base.session->now + pause;
     if (roster->look_at <= due) return;
     roster->look_at = due;
-    zkl_session_wake(roster->base.session, due);
+    zkl_session_tick_by(roster->base.session, due);
 }
 
 static const struct call_kind list_call, exists_call, get_call;
@@ -134,11 +134,11 @@ static void ask(struct zkl_roster *roster, const struct call_kind *kind, enum zk
                 struct watch *watch) {
     struct call *call = zkl_call_new(roster->base.session, kind, &roster->base.asker);
     if (!call) {
-        roster->to_list = true;
-        look_after(roster, PAUSE);
+        roster->must_list = true;
+        look_in(roster, PAUSE);
         return;
     }
-    zkl_call_set_watch(call, rpc, watch);
+    zkl_call_set_pinned_watch(call, rpc, watch);
 }
 
 static void read_stale(struct zkl_roster *roster) {
@@ -150,8 +150,8 @@ static void read_stale(struct zkl_roster *roster) {
  * Asks for everything again, as events may have been missed, or for the names and the hidden
  * members.
  */
-static void doubt(struct zkl_roster *roster, bool all) {
-    roster->to_list = true;
+static void mark_stale(struct zkl_roster *roster, bool all) {
+    roster->must_list = true;
     roster->look_at = roster->base.session->now;
     for (size_t i = 0; i < roster->count; i++)
         if (all || roster->seen[i].node == SEEN_HIDDEN) roster->seen[i].stale = true;
@@ -159,19 +159,19 @@ static void doubt(struct zkl_roster *roster, bool all) {
 
 static void try_later(struct zkl_roster *roster) {
     roster->look_at = roster->check_at = ZKL_NEVER;
-    look_after(roster, roster->base.session->common.clock.timeout);
+    look_in(roster, roster->base.session->common.clock.timeout);
 }
 
 static void give_up(struct zkl_roster *roster, enum zkl_code code) {
-    let_go(roster);
-    settle(roster, code, 0);
+    release_watches(roster);
+    set_code(roster, code, 0);
     post_news(roster);
 }
 
-void zkl_roster_pause(struct zkl_roster *roster) {
-    if (!roster->children) return;
+void zkl_roster_give_way(struct zkl_roster *roster) {
+    if (!roster->children_watch) return;
     give_up(roster, ZKL_TOO_MANY);
-    roster->to_list = true;
+    roster->must_list = true;
     try_later(roster);
 }
 
@@ -182,31 +182,31 @@ static enum zkl_code pin(struct zkl_roster *roster) {
     if (!children) return ZKL_NO_MEMORY;
     size_t need = zkl_watches_need(watches, children) + zkl_watches_need(watches, roster->folder);
     bool room = zkl_room_make(roster->base.session, ROOM_OF_TURNS, 0, need);
-    roster->children = room ? zkl_watches_pin(watches, children) : NULL;
-    roster->itself = roster->children ? zkl_watches_pin(watches, roster->folder) : NULL;
+    roster->children_watch = room ? zkl_watches_pin(watches, children) : NULL;
+    roster->folder_watch = roster->children_watch ? zkl_watches_pin(watches, roster->folder) : NULL;
     free(children);
-    if (roster->itself) return ZKL_OK;
-    let_go(roster);
+    if (roster->folder_watch) return ZKL_OK;
+    release_watches(roster);
     return room ? ZKL_NO_MEMORY : ZKL_TOO_MANY;
 }
 
 static void start(struct zkl_roster *roster) {
     struct zkl_session *session = roster->base.session;
     if (!zkl_follower_may_ask(&roster->base)) return;
-    if (roster->of != session->common.session) doubt(roster, true);
-    else if (session->now >= roster->check_at) doubt(roster, false);
+    if (roster->asked_session != session->common.session) mark_stale(roster, true);
+    else if (session->now >= roster->check_at) mark_stale(roster, false);
     if (session->now < roster->look_at) return;
-    roster->of = session->common.session;
-    if (!roster->children && pin(roster) != ZKL_OK) {
+    roster->asked_session = session->common.session;
+    if (!roster->children_watch && pin(roster) != ZKL_OK) {
         post_news(roster); /* again, if there was no memory to tell it */
         try_later(roster);
         return;
     }
     roster->look_at = ZKL_NEVER;
     roster->check_at = session->now + session->common.clock.timeout;
-    bool listing = roster->to_list;
-    roster->to_list = false;
-    if (listing) ask(roster, &list_call, ZKL_RPC_LIST, roster->children);
+    bool listing = roster->must_list;
+    roster->must_list = false;
+    if (listing) ask(roster, &list_call, ZKL_RPC_LIST, roster->children_watch);
     else read_stale(roster);
 }
 
@@ -230,7 +230,7 @@ static const char **sort(const struct answer *answer, size_t *count) {
 }
 
 /* A member to be read. False: out of memory. */
-static bool meet(const struct zkl_roster *roster, const char *name, struct seen *seen) {
+static bool add_seen(const struct zkl_roster *roster, const char *name, struct seen *seen) {
     char *node = zkl_path_join(roster->folder, name);
     *seen = (struct seen){.stale = true, .name = node ? strdup(name) : NULL};
     seen->watch = seen->name ? zkl_watches_pin(&roster->base.session->watches, node) : NULL;
@@ -252,7 +252,7 @@ static void forget_gone(struct zkl_roster *roster, const char **names, size_t co
 }
 
 /* After ZKL_NO_MEMORY the rest is for a later round. */
-static enum zkl_code meet_new(struct zkl_roster *roster, const char **names, size_t count) {
+static enum zkl_code add_new(struct zkl_roster *roster, const char **names, size_t count) {
     struct seen *merged = calloc(count + 1, sizeof *merged);
     bool enough = true;
     size_t old = 0, met = 0;
@@ -260,7 +260,7 @@ static enum zkl_code meet_new(struct zkl_roster *roster, const char **names, siz
     for (size_t i = 0; i < count; i++) {
         bool known = old < roster->count && strcmp(names[i], roster->seen[old].name) == 0;
         if (known) merged[met++] = roster->seen[old++];
-        else if (enough && (enough = meet(roster, names[i], &merged[met]))) met++;
+        else if (enough && (enough = add_seen(roster, names[i], &merged[met]))) met++;
     }
     free(roster->seen);
     roster->seen = merged;
@@ -269,7 +269,7 @@ static enum zkl_code meet_new(struct zkl_roster *roster, const char **names, siz
 }
 
 /* Bytes of watches that do not count yet. If all names are too many, the cost of all. */
-static size_t need(const struct zkl_roster *roster, const char **names, size_t count) {
+static size_t bytes_needed(const struct zkl_roster *roster, const char **names, size_t count) {
     const struct watches *watches = &roster->base.session->watches;
     size_t folder = strlen(roster->folder) + 1, all = 0, bytes = 0;
     for (size_t i = 0; i < count && all <= ZKL_WATCHES_MAX; i++)
@@ -286,10 +286,11 @@ static size_t need(const struct zkl_roster *roster, const char **names, size_t c
 static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t count) {
     struct zkl_session *session = roster->base.session;
     forget_gone(roster, names, count);
-    size_t bytes = need(roster, names, count);
+    size_t bytes = bytes_needed(roster, names, count);
     bool room = bytes <= ZKL_WATCHES_MAX && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
-    if (!room || !roster->children) return ZKL_TOO_MANY; /* a claim woken by it took the room */
-    enum zkl_code code = meet_new(roster, names, count);
+    if (!room || !roster->children_watch)
+        return ZKL_TOO_MANY; /* a claim woken by it took the room */
+    enum zkl_code code = add_new(roster, names, count);
     return session->watches.bytes > ZKL_WATCHES_MAX ? ZKL_TOO_MANY : code;
 }
 
@@ -299,42 +300,42 @@ static void take_names(struct zkl_roster *roster, const struct answer *answer) {
     enum zkl_code code = names ? merge(roster, names, count) : ZKL_NO_MEMORY;
     free(names);
     if (code == ZKL_TOO_MANY) {
-        zkl_roster_pause(roster);
+        zkl_roster_give_way(roster);
         return;
     }
-    roster->listed = code == ZKL_OK;
-    roster->to_list = roster->to_list || !roster->listed;
-    if (roster->listed) settle(roster, ZKL_OK, 0);
-    else look_after(roster, PAUSE);
+    roster->names_known = code == ZKL_OK;
+    roster->must_list = roster->must_list || !roster->names_known;
+    if (roster->names_known) set_code(roster, ZKL_OK, 0);
+    else look_in(roster, PAUSE);
     read_stale(roster);
 }
 
-static void take_none(struct zkl_roster *roster) {
-    roster->listed = true;
+static void take_missing_folder(struct zkl_roster *roster) {
+    roster->names_known = true;
     forget_all(roster);
-    settle(roster, ZKL_OK, 0);
-    if (roster->itself->state != WATCH_SET)
-        ask(roster, &exists_call, ZKL_RPC_EXISTS, roster->itself);
+    set_code(roster, ZKL_OK, 0);
+    if (roster->folder_watch->state != WATCH_SET)
+        ask(roster, &exists_call, ZKL_RPC_EXISTS, roster->folder_watch);
 }
 
 /* --- answers ------------------------------------------------------------------------------- */
 
-static void lose(struct zkl_roster *roster, const struct call *call) {
-    if (call->kind != &get_call) roster->to_list = true;
-    look_after(roster, PAUSE);
+static void ask_again(struct zkl_roster *roster, const struct call *call) {
+    if (call->kind != &get_call) roster->must_list = true;
+    look_in(roster, PAUSE);
 }
 
 static void answer_list(struct zkl_roster *roster, const struct answer *answer) {
     if (answer->reply == ZKL_DONE) take_names(roster, answer);
-    else if (answer->reply == ZKL_ABSENT) take_none(roster);
-    else settle(roster, answer->why, answer->rc);
+    else if (answer->reply == ZKL_ABSENT) take_missing_folder(roster);
+    else set_code(roster, answer->why, answer->rc);
 }
 
 /* The folder was made since the list. */
 static void answer_exists(struct zkl_roster *roster, const struct answer *answer) {
     if (answer->reply != ZKL_DONE) return;
-    roster->to_list = true;
-    look_after(roster, 0);
+    roster->must_list = true;
+    look_in(roster, 0);
 }
 
 /* If a gone member is made again the folder's event tells. */
@@ -346,9 +347,9 @@ static void answer_get(struct zkl_roster *roster, struct seen *seen, const struc
         return;
     }
     bool hidden = answer->reply == ZKL_REFUSED;
-    bool same = hidden ? seen->node == SEEN_HIDDEN : equal(seen, answer);
-    if (!hidden && !same && !take(seen, answer)) {
-        look_after(roster, PAUSE);
+    bool same = hidden ? seen->node == SEEN_HIDDEN : is_unchanged(seen, answer);
+    if (!hidden && !same && !take_data(seen, answer)) {
+        look_in(roster, PAUSE);
         return;
     }
     seen->stale = false;
@@ -364,13 +365,13 @@ static void answer_roster(const struct call *call, const struct answer *answer) 
     struct zkl_roster *roster = (struct zkl_roster *)call->asker;
     struct seen *seen = call->kind == &get_call ? find_node(roster, call->node) : NULL;
     if (!roster->base.link) return;
-    if (!roster->children) { /* it gave way since it asked */
-        zkl_session_wake(roster->base.session, roster->look_at);
+    if (!roster->children_watch) { /* it gave way since it asked */
+        zkl_session_tick_by(roster->base.session, roster->look_at);
         return;
     }
     roster->check_at = answer->now + roster->base.session->common.clock.timeout;
-    zkl_session_wake(roster->base.session, roster->check_at);
-    if (answer->reply == ZKL_UNKNOWN) lose(roster, call);
+    zkl_session_tick_by(roster->base.session, roster->check_at);
+    if (answer->reply == ZKL_UNKNOWN) ask_again(roster, call);
     else if (call->kind == &list_call) answer_list(roster, answer);
     else if (call->kind == &exists_call) answer_exists(roster, answer);
     else if (seen) answer_get(roster, seen, answer);
@@ -387,10 +388,10 @@ static void hear(struct follower *follower, enum zkl_node_event event, const cha
     bool of_folder = strcmp(node, roster->folder) == 0;
     struct seen *seen = of_folder ? NULL : find_node(roster, node);
     if (of_folder ? event == ZKL_NODE_CHANGED : !seen || event == ZKL_NODE_CHILDREN) return;
-    if (!roster->children) return;
+    if (!roster->children_watch) return;
     if (seen) seen->stale = true;
-    if (!seen || event == ZKL_NODE_DELETED) roster->to_list = true;
-    look_after(roster, seen && event == ZKL_NODE_DELETED ? PAUSE : 0);
+    if (!seen || event == ZKL_NODE_DELETED) roster->must_list = true;
+    look_in(roster, seen && event == ZKL_NODE_DELETED ? PAUSE : 0);
     start(roster);
 }
 
@@ -413,7 +414,7 @@ static void end(struct follower *follower) {
     struct zkl_roster *roster = (struct zkl_roster *)follower;
     if (!follower->link) return;
     zkl_follower_unlist(follower);
-    let_go(roster);
+    release_watches(roster);
     zkl_events_remove(follower->session, &follower->news);
 }
 
@@ -426,7 +427,7 @@ static struct zkl_roster *new_roster(struct zkl_session *session, const char *fo
     struct zkl_roster *roster = calloc(1, sizeof *roster);
     if (!roster) return NULL;
     zkl_follower_init(&roster->base, session, &class, destroy);
-    roster->to_list = true;
+    roster->must_list = true;
     roster->folder = strdup(folder);
     if (roster->folder) return roster;
     zkl_asker_unref(&roster->base.asker);
@@ -454,23 +455,23 @@ uint64_t zkl_roster_id(const zkl_roster *roster) {
 /* --- news ------------------------------------------------------------------------------------- */
 
 /* The present list becomes the told list, and a copy the caller's. NULL: out of memory. */
-static struct zkl_roll *turn_to_seen(struct zkl_roster *roster) {
+static struct zkl_roll *tell_present(struct zkl_roster *roster) {
     struct zkl_roll *seen = zkl_roll_of(roster), *copy = seen ? zkl_roll_copy(seen) : NULL;
     free(copy ? roster->told : seen);
     if (copy) roster->told = seen;
-    if (copy) roster->untold = true;
+    if (copy) roster->telling = true;
     return copy;
 }
 
 bool zkl_roster_look(zkl_roster *roster, struct zkl_roll **roll) {
     bool fresh = roster->base.link && is_complete(roster) && !is_told(roster);
-    bool any = roster->base.link && (fresh || roster->untold);
-    *roll = !any ? NULL : fresh ? turn_to_seen(roster) : zkl_roll_copy(roster->told);
+    bool any = roster->base.link && (fresh || roster->telling);
+    *roll = !any ? NULL : fresh ? tell_present(roster) : zkl_roll_copy(roster->told);
     return any;
 }
 
 void zkl_roster_told(zkl_roster *roster) {
-    roster->untold = false;
+    roster->telling = false;
 }
 
 void zkl_roster_drop(zkl_roster *roster) {

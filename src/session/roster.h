@@ -28,21 +28,21 @@ struct seen {
 struct zkl_roster {
     struct follower base; /* first; it ends when it is dropped, or the session closes */
     char *folder;
-    struct watch *children; /* on the folder's children; pinned; both NULL: it gave way */
-    struct watch *itself;   /* on the folder; set while there is none */
-    uint64_t of;            /* the ZooKeeper session asked last */
-    struct seen *seen;      /* `count` members, sorted by name */
+    struct watch *children_watch; /* on the folder's children; pinned; both NULL: it gave way */
+    struct watch *folder_watch;   /* on the folder; set while there is none */
+    uint64_t asked_session;       /* the ZooKeeper session asked last */
+    struct seen *seen;            /* `count` members, sorted by name */
     size_t count;
     enum zkl_code code;    /* as in struct zkl_roll */
     int error;             /* the server's error code for `code` */
-    bool to_list;          /* the names are to be asked for */
-    bool listed;           /* the names are known */
+    bool must_list;        /* the names are to be asked for */
+    bool names_known;      /* the names are known */
     struct zkl_roll *told; /* last told, or being told; or NULL */
-    bool untold;           /* `told` is being told */
+    bool telling;          /* `told` is being told */
     zkl_time look_at;      /* when the next round is due; ZKL_NEVER: with an event */
     zkl_time check_at;     /* latest time to ask for the names */
 };
 
-void zkl_roster_pause(struct zkl_roster *roster); /* gives way, and tells so */
+void zkl_roster_give_way(struct zkl_roster *roster); /* gives way, and tells so */
 
 #endif

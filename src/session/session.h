@@ -70,7 +70,7 @@ void zkl_session_at(zkl_session *session, zkl_time now);
 /* There is a connection, by the session of this id and timeout. */
 void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout);
 /* From `due` on zkl_session_ready() may ask; ZKL_NEVER: not yet. */
-void zkl_session_ask_from(zkl_session *session, zkl_time due);
+void zkl_session_ready_from(zkl_session *session, zkl_time due);
 void zkl_session_suspended(zkl_session *session);
 void zkl_session_expired(zkl_session *session); /* answers all that is out as unknown */
 void zkl_session_refused(zkl_session *session); /* bad credentials; no session follows */
@@ -104,9 +104,9 @@ enum zkl_code zkl_session_refusal(const zkl_session *session); /* why requests a
 /* When to tick again; after any input it may be sooner. */
 zkl_time zkl_session_due(zkl_session *session);
 zkl_time
-zkl_session_due_since_tick(const zkl_session *session);   /* set by input since the last tick */
-zkl_time zkl_session_ends_at(const zkl_session *session); /* the first hold, pause or request */
-bool zkl_session_has_news(zkl_session *session);          /* true once after new events */
+zkl_session_due_since_tick(const zkl_session *session);    /* set by input since the last tick */
+zkl_time zkl_session_next_end(const zkl_session *session); /* the first hold, pause or request */
+bool zkl_session_take_news(zkl_session *session);          /* true once after new events */
 bool zkl_session_has_events(const zkl_session *session);
 bool zkl_session_makes_containers(const zkl_session *session);
 bool zkl_session_is_idle(const zkl_session *session); /* nothing to send, and no answer is out */

@@ -36,12 +36,13 @@ static bool add(struct guard *guard, const char *folder, const struct zkl_queued
 
 /* Writes to waiters that are not known to be signalled. NULL: out of memory. */
 static struct guard *next_writes(struct zkl_request *request) {
-    size_t most = request->all ? SIGNALS_AT_ONCE : 1;
+    size_t most = request->signal_all ? SIGNALS_AT_ONCE : 1;
     struct guard *guard = zkl_guard_new(request->parts.count, most);
     bool enough = guard != NULL;
     if (guard) guard->count = guard->checks;
-    while (enough && request->listed < request->queued && guard->count < guard->checks + most) {
-        const struct zkl_queued *waiter = &request->queue[request->listed++];
+    while (enough && request->visited < request->queue_length &&
+           guard->count < guard->checks + most) {
+        const struct zkl_queued *waiter = &request->queue[request->visited++];
         if (!has_signal(waiter)) enough = add(guard, request->path, waiter);
     }
     if (enough) return guard;
@@ -56,13 +57,13 @@ static void drop_writes(struct zkl_request *request) {
 
 /* Without a write nobody has asked the server for the lease. */
 static void end(struct zkl_request *request) {
-    enum zkl_code code = request->signalled ? ZKL_OK : zkl_parts_ended(&request->parts);
+    enum zkl_code code = request->signalled ? ZKL_OK : zkl_parts_end_code(&request->parts);
     zkl_request_finish(request, code, 0);
 }
 
 void zkl_signal_next(struct zkl_request *request) {
     drop_writes(request);
-    if (request->signalled && !request->all) {
+    if (request->signalled && !request->signal_all) {
         end(request);
         return;
     }
@@ -83,19 +84,19 @@ static void pass_over(struct zkl_request *request, size_t op) {
 
 static void list_anew(struct zkl_request *request) {
     drop_writes(request);
-    request->listed = 0;
+    request->visited = 0;
     zkl_query_again(request);
 }
 
 void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int error) {
     const struct guard *guard = request->guard;
-    bool has_one = code == ZKL_CONFLICT || code == ZKL_NO_NODE;
+    bool passes_over = code == ZKL_CONFLICT || code == ZKL_NO_NODE;
     if (code == ZKL_OK) {
         request->signalled += guard->count - guard->checks;
         zkl_signal_next(request);
     } else if (code == ZKL_IN_DOUBT) {
         list_anew(request);
-    } else if (has_one && guard->refused) {
+    } else if (passes_over && guard->refused) {
         pass_over(request, guard->checks + guard->refused - 1);
     } else {
         zkl_request_finish(request, code, error);
@@ -105,10 +106,10 @@ void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int err
 /* --- the way in, and the results -------------------------------------------------------------- */
 
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_of(lease, REQUEST_SIGNAL, timeout);
+    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_SIGNAL, timeout);
     if (!request || zkl_request_done(request)) return request;
-    request->all = all;
-    request->asked = ZKL_MUTEX;
+    request->signal_all = all;
+    request->lock_kind = ZKL_MUTEX;
     request->path = strdup(folder);
     if (zkl_kind_is_fixed(zkl_parts_at(&lease->parts, 0)->claim.kind))
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);

@@ -88,7 +88,7 @@ static char *node_data(char *identity, const char *data) {
 /* Begins heartbeats again, at the first stake after a time without any. */
 static void busy_again(struct zkl_session *session) {
     session->busy_since = session->now;
-    zkl_session_wake(session, session->now + session->common.clock.timeout / 6);
+    zkl_session_tick_by(session, session->now + session->common.clock.timeout / 6);
 }
 
 static void destroy(struct asker *asker) {
@@ -171,7 +171,7 @@ void zkl_stake_finish(struct stake *stake, enum zkl_code code) {
 }
 
 void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code) {
-    finish(stake, &stake->downgrading, code);
+    finish(stake, &stake->downgrade, code);
 }
 
 void zkl_stake_await_end(struct zkl_request *request) {
@@ -181,8 +181,8 @@ void zkl_stake_await_end(struct zkl_request *request) {
         if (zkl_claim_is_kept_for_later(&stake->claim))
             continue; /* a kept node stays, so no release waits for it */
         zkl_request_ref(request);
-        request->next_leaving = stake->leaving;
-        stake->leaving = request;
+        request->next_release = stake->releases;
+        stake->releases = request;
         return;
     }
     zkl_request_finish(request, ZKL_OK, 0);
@@ -191,7 +191,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
 void zkl_stake_end_drain(struct zkl_session *session) {
     const struct stake *stake = session->stakes;
     while (stake && !stake->claim.wanted) stake = stake->next;
-    if (session->service == SERVICE_FULL || stake) return;
+    if (session->service == SERVICE_OPEN || stake) return;
     for (struct zkl_request *request = session->requests, *next; request; request = next) {
         next = request->next;
         if (request->kind == REQUEST_DRAIN) zkl_request_finish(request, ZKL_OK, 0);
@@ -201,9 +201,9 @@ void zkl_stake_end_drain(struct zkl_session *session) {
 void zkl_stake_forget(struct stake *stake) {
     struct zkl_session *session = stake->session;
     assert(stake->claim.state == ZKL_GONE && stake->granted_at == 0);
-    while (stake->leaving) {
-        struct zkl_request *request = stake->leaving;
-        stake->leaving = request->next_leaving;
+    while (stake->releases) {
+        struct zkl_request *request = stake->releases;
+        stake->releases = request->next_release;
         zkl_stake_await_end(request);
         zkl_request_unref(request);
     }
@@ -211,8 +211,8 @@ void zkl_stake_forget(struct stake *stake) {
     zkl_watches_leave(stake);
     delist_grant(stake);
     zkl_claim_detach(&stake->claim);
-    if (session->fed == stake) session->fed = stake->next;
-    if (stake->path->told == stake) stake->path->told = NULL;
+    if (session->next_to_feed == stake) session->next_to_feed = stake->next;
+    if (stake->path->last_told == stake) stake->path->last_told = NULL;
     *stake->link = stake->next;
     if (stake->next) stake->next->link = stake->link;
     else session->stakes_end = stake->link;
@@ -220,8 +220,8 @@ void zkl_stake_forget(struct stake *stake) {
     stake->path->stakes--;
     uncount_node(stake);
     if (stake->path->stakes == 0) {
-        zkl_path_unwatch(session, stake->path);
-        zkl_path_idle(session, stake->path);
+        zkl_path_unwatch_children(session, stake->path);
+        zkl_path_mark_idle(session, stake->path);
     }
     zkl_stake_resume_postponed(session, stake->path);
     stake->path = NULL;
@@ -250,19 +250,19 @@ void zkl_stake_failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
     zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* if it comes back from a condition */
-    zkl_condition_failed(stake);
+    zkl_condition_cancel_waiter(stake);
     const struct zkl_contender *stranger =
         claim->code == ZKL_CONFLICT ? zkl_permits_stranger(claim->line, claim) : NULL;
     if (request && !zkl_request_done(request) && stranger)
-        zkl_request_end_by(request, use_by(stranger));
+        zkl_request_finish_conflict(request, use_by(stranger));
     zkl_stake_finish(stake, claim->code);
     post_phase(stake); /* handles of a failed wait in a condition lose their lock */
     zkl_multi_failed(stake);
 }
 
 /* A revoked node goes to other sessions. */
-static void end_turn(struct stake *stake) {
-    if (zkl_stake_revoked(stake)) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
+static void end_turn_if_revoked(struct stake *stake) {
+    if (zkl_stake_is_revoked(stake)) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
 }
 
 void zkl_stake_hold_begins(struct stake *stake) {
@@ -271,14 +271,14 @@ void zkl_stake_hold_begins(struct stake *stake) {
     stake->granted_at = session->now;
     stake->queued_at = stake->ahead_gone_at = 0; /* left by a wait before a condition */
     zkl_step_tell(stake, ZKL_STEP_GRANTED, session->now - begun);
-    if (zkl_stake_revoked(stake)) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
+    if (zkl_stake_is_revoked(stake)) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
 }
 
 void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how) {
     zkl_time held = stake->session->now - stake->granted_at;
     if (stake->granted_at == 0) return;
     stake->granted_at = 0;
-    stake->path->given_up_at = stake->session->now;
+    stake->path->hold_ended_at = stake->session->now;
     if (stake->measured) zkl_meter_held(stake, held);
     zkl_step_tell(stake, how, held);
 }
@@ -306,7 +306,7 @@ void zkl_stake_granted(struct stake *stake) {
     zkl_hold_begin(zkl_parts_at(&stake->request->parts, 0), &stake->request->hold);
     if (stake->part) zkl_multi_grant(stake);
     else zkl_stake_grant(stake);
-    end_turn(stake); /* it was revoked before it held */
+    end_turn_if_revoked(stake); /* it was revoked before it held */
 }
 
 static bool is_leaving(const struct zkl_claim *claim) {
@@ -320,15 +320,15 @@ static bool is_leaving(const struct zkl_claim *claim) {
 static size_t position_in_turns(const struct stake *stake) {
     const struct path *path = stake->path;
     const struct zkl_claim *claim = &stake->claim, *each = path->line.claims;
-    const struct stake *told = path->told;
+    const struct stake *told = path->last_told;
     size_t seen = 0, position = 1;
     for (; each != claim && !zkl_claims_wait_from(each); each = each->next, seen++)
         if (!is_leaving(each)) position++;
     if (position == 1) position = 2; /* behind leaving claims only, it is next, not first */
     if (each == claim) return position;
     if (!claim->next) return position + path->stakes - seen - 1;
-    if (told && claim->link == &told->claim.next && path->told_at == stake->session->now)
-        return path->told_position + 1;
+    if (told && claim->link == &told->claim.next && path->last_told_at == stake->session->now)
+        return path->last_told_position + 1;
     for (; each != claim; each = each->next) position++;
     return position;
 }
@@ -339,9 +339,9 @@ static size_t position(const struct stake *stake) {
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
     if (claim->state != ZKL_NEW) return zkl_line_count_ahead(claim->line, claim) + 1;
     size_t position = position_in_turns(stake);
-    stake->path->told = stake;
-    stake->path->told_at = stake->session->now;
-    stake->path->told_position = position;
+    stake->path->last_told = stake;
+    stake->path->last_told_at = stake->session->now;
+    stake->path->last_told_position = position;
     return position;
 }
 
@@ -354,7 +354,7 @@ void zkl_stake_queued(struct stake *stake) {
         stake->queued_at = stake->session->now;
     }
     if (!request || request->quiet || request->position) return;
-    zkl_request_queued(request, position(stake));
+    zkl_request_post_position(request, position(stake));
 }
 
 void zkl_stake_tell_phase(struct stake *stake, enum zkl_phase phase) {
@@ -366,11 +366,11 @@ void zkl_stake_tell_phase(struct stake *stake, enum zkl_phase phase) {
 }
 
 /* Ends requests that need this lease and have no call out. */
-static void end_questions(struct stake *stake) {
+static void end_lease_requests(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
         bool needs_it =
-            zkl_request_needs_lease(request->kind) && zkl_parts_have(&request->parts, stake);
+            zkl_request_needs_lease(request->kind) && zkl_parts_include(&request->parts, stake);
         if (needs_it && !request->asker.calls) zkl_request_finish(request, ZKL_LOST, 0);
     }
 }
@@ -380,20 +380,20 @@ void zkl_stake_tell_loss(struct stake *stake) {
     zkl_stake_hold_ends(stake, ZKL_STEP_LOST);
     zkl_stake_finish_downgrade(stake, ZKL_LOST);
     zkl_multi_lost(stake);
-    end_questions(stake);
+    end_lease_requests(stake);
     zkl_stake_tell_phase(stake, ZKL_PHASE_LOST);
 }
 
 /* A lease whose clock ran out is lost, even if nobody was told yet. */
-bool zkl_stake_lost(struct stake *stake, zkl_time now) {
+bool zkl_stake_check_loss(struct stake *stake, zkl_time now) {
     struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_holds(claim)) zkl_stake_perform(stake, zkl_claim_tick(claim, now));
     return claim->code == ZKL_LOST;
 }
 
-static enum zkl_code end_of(struct stake *stake) {
+static enum zkl_code end_code(struct stake *stake) {
     if (stake->handles == 0) return ZKL_RELEASED;
-    if (zkl_stake_lost(stake, stake->session->now)) return ZKL_LOST;
+    if (zkl_stake_check_loss(stake, stake->session->now)) return ZKL_LOST;
     return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* it waits in a condition */
 }
 
@@ -403,21 +403,21 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.node.czxid))
         return;
     stake->version = answer->stat->version;
-    if (zkl_stake_revoked(stake) || answer->size <= 0) return;
+    if (zkl_stake_is_revoked(stake) || answer->size <= 0) return;
     if (!zkl_data_asks_to_give_way(answer->text, (size_t)answer->size)) return;
-    stake->revoked = stake->claim.node.nonce;
+    stake->revoked_nonce = stake->claim.node.nonce;
     if (stake->granted_at) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
     post_phase(stake);
-    end_turn(stake);
+    end_turn_if_revoked(stake);
 }
 
 /* --- handles ------------------------------------------------------------------------------ */
 
 /* A lost part outweighs parts that were released because of it. */
-enum zkl_code zkl_parts_ended(const struct parts *parts) {
+enum zkl_code zkl_parts_end_code(const struct parts *parts) {
     enum zkl_code ended = ZKL_OK;
     for (size_t i = 0; i < parts->count; i++) {
-        enum zkl_code code = end_of(zkl_parts_at(parts, i));
+        enum zkl_code code = end_code(zkl_parts_at(parts, i));
         if (code == ZKL_LOST) return code;
         if (code != ZKL_OK) ended = code;
     }
@@ -425,7 +425,7 @@ enum zkl_code zkl_parts_ended(const struct parts *parts) {
 }
 
 /* Readers keep the place, and let other readers in. */
-void zkl_stake_writers_gone(struct stake *stake) {
+void zkl_stake_downgrade_without_writers(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (stake->writers == 0 && claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim))
         zkl_stake_perform(stake, zkl_claim_downgrade(&stake->claim));
@@ -439,11 +439,11 @@ void zkl_stake_handles_gone(struct stake *stake) {
     else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it waits */
 }
 
-void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {
+void zkl_stake_release_handle(struct stake *stake, enum zkl_kind kind) {
     if (stake->handles == 0) return;
     stake->handles--;
     if (kind == ZKL_WRITE) stake->writers--;
-    if (stake->handles > 0) zkl_stake_writers_gone(stake);
+    if (stake->handles > 0) zkl_stake_downgrade_without_writers(stake);
     else zkl_stake_handles_gone(stake);
 }
 
@@ -451,8 +451,8 @@ void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {
 
 void zkl_stake_feed_all(struct zkl_session *session,
                         zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now)) {
-    for (struct stake *stake = session->stakes; stake; stake = session->fed) {
-        session->fed = stake->next;
+    for (struct stake *stake = session->stakes; stake; stake = session->next_to_feed) {
+        session->next_to_feed = stake->next;
         zkl_stake_perform(stake, feed(&stake->claim, session->now));
     }
 }

@@ -18,9 +18,9 @@
 #include "path.h"
 
 enum stake_part {
-    STAKE_ALONE,
-    STAKE_PART, /* in a multi-lock */
-    STAKE_JOINT /* the same, granted, and not released by its lease */
+    PART_NONE,
+    PART_UNHELD, /* in a multi-lock */
+    PART_HELD    /* the same, granted, and not released by its lease */
 };
 
 /* Whether its node counts in the session's limit. */
@@ -38,19 +38,19 @@ struct stake {
     struct path *path;
     struct stake *next_granted, **granted_link; /* in path->granted; NULL: not in it */
     struct zkl_request *request;                /* the acquire that waits for it, or NULL */
-    struct zkl_request *leaving;                /* releases that wait for its end */
-    struct zkl_request *downgrading;            /* the downgrade that waits for it, or NULL */
+    struct zkl_request *releases;               /* releases that wait for its end */
+    struct zkl_request *downgrade;              /* the downgrade that waits for it, or NULL */
     struct notice phase_notice;                 /* its phase changed */
     enum zkl_phase phase;
     int32_t version; /* the own node's, as last seen */
     enum stake_node node;
     enum stake_part part;
-    uint64_t revoked;        /* nonce of the node that was revoked */
+    uint64_t revoked_nonce;  /* nonce of the node that was revoked */
     int64_t token;           /* the latest grant's */
     struct hold *holds;      /* time limits of its handles */
     unsigned handles;        /* not released */
     unsigned writers;        /* handles that may write; above 0 the node is a writer's */
-    uint32_t starved;        /* a bit for each kind of calls that got no memory */
+    uint32_t unallocated;    /* a bit for each kind of calls that got no memory */
     char *data;              /* for the node, by node_data() */
     char *marked_data;       /* its data as last written with ZKL_HELD_WORD, or NULL */
     char *owner;             /* "": nobody (an orphan) */
@@ -67,8 +67,8 @@ struct stake {
 };
 
 /* The claim's current node was revoked, and not an earlier one. */
-static inline bool zkl_stake_revoked(const struct stake *stake) {
-    return stake->revoked && stake->revoked == stake->claim.node.nonce;
+static inline bool zkl_stake_is_revoked(const struct stake *stake) {
+    return stake->revoked_nonce && stake->revoked_nonce == stake->claim.node.nonce;
 }
 
 /* Kinds of a stake's calls, in the order in which lost answers are fed. */
@@ -84,7 +84,7 @@ enum stake_call {
     STAKE_DOWNGRADE,
     STAKE_GET_AHEAD,
     STAKE_FORWARD, /* delete of a waiter's node, and the signal to the next waiter */
-    STAKE_REVISE,  /* get of the own node, after DOWNGRADE or MARK met another version */
+    STAKE_REREAD,  /* get of the own node, after DOWNGRADE or MARK met another version */
     STAKE_MARK,
     STAKE_REMOVE,
     STAKE_CALLS
@@ -108,11 +108,11 @@ void zkl_stake_count_node(struct stake *stake);            /* in node_bytes */
 size_t zkl_stake_bytes(const struct zkl_session *session); /* for nodes, without NODE_GIVES_WAY */
 /* It waits for its turn, and would have no room for a node. */
 bool zkl_stake_lacks_room(const struct stake *stake);
-bool zkl_stake_lost(struct stake *stake, zkl_time now);
+bool zkl_stake_check_loss(struct stake *stake, zkl_time now);
 /* LOST if a part is lost, else RELEASED if a part is released, else OK. */
-enum zkl_code zkl_parts_ended(const struct parts *parts);
-void zkl_stake_writers_gone(struct stake *stake); /* downgrades if no handle writes */
-void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind);
+enum zkl_code zkl_parts_end_code(const struct parts *parts);
+void zkl_stake_downgrade_without_writers(struct stake *stake); /* downgrades if no handle writes */
+void zkl_stake_release_handle(struct stake *stake, enum zkl_kind kind);
 void zkl_stake_handles_gone(struct stake *stake); /* all are released */
 /* Finishes the request to release when all stakes without handles are gone. */
 void zkl_stake_await_end(struct zkl_request *request);

@@ -14,19 +14,19 @@
 /* --- requests ------------------------------------------------------------------------------ */
 
 /* Out of memory, so the claim is fed a lost reply after the step. */
-static void starve(struct stake *stake, enum stake_call kind) {
-    stake->starved |= UINT32_C(1) << kind;
-    stake->session->starving = true;
+static void note_unallocated(struct stake *stake, enum stake_call kind) {
+    stake->unallocated |= UINT32_C(1) << kind;
+    stake->session->has_unallocated = true;
 }
 
 /*
- * NULL: out of memory. Later calls of a starved claim are not sent either, so that lost replies
+ * NULL: out of memory. Later calls of a unallocated claim are not sent either, so that lost replies
  * come in order.
  */
 static struct call *call_for(struct stake *stake, enum stake_call kind,
                              struct zkl_contender *contender) {
-    struct call *call = stake->starved ? NULL : zkl_stake_call_new(stake, kind);
-    if (!call) starve(stake, kind);
+    struct call *call = stake->unallocated ? NULL : zkl_stake_call_new(stake, kind);
+    if (!call) note_unallocated(stake, kind);
     else if (contender) call->contender = zkl_contender_ref(contender);
     return call;
 }
@@ -37,7 +37,7 @@ void zkl_stake_transact(struct stake *stake, enum stake_call kind, const struct 
     for (size_t i = 0; enough && i < count; i++) enough = ops[i].path != NULL;
     struct call *call = NULL;
     if (enough) call = call_for(stake, kind, NULL);
-    else starve(stake, kind);
+    else note_unallocated(stake, kind);
     if (call) {
         zkl_call_transact_own(call, ops, count);
         return;
@@ -53,13 +53,13 @@ static void create_one(struct stake *stake) {
                         fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
 }
 
-void zkl_stake_new_node(struct stake *stake) {
+void zkl_stake_prepare_node(struct stake *stake) {
     stake->version = 0;
     zkl_stake_count_node(stake);
 }
 
 static void create_node(struct stake *stake) {
-    zkl_stake_new_node(stake);
+    zkl_stake_prepare_node(stake);
     if (stake->claim.waiting) zkl_condition_create(stake);
     else if (stake->part && zkl_multi_is_part(stake)) zkl_multi_create(stake);
     else create_one(stake);
@@ -87,7 +87,7 @@ static void remove_node(struct stake *stake) {
     if (stake->claim.state == ZKL_RETREAT) zkl_multi_retreat(stake);
 }
 
-void zkl_stake_downgrade(struct stake *stake) {
+void zkl_stake_send_downgrade(struct stake *stake) {
     char name[ZKL_NAME_SIZE];
     zkl_name_downgrade(name, stake->claim.node.name);
     const struct zkl_op ops[] = {
@@ -100,24 +100,24 @@ void zkl_stake_downgrade(struct stake *stake) {
 }
 
 /* Reads the own node after a foreign write, to repeat our write. */
-void zkl_stake_revise(struct stake *stake) {
-    struct call *call = call_for(stake, STAKE_REVISE, NULL);
+void zkl_stake_reread(struct stake *stake) {
+    struct call *call = call_for(stake, STAKE_REREAD, NULL);
     if (call) zkl_call_get(call, stake->path->text, stake->claim.node.name);
 }
 
 /* The data stay until the answer, because one mark is out at a time. NULL: out of memory. */
 static const char *data_to_mark(struct stake *stake) {
-    const char *data = zkl_stake_revoked(stake) ? ZKL_REVOKE_DATA : stake->data;
+    const char *data = zkl_stake_is_revoked(stake) ? ZKL_REVOKE_DATA : stake->data;
     if (!stake->claim.node.says_held) return data;
     free(stake->marked_data);
     stake->marked_data = malloc(strlen(data) + sizeof ZKL_HELD_WORD);
     return stake->marked_data ? strcat(strcpy(stake->marked_data, data), ZKL_HELD_WORD) : NULL;
 }
 
-void zkl_stake_mark(struct stake *stake) {
+void zkl_stake_send_mark(struct stake *stake) {
     const char *data = data_to_mark(stake);
     struct call *call = data ? call_for(stake, STAKE_MARK, NULL) : NULL;
-    if (!data) starve(stake, STAKE_MARK);
+    if (!data) note_unallocated(stake, STAKE_MARK);
     if (call) zkl_call_set(call, stake->path->text, stake->claim.node.name, data, stake->version);
 }
 
@@ -165,9 +165,9 @@ static void rank(struct stake *stake) {
 }
 
 /* False: no room. */
-static bool may_watch(struct stake *stake, const char *name, enum zkl_room from) {
+static bool make_room_to_watch(struct stake *stake, const char *name, enum zkl_room from) {
     char *node = zkl_path_join(stake->path->text, name);
-    if (!node) starve(stake, STAKE_GET_AHEAD); /* it watches nothing, so it may */
+    if (!node) note_unallocated(stake, STAKE_GET_AHEAD); /* it watches nothing, so it may */
     size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
     free(node);
     return zkl_room_make(stake->session, from, 0, need);
@@ -180,7 +180,7 @@ static void watch_own(struct stake *stake) {
     if (!call) return;
     if (claim->state == ZKL_RECOVER_SYNC && !claim->wanted)
         zkl_call_get(call, stake->path->text, claim->node.name);
-    else zkl_call_watch(call, stake, claim->node.name, true);
+    else zkl_call_watch_lock_node(call, stake, claim->node.name, true);
 }
 
 /*
@@ -211,8 +211,8 @@ static zkl_actions postpone(struct stake *stake) {
 }
 
 /* No room, or not yet. */
-static zkl_actions refuse(struct stake *stake) {
-    if (zkl_room_comes(stake->session)) return postpone(stake);
+static zkl_actions postpone_or_fail(struct stake *stake) {
+    if (zkl_room_is_coming(stake->session)) return postpone(stake);
     return zkl_claim_cancel(&stake->claim, ZKL_TOO_MANY);
 }
 
@@ -221,10 +221,10 @@ static zkl_actions watch_ahead(struct stake *stake) {
     if (!claim->holders_list) zkl_watches_narrow(stake, false);
     size_t ahead = own_ahead(claim);
     if (ahead == WATCHING) return postpone(stake);
-    if (!may_watch(stake, claim->ahead->name, ahead ? ROOM_OF_TURNS : ROOM_OF_WATCHERS))
-        return ahead ? postpone(stake) : refuse(stake);
+    if (!make_room_to_watch(stake, claim->ahead->name, ahead ? ROOM_OF_TURNS : ROOM_OF_WATCHERS))
+        return ahead ? postpone(stake) : postpone_or_fail(stake);
     struct call *call = call_for(stake, STAKE_GET_AHEAD, claim->ahead);
-    if (call) zkl_call_watch(call, stake, claim->ahead->name, false);
+    if (call) zkl_call_watch_lock_node(call, stake, claim->ahead->name, false);
     return 0;
 }
 
@@ -234,16 +234,16 @@ static void watch_lookahead(struct stake *stake) {
     if (claim->stalled) zkl_claim_drop_lookahead(claim); /* the watch of `ahead` was postponed */
     if (!claim->lookahead) return;
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
-    bool watched = node && zkl_watches_follow(stake, node);
+    bool watched = node && zkl_watches_share(stake, node);
     size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
-    bool may = node && !stake->starved && zkl_room_make(stake->session, ROOM_FREE, 0, need);
+    bool may = node && !stake->unallocated && zkl_room_make(stake->session, ROOM_FREE, 0, need);
     struct call *call = NULL;
     if (may && !watched) call = zkl_stake_call_new(stake, STAKE_GET_AHEAD);
     free(node);
     zkl_watches_narrow(stake, false);
     if (call) {
         call->contender = zkl_contender_ref(claim->lookahead);
-        zkl_call_watch(call, stake, claim->lookahead->name, false);
+        zkl_call_watch_lock_node(call, stake, claim->lookahead->name, false);
     } else if (!watched) zkl_claim_drop_lookahead(claim);
 }
 
@@ -254,9 +254,10 @@ static zkl_actions watch_holders(struct stake *stake) {
     for (size_t i = 0; i < line->count && claim->state == ZKL_WAIT; i++) {
         struct zkl_contender *holder = line->contenders[i];
         if (!zkl_line_precedes(line, holder, claim)) continue;
-        if (!may_watch(stake, holder->name, ROOM_OF_WATCHERS)) return refuse(stake);
+        if (!make_room_to_watch(stake, holder->name, ROOM_OF_WATCHERS))
+            return postpone_or_fail(stake);
         struct call *call = call_for(stake, STAKE_GET_AHEAD, holder);
-        if (call) zkl_call_watch(call, stake, holder->name, false);
+        if (call) zkl_call_watch_lock_node(call, stake, holder->name, false);
     }
     return 0;
 }
@@ -268,7 +269,7 @@ static zkl_actions watch_holders(struct stake *stake) {
  */
 static zkl_actions watch_children(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
-    bool enough = zkl_path_watch(stake->path, stake);
+    bool enough = zkl_path_watch_children(stake->path, stake);
     if (stake->path->children || !zkl_claim_holds_or_is_kept(claim)) return 0;
     enum zkl_reply reply = enough ? ZKL_REFUSED : ZKL_UNKNOWN;
     return zkl_claim_listed(claim, reply, ZKL_NO_MEMORY, stake->session->now);
@@ -288,7 +289,7 @@ void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path) 
 /* The first follower may have to go alone again (ZKL_AWAITS_PATH). */
 static void resume_in_order(struct path *path, zkl_time now) {
     struct zkl_claim *claim = zkl_claim_follower(path->line.claims), *next;
-    for (; claim; claim = path->follow == FOLLOW_ANEW ? NULL : zkl_claim_follower(next)) {
+    for (; claim; claim = path->resuming == RESUMING_ANEW ? NULL : zkl_claim_follower(next)) {
         next = claim->next;
         if (!zkl_stake_lacks_room((struct stake *)claim))
             zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
@@ -302,14 +303,14 @@ static void resume_in_order(struct path *path, zkl_time now) {
 static void resume_followers(struct stake *stake) {
     const struct zkl_session *session = stake->session;
     struct path *path = stake->path;
-    bool within = path->follow != FOLLOW_NONE;
-    path->follow = FOLLOW_ANEW;
+    bool within = path->resuming != RESUMING_NONE;
+    path->resuming = RESUMING_ANEW;
     if (within) return;
-    while (path->follow == FOLLOW_ANEW) {
-        path->follow = FOLLOW_RUNS;
+    while (path->resuming == RESUMING_ANEW) {
+        path->resuming = RESUMING_ONCE;
         resume_in_order(path, session->now);
     }
-    path->follow = FOLLOW_NONE;
+    path->resuming = RESUMING_NONE;
 }
 
 /* splitmix64. https://prng.di.unimi.it/splitmix64.c */
@@ -326,7 +327,7 @@ static zkl_actions pause_claim(struct stake *stake) {
     if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);
     zkl_time length = (zkl_time)(next_random(session) % (uint64_t)stake->jitter);
     stake->wake_at = zkl_session_after(session, length);
-    zkl_session_wake(session, stake->wake_at);
+    zkl_session_tick_by(session, stake->wake_at);
     return 0;
 }
 
@@ -392,12 +393,12 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_HOLDERS: return watch_holders(stake);
     case ZKL_DO_WATCH_CHILDREN: return watch_children(stake);
     case ZKL_DO_REMOVE: remove_node(stake); break;
-    case ZKL_DO_DOWNGRADE: zkl_stake_downgrade(stake); break;
+    case ZKL_DO_DOWNGRADE: zkl_stake_send_downgrade(stake); break;
     case ZKL_DO_FORWARD: zkl_condition_forward(stake); break;
-    case ZKL_DO_MARK: zkl_stake_mark(stake); break;
-    case ZKL_DO_DOUBT: zkl_path_look_later(stake->session, stake->path); break;
+    case ZKL_DO_MARK: zkl_stake_send_mark(stake); break;
+    case ZKL_DO_DOUBT: zkl_path_expect_orphan(stake->session, stake->path); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
-    case ZKL_DO_KEEP: zkl_session_wake(stake->session, stake->claim.deadline); break;
+    case ZKL_DO_KEEP: zkl_session_tick_by(stake->session, stake->claim.deadline); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: zkl_stake_queued(stake); break;
     case ZKL_DO_GRANT: zkl_stake_granted(stake); break;

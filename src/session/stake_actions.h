@@ -15,10 +15,10 @@ void zkl_stake_perform(struct stake *stake, zkl_actions actions);
  */
 void zkl_stake_transact(struct stake *stake, enum stake_call kind, const struct zkl_op *ops,
                         size_t count);
-void zkl_stake_downgrade(struct stake *stake);
-void zkl_stake_new_node(struct stake *stake); /* nobody has written to it */
-void zkl_stake_mark(struct stake *stake);
-void zkl_stake_revise(struct stake *stake); /* reads the own node after a foreign write */
+void zkl_stake_send_downgrade(struct stake *stake);
+void zkl_stake_prepare_node(struct stake *stake); /* nobody has written to it */
+void zkl_stake_send_mark(struct stake *stake);
+void zkl_stake_reread(struct stake *stake); /* reads the own node after a foreign write */
 /* Lets claims that have come near the front watch their predecessors. */
 void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path);
 

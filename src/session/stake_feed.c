@@ -11,7 +11,7 @@
 
 /* --- replies --------------------------------------------------------------------------------- */
 
-static bool is_a(const struct call *call, enum stake_call kind) {
+static bool is_call(const struct call *call, enum stake_call kind) {
     return call->kind == &zkl_stake_calls[kind];
 }
 
@@ -39,10 +39,10 @@ static void answer_list(const struct call *call, const struct answer *answer) {
         return;
     }
     path->lists--;
-    zkl_path_idle(call->session, path); /* if it is not used otherwise */
+    zkl_path_mark_idle(call->session, path); /* if it is not used otherwise */
     if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
-    if (call->rpc.watch) zkl_path_watched(call->session, path, reply);
+    if (call->rpc.watch) zkl_path_children_watched(call->session, path, reply);
     if (reply == ZKL_DONE) zkl_orphans_find(call->session, path);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         if (zkl_claims_wait_from(claim)) break;
@@ -55,7 +55,7 @@ static void answer_list(const struct call *call, const struct answer *answer) {
 }
 
 static zkl_actions answer_parent(const struct call *call, const struct answer *answer) {
-    if (zkl_call_parent_matters(call, answer))
+    if (zkl_call_heed_parent(call, answer))
         zkl_claim_parents(&zkl_call_stake(call)->claim, answer->reply, answer->why);
     return 0;
 }
@@ -78,28 +78,28 @@ static zkl_actions answer_downgrade(const struct call *call, const struct answer
     if (certain) stake->claim.refusal = ZKL_OK;
     if (answer->rc != ZKL_ERROR_BAD_VERSION)
         return zkl_claim_downgraded(&stake->claim, reply, answer->why);
-    zkl_stake_revise(stake);
+    zkl_stake_reread(stake);
     return 0;
 }
 
 static zkl_actions answer_mark(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
     if (answer->rc != ZKL_ERROR_BAD_VERSION) return zkl_claim_marked(&stake->claim, answer->reply);
-    zkl_stake_revise(stake);
+    zkl_stake_reread(stake);
     return 0;
 }
 
-static zkl_actions answer_revise(const struct call *call, const struct answer *answer) {
+static zkl_actions answer_reread(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
     bool downgrades = stake->claim.state == ZKL_DOWNGRADE;
     zkl_stake_take_data(stake, answer);
-    bool tired = answer->reply == ZKL_DONE && !zkl_claim_spend_round(&stake->claim);
-    enum zkl_reply reply = tired ? ZKL_UNKNOWN : answer->reply;
+    bool too_often = answer->reply == ZKL_DONE && !zkl_claim_spend_round(&stake->claim);
+    enum zkl_reply reply = too_often ? ZKL_UNKNOWN : answer->reply;
     if (reply != ZKL_DONE)
         return downgrades ? zkl_claim_downgraded(&stake->claim, reply, answer->why)
                           : zkl_claim_marked(&stake->claim, reply);
-    if (downgrades) zkl_stake_downgrade(stake);
-    else zkl_stake_mark(stake);
+    if (downgrades) zkl_stake_send_downgrade(stake);
+    else zkl_stake_send_mark(stake);
     return 0;
 }
 
@@ -112,10 +112,10 @@ static zkl_actions answer_create(const struct call *call, const struct answer *a
         if (answer->reply == ZKL_DONE) return zkl_claim_fixed_created(claim, czxid, answer->now);
         if (answer->rc == ZKL_ERROR_NODE_EXISTS) return zkl_claim_fixed_exists(claim);
     }
-    zkl_actions did =
+    zkl_actions actions =
         zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
     bool unlisted = claim->state == ZKL_LIST && stake->path->lists == 0;
-    return unlisted ? did | ZKL_DO_LIST : did;
+    return unlisted ? actions | ZKL_DO_LIST : actions;
 }
 
 static bool says_held(const struct answer *answer) {
@@ -124,7 +124,7 @@ static bool says_held(const struct answer *answer) {
 
 static bool is_marking(const struct stake *stake) {
     for (const struct call *call = stake->session->calls; call; call = call->next) {
-        bool marks = is_a(call, STAKE_MARK) || is_a(call, STAKE_REVISE);
+        bool marks = is_call(call, STAKE_MARK) || is_call(call, STAKE_REREAD);
         if (marks && call->asker == &stake->asker) return true;
     }
     return false;
@@ -135,14 +135,14 @@ static zkl_actions see_own(struct stake *stake, const struct answer *answer) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
     if (!fixed) zkl_stake_take_data(stake, answer);
     uint64_t owner = stat ? stat->owner : 0;
-    zkl_actions did = zkl_claim_got_own(&stake->claim, answer->reply, answer->why, czxid_of(answer),
-                                        owner, answer->now);
+    zkl_actions actions = zkl_claim_got_own(&stake->claim, answer->reply, answer->why,
+                                            czxid_of(answer), owner, answer->now);
     if (fixed) zkl_stake_take_data(stake, answer); /* now the claim knows its node */
     if (stat && fixed) zkl_orphans_find_fixed(stake->session, stake->path, stat);
-    if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
+    if (stat && stat->version > 0) actions |= zkl_claim_signalled(&stake->claim);
     if (stat && stake->claim.node.says_held && !says_held(answer) && !is_marking(stake))
-        did |= zkl_claim_mark_overwritten(&stake->claim);
-    return did;
+        actions |= zkl_claim_mark_overwritten(&stake->claim);
+    return actions;
 }
 
 static zkl_actions answer_own(const struct call *call, const struct answer *answer) {
@@ -154,13 +154,13 @@ static zkl_actions answer_ahead(const struct call *call, const struct answer *an
     struct zkl_claim *claim = &zkl_call_stake(call)->claim;
     const struct zkl_stat *stat = answer->stat;
     bool marked = answer->reply == ZKL_DONE && stat->version > 0;
-    zkl_actions did =
+    zkl_actions actions =
         zkl_claim_got_ahead(claim, call->contender, answer->reply, answer->why, answer->now);
     if (answer->reply == ZKL_DONE && call->contender->reuse == ZKL_MAY_BE_KEPT && says_held(answer))
-        did |= zkl_claim_ahead_is_held(claim, call->contender);
+        actions |= zkl_claim_ahead_is_held(claim, call->contender);
     if (marked && call->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
-        did |= zkl_claim_ahead_marked(claim, call->contender, stat->mzxid);
-    return did;
+        actions |= zkl_claim_ahead_marked(claim, call->contender, stat->mzxid);
+    return actions;
 }
 
 static zkl_actions answer_sync(const struct call *call, const struct answer *answer) {
@@ -176,7 +176,7 @@ static zkl_actions answer_remove(const struct call *call, const struct answer *a
     return zkl_claim_removed(&zkl_call_stake(call)->claim, answer->reply);
 }
 
-struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
+struct stake *zkl_stake_find(struct zkl_session *session, const char *node) {
     const char *name = last_segment(node);
     struct path *path = path_of(session, node);
     struct zkl_claim *claim = path ? path->line.claims : NULL;
@@ -188,8 +188,8 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
 /* The get of a node that was handed on goes to the successor. */
 static void answer_successor(const struct call *call, const struct answer *answer) {
     bool reused = zkl_call_stake(call)->claim.reuse != ZKL_ONE_GRANT;
-    if (!reused || !is_a(call, STAKE_GET_OWN)) return;
-    struct stake *next = zkl_stake_of(call->session, call->node);
+    if (!reused || !is_call(call, STAKE_GET_OWN)) return;
+    struct stake *next = zkl_stake_find(call->session, call->node);
     if (next) zkl_stake_perform(next, see_own(next, answer));
 }
 
@@ -197,14 +197,14 @@ static void answer_successor(const struct call *call, const struct answer *answe
 static zkl_actions (*const feeds[STAKE_CALLS])(const struct call *, const struct answer *) = {
     [STAKE_PARENT] = answer_parent,
     [STAKE_CREATE] = answer_create,
-    [STAKE_WAIT] = zkl_condition_waited,
+    [STAKE_WAIT] = zkl_condition_answer_wait,
     [STAKE_SYNC] = answer_sync,
     [STAKE_GET_OWN] = answer_own,
     [STAKE_RANK] = answer_rank,
     [STAKE_DOWNGRADE] = answer_downgrade,
     [STAKE_GET_AHEAD] = answer_ahead,
-    [STAKE_FORWARD] = zkl_condition_forwarded,
-    [STAKE_REVISE] = answer_revise,
+    [STAKE_FORWARD] = zkl_condition_answer_forward,
+    [STAKE_REREAD] = answer_reread,
     [STAKE_MARK] = answer_mark,
     [STAKE_REMOVE] = answer_remove,
 };
@@ -232,38 +232,38 @@ const struct call_kind zkl_stake_calls[STAKE_CALLS] = {
     [STAKE_DOWNGRADE] = {.answer = answer_one, .is_sound = zkl_answer_is_transaction},
     [STAKE_GET_AHEAD] = {.answer = answer_one, .is_sound = zkl_answer_is_node},
     [STAKE_FORWARD] = {.answer = answer_one, .is_sound = zkl_answer_is_transaction},
-    [STAKE_REVISE] = {.answer = answer_one, .is_sound = zkl_answer_is_node},
+    [STAKE_REREAD] = {.answer = answer_one, .is_sound = zkl_answer_is_node},
     [STAKE_MARK] = {.answer = answer_one, .is_sound = zkl_answer_is_version},
     [STAKE_REMOVE] = {.answer = answer_one},
 };
 
 /* --- requests for which there was no memory ------------------------------------------------- */
 
-static void answer_starved(struct stake *stake) {
+static void answer_unallocated(struct stake *stake) {
     const struct answer lost = {.reply = ZKL_UNKNOWN, .now = stake->session->now};
-    uint32_t starved = stake->starved;
-    stake->starved = 0;
+    uint32_t unallocated = stake->unallocated;
+    stake->unallocated = 0;
     for (int i = 0; i < STAKE_CALLS; i++) {
         const struct call call = {.session = stake->session,
                                   .kind = &zkl_stake_calls[i],
                                   .asker = &stake->asker,
                                   .contender = stake->claim.ahead};
-        if (starved & UINT32_C(1) << i) call.kind->answer(&call, &lost);
+        if (unallocated & UINT32_C(1) << i) call.kind->answer(&call, &lost);
     }
 }
 
 /* A stake with a call out is answered once it has none, in the order of its requests. */
-void zkl_stake_answer_starved(struct zkl_session *session) {
-    session->starving = false;
-    for (struct stake *stake = session->stakes; stake; stake = session->fed) {
-        session->fed = stake->next;
-        if (!stake->starved) continue;
+void zkl_stake_answer_unallocated(struct zkl_session *session) {
+    session->has_unallocated = false;
+    for (struct stake *stake = session->stakes; stake; stake = session->next_to_feed) {
+        session->next_to_feed = stake->next;
+        if (!stake->unallocated) continue;
         if (stake->asker.calls > 0) {
-            session->starving = true;
+            session->has_unallocated = true;
             continue;
         }
         zkl_stake_ref(stake);
-        answer_starved(stake);
+        answer_unallocated(stake);
         zkl_stake_unref(stake);
     }
 }
@@ -275,7 +275,7 @@ static zkl_actions own_event(struct stake *stake, enum zkl_node_event event) {
     return zkl_claim_own_changed(&stake->claim);
 }
 
-/* For a node of this session path->given_up_at is more exact. */
+/* For a node of this session path->hold_ended_at is more exact. */
 static void ahead_is_gone(struct stake *stake, const struct zkl_contender *ahead) {
     bool ours = ahead && zkl_line_is_own(&stake->path->line, ahead);
     if (!ours) stake->ahead_gone_at = stake->session->now;
@@ -288,7 +288,7 @@ static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
     return zkl_claim_ahead_changed(&stake->claim, ahead);
 }
 
-void zkl_stake_absent(struct stake *stake, const char *node) {
+void zkl_stake_node_absent(struct stake *stake, const char *node) {
     struct zkl_claim *claim = &stake->claim;
     bool named = strcmp(last_segment(node), claim->node.name) == 0;
     if (named && claim->state != ZKL_DOWNGRADE)

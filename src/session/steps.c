@@ -49,8 +49,8 @@ void zkl_step_tell_session(struct zkl_session *session, enum zkl_step_kind kind)
 
 bool zkl_step_take(struct zkl_session *session, struct zkl_event *event) {
     struct step *step = session->steps;
-    free(session->step_told);
-    session->step_told = step;
+    free(session->taken_step);
+    session->taken_step = step;
     if (!step) return false;
     session->steps = step->next;
     if (!session->steps) session->steps_end = &session->steps;
@@ -61,7 +61,7 @@ bool zkl_step_take(struct zkl_session *session, struct zkl_event *event) {
 }
 
 void zkl_session_keep_step(zkl_session *session) {
-    session->step_told = NULL;
+    session->taken_step = NULL;
 }
 
 void zkl_step_free(const struct zkl_step *step) {

@@ -47,7 +47,7 @@ static bool shows(const struct answer *answer, const struct reading *read) {
 }
 
 /* False: out of memory. */
-static bool take(struct reading *reading, const struct answer *answer) {
+static bool read_answer(struct reading *reading, const struct answer *answer) {
     *reading = (struct reading){.known = true, .code = answer->why};
     if (answer->reply == ZKL_REFUSED) reading->error = answer->rc;
     if (answer->reply != ZKL_DONE) return true;
@@ -88,7 +88,7 @@ static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
     zkl_time due = watcher->base.session->now + pause;
     if (watcher->look_at && watcher->look_at <= due) return;
     watcher->look_at = due;
-    zkl_session_wake(watcher->base.session, due);
+    zkl_session_tick_by(watcher->base.session, due);
 }
 
 static const struct call_kind exists_call, get_call, check_call;
@@ -101,7 +101,7 @@ static struct call *call_for(struct zkl_watcher *watcher, const struct call_kind
 static void look(struct zkl_watcher *watcher) {
     struct call *call = call_for(watcher, &exists_call);
     watcher->look_at = 0;
-    if (call) zkl_call_set_watch(call, ZKL_RPC_EXISTS, watcher->watch);
+    if (call) zkl_call_set_pinned_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     if (call) call = call_for(watcher, &get_call);
     if (call) zkl_call_get(call, watcher->path, NULL);
     else look_again(watcher, PAUSE);
@@ -109,7 +109,7 @@ static void look(struct zkl_watcher *watcher) {
 
 static void check(struct zkl_watcher *watcher) {
     struct call *call = call_for(watcher, &check_call);
-    if (call) zkl_call_set_watch(call, ZKL_RPC_EXISTS, watcher->watch);
+    if (call) zkl_call_set_pinned_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     else look_again(watcher, PAUSE);
 }
 
@@ -128,16 +128,16 @@ static void try_later(struct zkl_watcher *watcher) {
     look_again(watcher, watcher->base.session->common.clock.timeout);
 }
 
-static void let_go(struct zkl_watcher *watcher, enum zkl_code code) {
+static void end_with(struct zkl_watcher *watcher, enum zkl_code code) {
     unpin(watcher);
     forget_reading(&watcher->seen);
     watcher->seen = (struct reading){.known = true, .code = code};
     if (!equal(&watcher->seen, &watcher->told)) post(watcher);
 }
 
-void zkl_watcher_pause(struct zkl_watcher *watcher) {
+void zkl_watcher_give_way(struct zkl_watcher *watcher) {
     if (!watcher->watch) return;
-    let_go(watcher, ZKL_TOO_MANY);
+    end_with(watcher, ZKL_TOO_MANY);
     try_later(watcher);
 }
 
@@ -168,7 +168,7 @@ static void start(struct zkl_watcher *watcher) {
 /* It may replace a reading that is not being told yet. */
 static void see(struct zkl_watcher *watcher, const struct answer *answer) {
     struct reading reading;
-    if (!take(&reading, answer)) {
+    if (!read_answer(&reading, answer)) {
         look_again(watcher, PAUSE);
         return;
     }
@@ -189,14 +189,14 @@ static void answer_look(const struct call *call, const struct answer *answer) {
     struct zkl_watcher *watcher = (struct zkl_watcher *)call->asker;
     if (!watcher->base.link) return;
     if (!watcher->watch) { /* it gave way since it asked */
-        zkl_session_wake(watcher->base.session, watcher->look_at);
+        zkl_session_tick_by(watcher->base.session, watcher->look_at);
         return;
     }
     if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
     else if (call->kind == &get_call) see(watcher, answer);
     else answer_exists(watcher, call, answer);
     watcher->check_at = answer->now + watcher->base.session->common.clock.timeout;
-    zkl_session_wake(watcher->base.session, watcher->check_at);
+    zkl_session_tick_by(watcher->base.session, watcher->check_at);
     start(watcher);
 }
 
@@ -223,7 +223,7 @@ static zkl_time due_of_follower(const struct follower *follower) {
 }
 
 static void expire(struct follower *follower, enum zkl_code refusal) {
-    if (refusal != ZKL_OK) let_go((struct zkl_watcher *)follower, refusal);
+    if (refusal != ZKL_OK) end_with((struct zkl_watcher *)follower, refusal);
 }
 
 static void end(struct follower *follower) {
@@ -269,11 +269,11 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
 }
 
 /* Turns to the last reading, unless that was told last. */
-static void turn_to_seen(struct zkl_watcher *watcher) {
+static void tell_last(struct zkl_watcher *watcher) {
     if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
         forget_reading(&watcher->told);
         watcher->told = watcher->seen;
-        watcher->untold = true;
+        watcher->telling = true;
     } else {
         if (watcher->seen.known) watcher->told.aversion = watcher->seen.aversion;
         forget_reading(&watcher->seen);
@@ -283,14 +283,14 @@ static void turn_to_seen(struct zkl_watcher *watcher) {
 
 bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight) {
     const struct reading *told = &watcher->told;
-    turn_to_seen(watcher);
+    tell_last(watcher);
     *sight = (struct zkl_sight){told->code, zkl_error_words(told->error), told->data, told->size,
                                 told->version};
-    return watcher->base.link && watcher->untold;
+    return watcher->base.link && watcher->telling;
 }
 
 void zkl_watcher_told(zkl_watcher *watcher) {
-    watcher->untold = false;
+    watcher->telling = false;
 }
 
 void zkl_watcher_drop(zkl_watcher *watcher) {

@@ -25,11 +25,11 @@ struct zkl_watcher {
     struct watch *watch; /* pinned until the end; NULL: it gave way */
     struct reading seen; /* since zkl_watcher_look() was called last */
     struct reading told; /* the last that was told, or is being told */
-    bool untold;         /* `told` is being told */
+    bool telling;        /* `told` is being told */
     zkl_time look_at;    /* when to look; 0: without a watch */
     zkl_time check_at;   /* when to check, without a need to look */
 };
 
-void zkl_watcher_pause(struct zkl_watcher *watcher); /* gives way, and tells so */
+void zkl_watcher_give_way(struct zkl_watcher *watcher); /* gives way, and tells so */
 
 #endif

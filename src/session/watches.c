@@ -54,7 +54,7 @@ static bool is_counted(const struct watch *watch) {
 }
 
 static bool is_wanted(const struct watch *watch) {
-    return watch->owners || watch->followers || watch->pins;
+    return watch->owners || watch->wants || watch->pins;
 }
 
 static bool is_unwanted(const struct watch *watch) {
@@ -170,7 +170,7 @@ void zkl_watches_clear(struct watches *watches) {
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (struct watch *watch = watches->buckets[i], *next; watch; watch = next) {
             next = watch->next;
-            watch->asked = watch->owners = watch->followers = 0;
+            watch->asked = watch->owners = watch->wants = 0;
             watch->state = WATCH_UNSET;
             watch->removing = false;
             count(watches, watch);
@@ -182,7 +182,7 @@ void zkl_watches_clear(struct watches *watches) {
 /* --- wishes of claims and watchers ------------------------------------------------------------ */
 
 static void remove_watch(struct zkl_session *session, const struct watch *watch) {
-    if (session->service == SERVICE_CLOSES || session->state != ZKL_SESSION_CONNECTED) return;
+    if (session->service == SERVICE_CLOSING || session->state != ZKL_SESSION_CONNECTED) return;
     struct call *call = zkl_call_new(session, &removal, NULL);
     if (call) zkl_call_unwatch(call, watch->path);
 }
@@ -218,7 +218,7 @@ static void drop_others(struct stake *stake, bool at_once) {
         struct watch *watch = want->watch;
         stake->wants = want->next;
         free(want);
-        unwant(stake->session, watch, &watch->followers, at_once);
+        unwant(stake->session, watch, &watch->wants, at_once);
     }
 }
 
@@ -239,7 +239,7 @@ void zkl_watches_narrow(struct stake *stake, bool at_once) {
         }
         *link = want->next;
         free(want);
-        unwant(stake->session, watch, &watch->followers, at_once);
+        unwant(stake->session, watch, &watch->wants, at_once);
     }
 }
 
@@ -263,7 +263,7 @@ static bool want(struct stake *stake, struct watch *watch) {
     if (!added) return false;
     *added = (struct want){stake->wants, watch};
     stake->wants = added;
-    watch->followers++;
+    watch->wants++;
     return true;
 }
 
@@ -274,7 +274,7 @@ static void want_own(struct stake *stake, struct watch *watch) {
     watch->owners++;
 }
 
-struct watch *zkl_watches_ask(struct stake *stake, const char *path, bool own) {
+struct watch *zkl_watches_want(struct stake *stake, const char *path, bool own) {
     struct watches *watches = &stake->session->watches;
     struct watch *watch = find_or_add(watches, path);
     if (!watch) return NULL;
@@ -287,7 +287,7 @@ struct watch *zkl_watches_ask(struct stake *stake, const char *path, bool own) {
     return wanted ? watch : NULL;
 }
 
-bool zkl_watches_follow(struct stake *stake, const char *path) {
+bool zkl_watches_share(struct stake *stake, const char *path) {
     struct watches *watches = &stake->session->watches;
     struct watch *watch = *find(watches, path);
     if (!watch || watch->state == WATCH_UNSET || watch->removing) return false;
@@ -311,7 +311,7 @@ bool zkl_watches_is_pinned(const struct watches *watches, const char *path) {
     return watch && watch->pins;
 }
 
-void zkl_watches_ask_for(struct watches *watches, struct watch *watch) {
+void zkl_watches_ask_pinned(struct watches *watches, struct watch *watch) {
     discount(watches, watch);
     watch->asked++;
     count(watches, watch);

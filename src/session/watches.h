@@ -1,7 +1,7 @@
 /*
  * watches.h - the watches of a session, which owns them. Internal, under the session's lock.
  *
- *     if (zkl_watches_need(watches, path) <= room) watch = zkl_watches_ask(stake, path, false);
+ *     if (zkl_watches_need(watches, path) <= room) watch = zkl_watches_want(stake, path, false);
  */
 #ifndef ZKL_SESSION_WATCHES_H
 #define ZKL_SESSION_WATCHES_H
@@ -19,10 +19,10 @@ enum watch_state {
 /* For a node's children the path has another slash before it, as in //locks/a, and is no node's. */
 struct watch {
     struct watch *next;
-    unsigned asked;     /* requests that are out for it */
-    unsigned owners;    /* claims that want it as their own node's */
-    unsigned followers; /* claims that want it as another's */
-    unsigned pins;      /* watchers and lock paths; it counts for them even if unset */
+    unsigned asked;  /* requests that are out for it */
+    unsigned owners; /* claims that want it as their own node's */
+    unsigned wants;  /* claims that want it as another's */
+    unsigned pins;   /* watchers and lock paths; it counts for them even if unset */
     enum watch_state state;
     bool removing; /* the request to remove it is out */
     char path[];
@@ -52,9 +52,9 @@ size_t zkl_watches_need(const struct watches *watches, const char *path);
 /* The same for a watch that does not count. */
 size_t zkl_watches_cost(const struct watches *watches, size_t path_length);
 /* The watch that the stake now wants, and asks for. NULL: out of memory. */
-struct watch *zkl_watches_ask(struct stake *stake, const char *path, bool own);
+struct watch *zkl_watches_want(struct stake *stake, const char *path, bool own);
 /* The same for a watch that the session has already. False: it has none. */
-bool zkl_watches_follow(struct stake *stake, const char *path);
+bool zkl_watches_share(struct stake *stake, const char *path);
 void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set);
 void zkl_watches_fired(struct watches *watches, const char *path);
 void zkl_watches_children_fired(struct watches *watches, const char *node);
@@ -68,7 +68,7 @@ void zkl_watches_leave(struct stake *stake);
 /* For a watcher or a path's children, also in later sessions. NULL: out of memory. */
 struct watch *zkl_watches_pin(struct watches *watches, const char *path);
 bool zkl_watches_is_pinned(const struct watches *watches, const char *path);
-void zkl_watches_ask_for(struct watches *watches, struct watch *watch); /* a pinned watch */
+void zkl_watches_ask_pinned(struct watches *watches, struct watch *watch); /* a pinned watch */
 void zkl_watches_unpin(struct zkl_session *session, struct watch *watch);
 /* If connected, else later. */
 void zkl_watches_remove_unwanted(struct zkl_session *session);

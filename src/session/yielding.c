@@ -34,7 +34,7 @@ static void end_lookaheads(struct zkl_session *session, size_t bytes) {
 static void give_back_kept(struct zkl_session *session, size_t bytes) {
     struct stake *kept;
     while (!zkl_room_fits_watches(session, bytes) && (kept = zkl_kept_longest(session))) {
-        zkl_path_unwatch(session, kept->path); /* it counts no more from now on */
+        zkl_path_unwatch_children(session, kept->path); /* it counts no more from now on */
         zkl_kept_give_back(kept);
     }
 }
@@ -44,7 +44,7 @@ static void end_watches_of_children(struct zkl_session *session, size_t bytes) {
     struct path *path = NULL;
     while (!zkl_room_fits_watches(session, bytes) && (path = zkl_path_next(session, path))) {
         if (path->line.children != ZKL_WATCHED) continue;
-        zkl_path_unwatch(session, path);
+        zkl_path_unwatch_children(session, path);
         path->line.changed = true;
         zkl_kept_contended(path);
     }
@@ -53,13 +53,13 @@ static void end_watches_of_children(struct zkl_session *session, size_t bytes) {
 static void pause_rosters(struct zkl_session *session, size_t bytes) {
     struct follower *each = session->followers[FOLLOWER_ROSTER];
     for (; each && !zkl_room_fits_watches(session, bytes); each = each->next)
-        zkl_roster_pause((struct zkl_roster *)each);
+        zkl_roster_give_way((struct zkl_roster *)each);
 }
 
 static void pause_watchers(struct zkl_session *session, size_t bytes) {
     struct follower *each = session->followers[FOLLOWER_WATCHER];
     for (; each && !zkl_room_fits_watches(session, bytes); each = each->next)
-        zkl_watcher_pause((struct zkl_watcher *)each);
+        zkl_watcher_give_way((struct zkl_watcher *)each);
 }
 
 static void remove_unwanted(struct zkl_session *session, size_t bytes) {

@@ -35,7 +35,7 @@ static void empty_pipe(struct threaded *self) {
 }
 
 void zkl_inbox_update(struct threaded *self) {
-    bool has_news = zkl_session_has_news(self->client.session);
+    bool has_news = zkl_session_take_news(self->client.session);
     zkl_board_update(self, !is_empty(self));
     if (is_empty(self)) empty_pipe(self);
     else if (has_news) wake_program(self);

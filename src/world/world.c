@@ -99,7 +99,7 @@ zkl_time zkl_world_changed_at(const struct zkl_world *world) {
 zkl_time zkl_world_ends_at(const struct zkl_world *world) {
     zkl_time first = ZKL_NEVER;
     for (const struct resident *each = world->residents; each; each = each->next)
-        if (!each->dead) first = zkl_earlier(first, zkl_session_ends_at(each->client.session));
+        if (!each->dead) first = zkl_earlier(first, zkl_session_next_end(each->client.session));
     return first == ZKL_NEVER ? ZKL_NEVER : first - BEGIN;
 }
 

@@ -28,7 +28,7 @@ static void on_credentials(int rc, const void *context) {
     struct zkl_link *link = (struct zkl_link *)context;
     if (rc != ZOK && rc != ZAUTHFAILED) atomic_store(&link->credentials_answer_lost, true);
     if (rc != ZOK) return;
-    zkl_session_ask_from(zkl_client_enter(link->client), 0);
+    zkl_session_ready_from(zkl_client_enter(link->client), 0);
     zkl_client_leave(link->client);
 }
 
@@ -48,7 +48,7 @@ void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool 
 static void postpone_first_question(struct zkl_link *link) {
     if (!atomic_load(&link->credentials_answer_lost)) return;
     link->first_pause = link->first_pause ? 2 * link->first_pause : SHORTEST_PAUSE;
-    zkl_session_ask_from(link->session, zkl_now() + link->first_pause);
+    zkl_session_ready_from(link->session, zkl_now() + link->first_pause);
 }
 
 static zkl_time timeout_of(zhandle_t *handle) {
@@ -204,7 +204,7 @@ static void open_new(struct zkl_link *link) {
     link->credentials_given = false;
     atomic_store(&link->credentials_answer_lost, false);
     link->first_pause = 0;
-    zkl_session_ask_from(link->session, link->auth_scheme ? ZKL_NEVER : 0);
+    zkl_session_ready_from(link->session, link->auth_scheme ? ZKL_NEVER : 0);
     zkl_client_leave(link->client);
     int error = open_handle(link, &link->gate, &link->route, &link->handle);
     zkl_client_enter(link->client);
