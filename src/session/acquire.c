@@ -14,7 +14,7 @@
 
 /* --- acquire --------------------------------------------------------------------------- */
 
-/* The first grant from `stake` on that is not lost, or NULL. The look may end a stake. */
+/* The first grant from `stake` on that is not lost, or NULL. It may end stakes. */
 static struct stake *next_held(const struct zkl_session *session, struct stake *stake) {
     for (struct stake *next; stake; stake = next) {
         next = stake->next_granted;
@@ -60,7 +60,7 @@ char *zkl_session_holders(zkl_session *session, const char *path, const char *pr
     return texts;
 }
 
-/* A reader that wants to write would wait for itself. */
+/* An owner that reads and wants to write would wait for itself. */
 static bool may_enter_again(const struct stake *stake, const struct zkl_acquire_options *options) {
     const struct zkl_claim *claim = &stake->claim;
     bool writable = claim->kind == ZKL_WRITE && claim->state == ZKL_HELD;
@@ -133,7 +133,7 @@ static enum zkl_code refusal_of(const struct zkl_session *session,
     return options->trying && session->state == ZKL_SESSION_SUSPENDED ? ZKL_TIMEOUT : ZKL_OK;
 }
 
-/* The same for `count` new claims, for which kept nodes may have to go. */
+/* The same for `count` new claims. Kept nodes may be given up for them. */
 static enum zkl_code refusal_of_new(struct zkl_session *session, enum zkl_code code,
                                     const struct zkl_acquire_options *options, size_t count) {
     return code == ZKL_OK && lacks_room(session, options, count) ? ZKL_TOO_MANY : code;
@@ -341,7 +341,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
 
 /*
  * NULL: the handle is a multi-lock's, on a part by re-entry, a reader's, or of another kind that
- * may not wait.
+ * may not wait in a condition.
  */
 static struct stake *stake_that_may_wait(const zkl_lease *lease) {
     struct stake *stake = lease->parts.one;

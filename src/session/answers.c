@@ -3,7 +3,7 @@
  *
  * A step, one call into the session, only queues its calls to the server. The shell takes them out
  * when the step is over, so no answer arrives within a step. Each call is answered once, in order.
- * A call that could not be sent is answered, as unknown, when the calls before it are.
+ * A call that could not be sent is answered, as unknown, once the calls before it are answered.
  */
 #include <assert.h>
 
@@ -82,7 +82,7 @@ static void complete(struct call *call, struct answer answer) {
     zkl_call_free(call);
 }
 
-/* --- there and back -------------------------------------------------------------------------- */
+/* --- sending and answering ------------------------------------------------------------------ */
 
 /* Answers the unsent calls at the head of the queue. */
 static void answer_unsent(struct zkl_session *session) {

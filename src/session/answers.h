@@ -1,4 +1,4 @@
-/* answers.h - ends the calls of a session. Internal, under the session's lock. */
+/* answers.h - ends the calls of a session. */
 #ifndef ZKL_SESSION_ANSWERS_H
 #define ZKL_SESSION_ANSWERS_H
 

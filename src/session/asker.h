@@ -1,6 +1,6 @@
 /*
  * asker.h - the base of stakes, requests, watchers, members and rosters, which ask the server and
- * have news for users. Internal, under the session's lock.
+ * post news for users.
  */
 #ifndef ZKL_SESSION_ASKER_H
 #define ZKL_SESSION_ASKER_H

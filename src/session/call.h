@@ -1,6 +1,6 @@
 /*
  * call.h - a call, which is one request to ZooKeeper from the queue until its answer. The queue
- * owns it. Internal, under the session's lock.
+ * owns it.
  *
  *     call = zkl_call_new(session, &kind, &asker);
  *     if (call) zkl_call_get(call, parent, name);           its answer goes to kind.answer
@@ -15,11 +15,11 @@
 
 struct call;
 
-/* A kind of calls, as a constant of the file that asks, to which their answers go. */
+/* A kind of calls. Each file that asks defines its kinds, and gets their answers. */
 struct call_kind {
     void (*answer)(const struct call *call, const struct answer *answer); /* or NULL */
-    zkl_answer_form *is_sound;               /* the form of an answer without an error; NULL: any */
-    void (*unsent)(const struct call *call); /* it will not be sent; NULL: the answer tells */
+    zkl_answer_form *is_sound; /* checks an answer without an error; NULL: any is sound */
+    void (*unsent)(const struct call *call); /* called if it will not be sent, or NULL */
     bool makes_parent;
 };
 
@@ -31,13 +31,13 @@ struct call {
     struct zkl_session *session;
     const struct call_kind *kind;
     struct asker *asker; /* counted; NULL: the session itself */
-    struct zkl_rpc rpc;  /* a server hears it */
+    struct zkl_rpc rpc;  /* as it is sent */
     struct zkl_op op;
-    struct zkl_op *ops; /* a MULTI's own, with their paths; else NULL */
+    struct zkl_op *ops; /* the ops that it owns, with their paths; or NULL */
     zkl_time issued;
     char *node;          /* NULL: out of memory */
-    struct watch *watch; /* set by the answer; or NULL */
-    /* NONE, or the error that answers a call that is not sent. */
+    struct watch *watch; /* set once the server has answered, or NULL */
+    /* NONE, or it is not sent, and answered with this error. */
     enum zkl_error unsent_error;
     struct zkl_contender *contender; /* about which a stake asks; a reference, or NULL */
     union {                          /* by its kind */
@@ -50,10 +50,10 @@ struct call {
 /* NULL: out of memory. */
 struct call *zkl_call_new(struct zkl_session *session, const struct call_kind *kind,
                           struct asker *asker);
-/* These queue the call, about the node `parent`, or `parent`/`name`. */
+/* These queue the call. It is about `parent`/`name`, or without a name about `parent`. */
 void zkl_call_create(struct call *call, const char *parent, const char *name, const char *data,
                      enum zkl_node_mode mode);
-/* A container, if the server has any. */
+/* A container, if the server knows containers. */
 void zkl_call_create_parent(struct call *call, const char *node);
 void zkl_call_delete(struct call *call, const char *parent, const char *name,
                      int32_t version); /* -1: any */
@@ -79,7 +79,10 @@ void zkl_call_unlink(struct call *call);
 void zkl_call_free(struct call *call);
 /* Index of the op that the server refused; if it does not say, their count. */
 size_t zkl_call_refused_op(const struct call *call, const struct answer *answer);
-/* For a parent's answer. False: the node exists, or another create of it follows. */
+/*
+ * May learn from a parent's answer that the server has no containers. False: the node exists, or
+ * another create of it follows.
+ */
 bool zkl_call_heed_parent(const struct call *call, const struct answer *answer);
 
 #endif

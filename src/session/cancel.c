@@ -40,7 +40,7 @@ static enum zkl_code code_at_end(const struct zkl_request *request, enum zkl_cod
     return of_lease && code != ZKL_CLOSED ? ZKL_LOST : code;
 }
 
-/* Its member ends it, or the caller of the pause, but not an expiry. */
+/* A pause ends by its caller, and a member's request with its member. */
 static bool outlives_expiry(const struct zkl_request *request) {
     bool of_member = request->kind == REQUEST_JOIN || request->kind == REQUEST_SET;
     return request->kind == REQUEST_PAUSE || of_member;

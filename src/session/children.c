@@ -35,8 +35,8 @@ bool zkl_path_watch_children(struct path *path, struct stake *stake) {
 }
 
 /*
- * A refused list would be refused again. If there was no memory for the list nobody knows who was
- * in it. So the line counts as changed.
+ * After a refused list the next would be refused, too. If there was no memory for the list its
+ * contenders are not known. So the line counts as changed.
  */
 void zkl_path_children_watched(struct zkl_session *session, struct path *path,
                                enum zkl_reply reply) {

@@ -1,6 +1,5 @@
 /*
- * children.h - the watch of a path's children, which tells of new contenders. Internal, under the
- * session's lock.
+ * children.h - the watch of a lock path's children, which tells of new contenders.
  */
 #ifndef ZKL_SESSION_CHILDREN_H
 #define ZKL_SESSION_CHILDREN_H
@@ -11,7 +10,8 @@
 struct stake;
 
 /*
- * Sends a list with the watch. Without room or memory the line counts as changed. False: no memory.
+ * Sends a list with the watch. Without room or memory for it the line counts as changed. False: out
+ * of memory.
  */
 bool zkl_path_watch_children(struct path *path, struct stake *stake);
 /* That list was answered. */

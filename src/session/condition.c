@@ -1,6 +1,5 @@
 /*
- * condition.c - the two stakes of a wait in a condition, the lock's and the waiter's.
- * core/condition.c decides about them.
+ * condition.c - requests of the two stakes of a wait, and news between them (core/condition.c).
  */
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /*
- * condition.h - the two stakes of a wait in a condition, the lock's and the waiter's. Internal,
- * under the session's lock.
+ * condition.h - the two stakes of a wait in a condition, the lock's and the waiter's.
  */
 #ifndef ZKL_SESSION_CONDITION_H
 #define ZKL_SESSION_CONDITION_H
@@ -10,10 +9,10 @@
 
 void zkl_condition_create(struct stake *waiter);
 void zkl_condition_forward(struct stake *waiter);
-void zkl_condition_tell_partner(struct stake *waiter); /* its state changed */
-void zkl_condition_cancel_waiter(struct stake *stake); /* its waiter ends */
-void zkl_condition_stayed(struct stake *stake);        /* the wait did not begin */
-void zkl_condition_granted(struct stake *stake);       /* it holds again */
+void zkl_condition_tell_partner(struct stake *waiter); /* the waiter's state changed */
+void zkl_condition_cancel_waiter(struct stake *stake);
+void zkl_condition_stayed(struct stake *stake);  /* the wait did not begin, so it holds on */
+void zkl_condition_granted(struct stake *stake); /* it holds again */
 zkl_actions zkl_condition_answer_wait(const struct call *call, const struct answer *answer);
 zkl_actions zkl_condition_answer_forward(const struct call *call, const struct answer *answer);
 

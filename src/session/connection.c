@@ -286,8 +286,8 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
 /* --- heartbeats -------------------------------------------------------------------------- */
 
 /*
- * The next stop of the process may come soon. With T/24 between heartbeats the chain of proofs
- * lasts through a stop of up to 0.15 T.
+ * After a stop of the process another may come soon. With T/24 between heartbeats the chain of
+ * proofs (clock.h) lasts through a stop of up to 0.15 T.
  */
 static zkl_time beat_due(const struct zkl_session *session) {
     bool busy =
@@ -384,8 +384,8 @@ bool zkl_session_has_claims(const zkl_session *session) {
 /* --- answers at once ------------------------------------------------------------------------ */
 
 /*
- * A lease ran out. After a stop of the process the shell may not know yet that the connection is
- * lost.
+ * True: a lease's clock ran out. After a stop of the process the shell may not know yet that the
+ * connection is lost.
  */
 static bool end_outdated_leases(struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;

@@ -1,8 +1,7 @@
 /*
  * events.c - the inbox of a session, from which users take their events.
  *
- * A notice is part of its asker, so posting cannot fail. State changes have a ring of their own,
- * because a reader needs only the latest few.
+ * State changes have a ring of their own, because a user needs only the latest few.
  */
 #include "events.h"
 

@@ -1,5 +1,5 @@
 /*
- * events.h - the inbox of a session. Internal, under the session's lock.
+ * events.h - the inbox of a session.
  *
  *     zkl_events_post(session, &stake->phase_notice, &phase_notice);
  */
@@ -18,13 +18,14 @@ struct notice_kind {
 
 #define ZKL_NOTICE_OFFSET(type, notice) (offsetof(type, notice) - offsetof(type, asker))
 
-/* News for the users, in its asker, so that it needs no memory of its own. */
+/* News of an asker for its user. It is part of the asker, so posting needs no memory. */
 struct notice {
     struct notice *next, **link;
     const struct notice_kind *kind; /* NULL: not posted */
 };
 
-/* Posts the notice, unless it is posted. It counts its asker until it is taken or removed. */
+/* Posts the notice, unless it is posted. Until taken or removed it holds a reference to its asker.
+ */
 void zkl_events_post(struct zkl_session *session, struct notice *notice,
                      const struct notice_kind *kind);
 void zkl_events_remove(struct zkl_session *session, struct notice *notice); /* if posted */

@@ -1,7 +1,6 @@
 /*
  * follower.h - the base of watchers, members and rosters, which a session keeps up until their
- * users end them. Each asks the server when it is due, one round of requests at a time. Internal,
- * under the session's lock.
+ * users end them. Each asks the server when it is due, one round of requests at a time.
  */
 #ifndef ZKL_SESSION_FOLLOWER_H
 #define ZKL_SESSION_FOLLOWER_H
@@ -24,12 +23,12 @@ struct follower_class {
     void (*start)(struct follower *follower);         /* asks, if due */
     zkl_time (*due)(const struct follower *follower); /* when the next round is due */
     void (*event)(struct follower *follower, enum zkl_node_event event, const char *node);
-    /* The ZooKeeper session is gone. `refusal` says why none follows, or is ZKL_OK. */
+    /* The ZooKeeper session is gone. `refusal` says why no new one follows, or is ZKL_OK. */
     void (*expire)(struct follower *follower, enum zkl_code refusal);
     void (*end)(struct follower *follower); /* the session closes */
 };
 
-/* The caller holds the reference. */
+/* The caller holds the first reference. */
 void zkl_follower_init(struct follower *follower, struct zkl_session *session,
                        const struct follower_class *class, void (*destroy)(struct asker *asker));
 void zkl_follower_enlist(struct follower *follower); /* gives it its id */

@@ -1,7 +1,6 @@
 /*
- * guard.c - writes of users that are carried out only while a lease's node exists. A transaction
- * checks the node and writes. Once it may have been carried out it is never sent again, so a lost
- * answer ends the request in doubt.
+ * guard.c - a transaction checks the lease's node and writes. Once it may have been carried out it
+ * is never sent again, so a lost answer ends the request in doubt.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -58,7 +57,7 @@ static struct guard *copy_ops(const struct zkl_op *ops, size_t count, size_t che
     return guard;
 }
 
-/* --- there and back ------------------------------------------------------------------------ */
+/* --- sending and answering ------------------------------------------------------------------- */
 
 /* Sets the paths of the checks, from the own nodes' present names. False: out of memory. */
 static bool fill_checks(struct guard *guard, const struct parts *parts) {

@@ -1,6 +1,5 @@
 /*
- * guard.h - writes that are carried out only while a lease's node exists. Internal, under the
- * session's lock.
+ * guard.h - transactions that write only while a lease's node exists.
  */
 #ifndef ZKL_SESSION_GUARD_H
 #define ZKL_SESSION_GUARD_H
@@ -9,8 +8,8 @@
 #include "request.h"
 
 /*
- * To be filled with `checks` checks of own nodes and `count` ops. It frees the paths and data of
- * all. NULL: out of memory.
+ * With space for `checks` checks and `count` ops. It will own their paths and data. NULL: out of
+ * memory.
  */
 struct guard *zkl_guard_new(size_t checks, size_t count);
 void zkl_guard_remove(struct guard *guard, size_t op);

@@ -1,7 +1,6 @@
 /*
  * hold.h - time limits of a grant, one for each handle. The first to pass ends the grant, even if
- * the user's thread is stuck. The first part of a multi-lock has its limits. Internal, under the
- * session's lock.
+ * the user's thread is stuck. A multi-lock's are with its first part.
  */
 #ifndef ZKL_SESSION_HOLD_H
 #define ZKL_SESSION_HOLD_H
@@ -10,7 +9,7 @@
 
 struct stake;
 
-/* Part of the handle, or of the request that holds it. */
+/* Part of the lease, or of the request until its user takes the lease. */
 struct hold {
     struct hold *next, **link; /* in stake->holds; NULL: not begun, or ended */
     zkl_time length;           /* 0: no limit */
@@ -18,7 +17,7 @@ struct hold {
 };
 
 void zkl_hold_begin(struct stake *stake, struct hold *hold); /* for `length`, from now on */
-void zkl_hold_again(struct stake *stake);                    /* for all handles, by a new grant */
+void zkl_hold_again(struct stake *stake); /* for all handles, from a new grant on */
 void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to);
 void zkl_hold_end(struct stake *stake, struct hold *hold); /* the other limits stay */
 void zkl_hold_apply(struct stake *stake);                  /* sets the claim's deadline */

@@ -1,4 +1,4 @@
-/* internal.h - the struct of a session, for src/session alone, under the session's lock. */
+/* internal.h - the struct of a session, for src/session alone. */
 #ifndef ZKL_SESSION_INTERNAL_H
 #define ZKL_SESSION_INTERNAL_H
 
@@ -7,7 +7,7 @@
 #include "path.h"
 #include "watches.h"
 
-/* Numbers from 1 to `count`, each a request's or free. */
+/* Ids of requests, from 1 to `count`. Each is in use or free. */
 struct request_numbers {
     uint64_t count, *free; /* `free_count` of them, in space for `capacity` */
     size_t free_count, capacity;
@@ -19,7 +19,7 @@ enum service {
     SERVICE_CLOSING   /* nothing, after zkl_session_close() */
 };
 
-#define STATE_NEWS 16 /* state changes that wait for a reader */
+#define STATE_NEWS 16 /* most state changes that wait to be taken */
 
 #define EARLIER_SESSIONS 16
 
@@ -27,24 +27,24 @@ struct zkl_session {
     char *identity;
     double margin;
     zkl_time now; /* by the last zkl_session_at() */
-    zkl_time due; /* when input since the last tick is due; ZKL_NEVER: none */
+    zkl_time due; /* set by input since the last tick */
 
     enum zkl_session_state state;
     struct zkl_common common;
     enum service service;
     enum zkl_node_mode parents; /* containers, until a server does not know them */
-    /* OK: a new session follows an expiry; else EXPIRED, or AUTH: refused. */
+    /* OK: after an expiry a new session follows. Else requests get this code, EXPIRED or AUTH. */
     enum zkl_code after_expiry;
-    zkl_time ready_from; /* ZKL_NEVER: not before the shell says so */
+    zkl_time ready_from; /* when zkl_session_ready() may ask; ZKL_NEVER: not yet */
     zkl_time busy_since; /* since when stakes exist */
     zkl_time last_beat;
 
     struct path *paths[PATH_BUCKETS], *idle_paths;
     struct old_backoff old_backoffs[OLD_BACKOFFS];
-    struct stake *stakes, **stakes_end;  /* in order of arrival */
+    struct stake *stakes, **stakes_end;  /* by arrival */
     bool has_unallocated;                /* a stake has `unallocated` calls */
     const struct call_kind *stake_calls; /* by enum stake_call */
-    struct stake *next_to_feed;          /* the next stake to be fed an event */
+    struct stake *next_to_feed;          /* an event */
     struct call *calls, **calls_end;     /* in order, first the calls that are out, */
     struct call *to_send;                /* then from here the calls to send */
     struct zkl_request *requests;
@@ -53,23 +53,23 @@ struct zkl_session {
     size_t earlier_count;                        /* of all earlier sessions */
     struct watches watches;
     const struct zkl_yielding *yielding;
-    size_t node_bytes;    /* paths of nodes that stakes have, or may make; see stake.c */
-    size_t leaving_bytes; /* among them, kept nodes that make room */
+    size_t node_bytes;    /* paths of nodes that stakes and members own or may make */
+    size_t leaving_bytes; /* among them, of kept nodes given up for room */
     uint64_t last_id;
     struct request_numbers request_numbers;
     uint64_t random;
     int64_t newest_czxid; /* czxid of the newest create of this ZooKeeper session */
     struct zkl_stats stats;
-    struct zkl_totals totals; /* without `stats` and `state` */
+    struct zkl_totals totals; /* without `stats` and `sessions` */
     bool tells_steps;
     struct step *steps, **steps_end; /* not taken yet, `step_count` of them */
-    struct step *taken_step;         /* the last that was taken, or NULL */
+    struct step *taken_step;         /* until the next is taken; or NULL */
     size_t step_count;
 
     struct notice *inbox, **inbox_end;
     enum zkl_session_state changes[STATE_NEWS];
     size_t change_first, change_count;
-    bool news; /* since the shell was last told */
+    bool news; /* since zkl_session_take_news() */
 };
 
 static inline void zkl_session_tick_by(struct zkl_session *session, zkl_time due) {

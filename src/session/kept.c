@@ -1,10 +1,9 @@
 /*
- * kept.c - hands kept nodes on, and gives them back before a claim that cannot have them contends,
- * or to make room (room.c).
+ * kept.c - hands kept nodes on, and gives them back before a claim that cannot inherit them
+ * contends, or to make room (room.c).
  *
- * line.keeper may still hold, with a node that may be kept after its release. The state KEPT is
- * also that of a node which stays only until a list tells whether others wait. is_kept() means a
- * node that stays for the time that its user asked for.
+ * The claim line.keeper may still hold. In state KEPT, its node may stay only until a list tells
+ * whether others wait. is_kept() means a node that stays for the time that its user asked for.
  */
 #include "kept.h"
 
@@ -52,7 +51,6 @@ void zkl_kept_contended(const struct path *path) {
     if (kept) zkl_stake_perform(kept, zkl_claim_contended(&kept->claim, kept->session->now));
 }
 
-/* Every children watch that fired comes here, a turn's too. */
 void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
     struct path *path = zkl_path_find(session, node, strlen(node));
     if (event != ZKL_NODE_CHILDREN && event != ZKL_NODE_DELETED) return;

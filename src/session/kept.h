@@ -1,16 +1,16 @@
-/* kept.h - nodes that are kept after the last release. Internal, under the session's lock. */
+/* kept.h - nodes that are kept after the last release. */
 #ifndef ZKL_SESSION_KEPT_H
 #define ZKL_SESSION_KEPT_H
 
 #include "stake.h"
 
 struct stake *zkl_kept_longest(const struct zkl_session *session); /* NULL: none is kept */
-zkl_time zkl_kept_due(const struct zkl_session *session);          /* when the first is to end */
+zkl_time zkl_kept_due(const struct zkl_session *session);          /* of the first */
 void zkl_kept_give_back(struct stake *kept); /* removes the node, so that others may hold */
 void zkl_kept_take(
-    const struct path *path); /* another claim was started; hands the node on, if it may */
-void zkl_kept_contended(const struct path *path); /* others came to the path, or may have */
-/* A children watch fired, or the path is gone. Then others may have come. */
+    const struct path *path); /* after another claim's start; hands the node on, if it may */
+void zkl_kept_contended(const struct path *path); /* contenders have come, or may have */
+/* For an event of a lock path, by which contenders may have come. */
 void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 void zkl_kept_clear_way(const struct path *path,
                         const struct stake *stake); /* before `stake` starts, gives back a node that

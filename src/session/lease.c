@@ -82,14 +82,13 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-/* NULL: a multi-lock's handle or no writer's, or numbers are nearly exhausted. */
+/* NULL: a multi-lock's handle or no writer's, or sequence numbers are nearly exhausted. */
 static struct stake *downgradable_stake(const zkl_lease *lease) {
     struct stake *stake = lease->parts.one;
     bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_downgrade(&stake->claim);
     return may ? stake : NULL;
 }
 
-/* The request is done when no handle writes. */
 static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request *request) {
     lease->kind = ZKL_READ;
     if (--stake->writers > 0) {
@@ -117,12 +116,12 @@ void zkl_lease_drop(zkl_lease *lease) {
     free(lease);
 }
 
-/* perhaps waiting in a condition */
+/* Also while its user waits in a condition. */
 static bool is_granted_to(const struct stake *stake, const char *owner) {
     return stake->handles > 0 && stake->claim.wanted && strcmp(stake->owner, owner) == 0;
 }
 
-/* Parts of a multi-lock have one id, and are next to each other. */
+/* Parts of a multi-lock share one id, and are neighbours in the list. */
 static size_t drop_handles(zkl_session *session, const char *owner) {
     size_t taken = 0;
     uint64_t last = 0;

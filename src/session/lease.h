@@ -1,6 +1,5 @@
 /*
- * lease.h - the handles on a grant, which belong to their users. Internal, under the session's
- * lock.
+ * lease.h - the handles on a grant, which belong to their users.
  */
 #ifndef ZKL_SESSION_LEASE_H
 #define ZKL_SESSION_LEASE_H
@@ -15,9 +14,10 @@ struct zkl_lease {
     enum zkl_code ended; /* LOST, RELEASED, or OK: it stands */
 };
 
-/* A new request about a lease; done if the lease has ended. NULL: out of memory. */
+/* It is done if the lease has ended. NULL: out of memory. */
 struct zkl_request *zkl_request_about_lease(const zkl_lease *lease, enum request_kind kind,
                                             zkl_time timeout);
+/* A handle of this kind; of a multi-lock one on each part. */
 void zkl_parts_release_handle(const struct parts *parts, enum zkl_kind kind);
 
 #endif

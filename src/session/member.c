@@ -1,13 +1,12 @@
 /*
- * member.c - nodes of this session that exist as long as their users want them.
+ * member.c - an attempt to join is a create and a get with a watch, in one flight, and the get
+ * decides. A node of this ZooKeeper session is ours. For a node of an earlier ZooKeeper session of
+ * ours the member waits until it goes. Any other node is a conflict. If a node may not be read, an
+ * exists shows its owner.
  *
- * An attempt is a create and a get with a watch, in one flight, and the get decides. A node of this
- * ZooKeeper session is ours. For a node of an earlier ZooKeeper session of ours the member waits
- * until it goes. Any other node is a conflict. If a node may not be read, an exists shows its
- * owner.
- *
- * When the watch tells that the own node is gone, or was written to, it is made again, or read once
- * more. As a server may keep an event back (watcher.c), it is also read once a session timeout.
+ * When the watch tells that the own node is gone, the node is made again; after another client's
+ * write it is read. As a server may keep an event back (watcher.c), it is also read once a session
+ * timeout.
  *
  * Any client may use the name. So the node is written to, and removed, only while it is known as
  * ours, which is until the connection is cut, an event comes, or a write has no answer. Then the
@@ -17,8 +16,8 @@
  * The user's newest data are written as soon as they can be, or the node is made with them. A set
  * is answered without waiting for later sets.
  *
- * A create whose reply was lost may be carried out up to a session timeout later. A member that
- * left looks again until then, or a new member of the path does.
+ * A create whose reply was lost may be carried out up to a session timeout later. Until then the
+ * member looks again, even after it left, or a new member of the path does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +70,7 @@ static void answer_sets(struct zkl_member *member, uint64_t number, enum zkl_cod
     }
 }
 
-/* The node has the current data, or may not have them. */
+/* The node got `data`, or they were refused. */
 void zkl_member_settle(struct zkl_member *member, enum zkl_code code, int error) {
     member->settled_number = member->data_number;
     answer_sets(member, member->settled_number, code, error);
@@ -185,7 +184,7 @@ static void take_newest(struct zkl_member *member) {
     member->data_number = member->newest_number;
 }
 
-/* Until an answer shows it as ours again. */
+/* The node is not known as ours until an answer shows it again. */
 void zkl_member_lose_sight(struct zkl_member *member) {
     if (member->node == MEMBER_NODE_OURS) member->node = MEMBER_NODE_UNSEEN;
 }
@@ -214,7 +213,7 @@ void zkl_member_start(struct zkl_member *member) {
     }
 }
 
-/* Perhaps only for now, because the answer may be as old as its request. */
+/* Perhaps it is gone only for now, because the answer may be as old as its request. */
 void zkl_member_node_gone(struct zkl_member *member) {
     zkl_time now = member->base.session->now, doubt_until = member->doubt_until;
     member->node = MEMBER_NODE_ABSENT;

@@ -1,25 +1,25 @@
 /*
- * member.h - nodes of this session that exist as long as their users want them. The user and, until
- * ENDED, the list hold a reference. Internal, under the session's lock.
+ * member.h - ephemeral nodes that exist as long as their users want them. The user and, until
+ * ENDED, the session's list hold references.
  */
 #ifndef ZKL_SESSION_MEMBER_H
 #define ZKL_SESSION_MEMBER_H
 
 #include "follower.h"
 
-/* The node of the member's name, as far as is known. */
+/* The node at the member's path, as far as is known. */
 enum member_node {
     MEMBER_NODE_ABSENT, /* absent, or another client's */
-    MEMBER_NODE_UNSEEN, /* to be looked at */
+    MEMBER_NODE_UNSEEN, /* not known, so a get is due */
     MEMBER_NODE_OURS /* seen in this connection as this ZooKeeper session's, and no event since */
 };
 
-/* The parents of its node. An attempt makes parents that were missing before. */
+/* The parents of its node. If an attempt finds them missing, the next makes them. */
 enum member_parents {
     MEMBER_PARENTS_THERE, /* as far as is known */
     MEMBER_PARENTS_MISSING,
-    MEMBER_PARENTS_MADE,         /* by this attempt */
-    MEMBER_PARENTS_MISSING_AGAIN /* even after this attempt made them */
+    MEMBER_PARENTS_MADE,         /* in the same flight as the create */
+    MEMBER_PARENTS_MISSING_AGAIN /* even so */
 };
 
 struct zkl_member {
@@ -28,30 +28,30 @@ struct zkl_member {
     enum zkl_code code; /* reason of ENDED */
     int error;          /* the server's error code for `code` */
     char *path;
-    char *data;      /* for its requests, the user's `current` */
-    char *next_data; /* the user's `newest`, set while requests were out; NULL: `data` is */
-    uint64_t newest_number, data_number; /* numbers of data; 0: the join's */
-    uint64_t settled_number;             /* the last data that the node had, or was refused for */
-    struct zkl_request *sets;            /* waiting until their data are settled; references */
+    char *data;                          /* for its requests */
+    char *next_data;                     /* of a later set, until no request is out; or NULL */
+    uint64_t newest_number, data_number; /* the newest set's, and that of `data`; 0: the join's */
+    uint64_t settled_number;             /* of the last data that the node got, or was refused */
+    struct zkl_request *sets;            /* that wait until their data are settled; references */
     struct watch *watch;
-    struct zkl_request *join; /* the join; NULL: the member was taken, or leaves */
+    struct zkl_request *join; /* NULL: its user took the member, or dropped it */
     unsigned changes;
     enum member_node node;
     int64_t czxid;   /* the own node's, as seen last */
-    int32_t version; /* its data's */
+    int32_t version; /* its data's version */
     enum member_parents parents;
-    enum zkl_code refusal; /* this attempt's */
+    enum zkl_code refusal; /* of the last attempt; OK: not refused */
     int refusal_error;
     zkl_time act_at;      /* when to ask next; ZKL_NEVER: after an event */
     zkl_time asked_at;    /* when it asked last */
-    zkl_time doubt_until; /* until then a lost create may be carried out */
+    zkl_time doubt_until; /* a lost create may be carried out until then */
 };
 
 enum member_call {
     MEMBER_PARENT,
     MEMBER_CREATE,
     MEMBER_GET,    /* to see the node's owner */
-    MEMBER_EXISTS, /* the same, if it may not be read */
+    MEMBER_EXISTS, /* the same, if we may not read it */
     MEMBER_SET,
     MEMBER_REMOVE,
     MEMBER_CALLS

@@ -1,5 +1,5 @@
 /*
- * member_answers.c - the server's answers about members' nodes (member.c).
+ * member_answers.c - answers about members' nodes.
  */
 #include <assert.h>
 #include <string.h>

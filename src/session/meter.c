@@ -1,4 +1,4 @@
-/* meter.c - times and outcomes of acquires, for the session, and for the lock's name. */
+/* meter.c - times and outcomes of acquires, for the session and for names. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /*
- * meter.h - times and outcomes of acquires, in meters of the session. Internal, under the session's
- * lock.
+ * meter.h - times and outcomes of acquires, in meters of the session.
  */
 #ifndef ZKL_SESSION_METER_H
 #define ZKL_SESSION_METER_H
@@ -10,10 +9,10 @@
 struct stake;
 
 struct zkl_meter *zkl_meter_of(const struct zkl_session *session, size_t number); /* 0: NULL */
-void zkl_meter_acquired(const struct zkl_request *request); /* with its code */
+void zkl_meter_acquired(const struct zkl_request *request);
 void zkl_meter_granted(const struct stake *stake);
 void zkl_meter_held(const struct stake *stake, zkl_time held);
-/* The number of the meter of that name; 0: out of memory, or no place. */
+/* The number of the meter of that name; 0: out of memory, or no place for another. */
 size_t zkl_meter_number(struct zkl_totals *totals, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* multi.h - several stakes that are granted as one. Internal, under the session's lock. */
+/* multi.h - several stakes that are granted as one. */
 #ifndef ZKL_SESSION_MULTI_H
 #define ZKL_SESSION_MULTI_H
 
@@ -9,8 +9,8 @@ bool zkl_multi_is_part(const struct stake *stake);
 void zkl_multi_create(struct stake *stake); /* the nodes of all parts */
 void zkl_multi_created(const struct call *call, const struct answer *answer);
 void zkl_multi_grant(struct stake *stake); /* the first handle on each part, or on a single stake */
-void zkl_multi_retreat(struct stake *stake); /* other parts give their nodes up, too */
-void zkl_multi_failed(struct stake *stake);  /* other parts need not wait */
-void zkl_multi_lost(struct stake *stake);    /* other parts are released */
+void zkl_multi_retreat(struct stake *stake); /* makes other parts give their nodes up */
+void zkl_multi_failed(struct stake *stake);  /* cancels the other parts */
+void zkl_multi_lost(struct stake *stake);    /* releases the other parts */
 
 #endif

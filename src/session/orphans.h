@@ -1,6 +1,6 @@
 /*
  * orphans.h - looks for nodes of this session without a claim, from creates whose replies were
- * lost, and makes claims that remove them. Internal, under the session's lock.
+ * lost, and makes claims that remove them.
  */
 #ifndef ZKL_SESSION_ORPHANS_H
 #define ZKL_SESSION_ORPHANS_H
@@ -13,7 +13,7 @@ void zkl_orphans_find(struct zkl_session *session, struct path *path);
 /* The same for a node of the fixed name, after a get. */
 void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
                             const struct zkl_stat *stat);
-/* Asks the server, at paths where a create may still have landed, when that is due. */
+/* Looks at paths where a create is in doubt, when that is due. */
 void zkl_orphans_look(struct zkl_session *session);
 zkl_time zkl_orphans_due(struct zkl_session *session);
 

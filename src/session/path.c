@@ -16,7 +16,7 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
     return NULL;
 }
 
-/* --- memory of paths that are not in use ------------------------------------------------------ */
+/* --- backoffs of paths that are no longer in use --------------------------------------------- */
 
 static struct old_backoff *backoff_slot(struct zkl_session *session, const struct path *path) {
     return &session->old_backoffs[zkl_hash(path->text, path->length) % OLD_BACKOFFS];

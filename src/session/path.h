@@ -1,6 +1,5 @@
 /*
- * path.h - the lock paths that a session uses, each with its line. Internal, under the session's
- * lock.
+ * path.h - the lock paths that a session uses, each with its line.
  *
  *     path = zkl_path_use(session, "/locks/a");       until zkl_path_free_unused() frees it unused
  */
@@ -10,43 +9,43 @@
 #include "../core/line.h"
 #include "session.h"
 
-/* The node of ZKL_NAME_FIXED. */
+/* The look for an orphan of the name ZKL_NAME_FIXED. */
 enum fixed_node {
-    FIXED_NEVER,  /* the path had no unfair claim */
-    FIXED_UNSEEN, /* the look for orphans got no answer about it */
+    FIXED_NEVER,  /* no look, as the path had no unfair claim */
+    FIXED_UNSEEN, /* to look for, or the answer was lost */
     FIXED_SEEN
 };
 
 enum resuming {
     RESUMING_NONE,
-    RESUMING_ONCE, /* claims are being resumed */
-    RESUMING_ANEW  /* and again, from the first */
+    RESUMING_ONCE, /* ZKL_DO_FOLLOW is resuming claims */
+    RESUMING_ANEW  /* and will begin again with the first */
 };
 
 struct path {
     struct path *next;      /* in a bucket of session->paths */
-    struct path *next_idle; /* in session->idle_paths, while `idle` */
-    bool idle;              /* perhaps unused */
+    struct path *next_idle; /* in session->idle_paths */
+    bool idle;              /* in that list, as it may be unused */
     struct zkl_line line;   /* its claims are stakes */
     struct stake *granted;  /* granted stakes, until GONE; the latest first */
-    zkl_time hold_ended_at; /* end of its last hold; 0: none in this connection */
-    /* The last stake that was told its place in turns; or NULL. */
+    zkl_time hold_ended_at; /* 0: no hold has ended in this connection */
+    /* The last stake that was told its position in turns, or NULL. */
     const struct stake *last_told;
     zkl_time last_told_at;
     size_t last_told_position;
     enum fixed_node fixed;
     struct watch *children;  /* pinned; NULL: line.children is ZKL_UNWATCHED */
-    zkl_time orphan_look_at; /* when to look for orphans again; 0: no doubt */
+    zkl_time orphan_look_at; /* when to look for orphans; 0: no create is in doubt */
     size_t stakes;
-    size_t counted;         /* stakes in session->node_bytes */
-    size_t lists;           /* STAKE_LIST calls that are out */
-    bool postponed;         /* a claim may not watch its predecessor yet */
-    enum resuming resuming; /* resuming claims that waited for others of the session */
+    size_t counted; /* stakes that count in session->node_bytes */
+    size_t lists;   /* STAKE_LIST calls that are out */
+    bool postponed; /* a claim was not allowed to watch its predecessor yet */
+    enum resuming resuming;
     size_t length;
     char text[];
 };
 
-/* Memory of a path that is not in use. */
+/* The backoff of a path that is no longer in use. */
 struct old_backoff {
     uint32_t path; /* its hash */
     struct zkl_backoff backoff;
@@ -60,9 +59,10 @@ enum { OLD_BACKOFFS = 64 };
 
 struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
 struct path *zkl_path_use(struct zkl_session *session, const char *text); /* NULL: out of memory */
-struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* NULL: start, end */
-void zkl_path_mark_idle(struct zkl_session *session, struct path *path);    /* perhaps unused */
-void zkl_path_free_unused(struct zkl_session *session); /* frees idle paths, if unused */
+/* NULL: before the first, behind the last. */
+struct path *zkl_path_next(struct zkl_session *session, struct path *path);
+void zkl_path_mark_idle(struct zkl_session *session, struct path *path); /* it may be unused */
+void zkl_path_free_unused(struct zkl_session *session);                  /* among idle paths */
 /* Visits each node above `path`, from the top down. False: out of memory. */
 bool zkl_path_each_parent(const char *path, void (*visit)(void *context, const char *node),
                           void *context);

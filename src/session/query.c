@@ -1,6 +1,6 @@
 /*
- * query.c - requests that only ask, or do no harm when repeated. A request whose answer was lost is
- * repeated when the connection is back, until its deadline.
+ * query.c - requests that only ask, or do no harm when repeated. After a lost answer the request is
+ * repeated until its deadline.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void ask_ready(struct zkl_request *request) {
     if (call) zkl_call_get(call, "/", NULL);
 }
 
-/* In one round trip the sync proves the session, and the get the node. */
+/* In one round trip the sync shows that the session lives, and the get that the node exists. */
 static void ask_check(struct zkl_request *request) {
     const struct parts *parts = &request->parts;
     enum zkl_code ended = zkl_parts_end_code(parts);
@@ -81,7 +81,7 @@ static void ask_to_give_way(struct zkl_request *request) {
     if (call) zkl_call_set(call, request->path, NULL, ZKL_REVOKE_DATA, -1);
 }
 
-static void ask_fixed(struct zkl_request *request); /* below, with the line */
+static void ask_fixed(struct zkl_request *request); /* below, with the queue */
 
 static void start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
@@ -126,7 +126,7 @@ void zkl_query_start_all(struct zkl_session *session) {
     }
 }
 
-/* --- the line, for other programs ------------------------------------------------------------- */
+/* --- the queue, for other programs ------------------------------------------------------------ */
 
 static int compare_sequences(const void *a, const void *b) {
     const struct zkl_queued *left = a, *right = b;
@@ -147,7 +147,8 @@ static bool is_exhausted(const struct zkl_request *request) {
 }
 
 /*
- * The list's names show the first waiter. A signal to all needs the data, which show the signalled.
+ * The names alone show the first waiter. A signal to all needs the data, which show the signalled
+ * waiters.
  */
 static bool needs_names_only(const struct zkl_request *request) {
     return request->kind == REQUEST_SIGNAL && !request->signal_all && !is_exhausted(request);
@@ -215,7 +216,6 @@ static void ask_each(struct zkl_request *request) {
     }
 }
 
-/* There is one node at most, of a known name. */
 static void ask_fixed(struct zkl_request *request) {
     zkl_request_free_queue(request);
     request->queue = calloc(1, sizeof *request->queue);

@@ -1,6 +1,5 @@
 /*
- * query.h - requests that only ask, or do no harm when repeated. Internal, under the session's
- * lock.
+ * query.h - requests that may be repeated.
  *
  *     request = zkl_request_new(session, REQUEST_GET, timeout);
  *     zkl_query_begin(request);
@@ -14,9 +13,9 @@
 enum query_call {
     QUERY_READY,      /* get of the chroot */
     QUERY_CHECK_SYNC, /* a sync of zkl_check() */
-    QUERY_CHECK_GET,  /* and a get of each stake's node; call->index is the stake's */
+    QUERY_CHECK_GET,  /* and a get for each part, the call->index */
     QUERY_LIST,       /* the list of zkl_queue() */
-    QUERY_ENTRY,      /* and a get of each contender; call->index is its place */
+    QUERY_ENTRY,      /* and a get for each entry, the call->index */
     QUERY_GET,
     QUERY_CHILDREN,
     QUERY_REVOKE,
@@ -30,8 +29,8 @@ static inline struct zkl_request *zkl_call_request(const struct call *call) {
     return (struct zkl_request *)call->asker;
 }
 
-void zkl_query_begin(struct zkl_request *request);     /* or ends it, if the session takes none */
-void zkl_query_again(struct zkl_request *request);     /* after a moment */
-void zkl_query_start_all(struct zkl_session *session); /* all that are due and have no call out */
+void zkl_query_begin(struct zkl_request *request);     /* or ends it, if refused */
+void zkl_query_again(struct zkl_request *request);     /* after a moment, unless its lease ended */
+void zkl_query_start_all(struct zkl_session *session); /* that are due */
 
 #endif

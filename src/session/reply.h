@@ -1,6 +1,6 @@
 /*
  * reply.h - a server's answer as call_kind.answer() gets it, valid until that returns, and checks
- * of its content. Internal, under the session's lock.
+ * of its content.
  */
 #ifndef ZKL_SESSION_REPLY_H
 #define ZKL_SESSION_REPLY_H

@@ -78,11 +78,11 @@ void zkl_request_unref(struct zkl_request *request) {
     zkl_asker_unref(&request->asker);
 }
 
-/* Stops of the process that no longer matter, as grants count again. A timeout tells the others. */
+/* Stops of the process that no longer keep claims from being granted. */
 static uint64_t stops_over(const struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
-    bool matters = session->now < zkl_clock_grants_from(clock);
-    return clock->stops - matters;
+    bool delays = session->now < zkl_clock_grants_from(clock);
+    return clock->stops - delays;
 }
 
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,

@@ -1,6 +1,6 @@
 /*
- * request.h - a request, which a user asks for and waits for. Its user and, until it is done, the
- * session's list hold references. Internal, under the session's lock.
+ * request.h - a request, for which a user waits. The user and, until it is done, the session's list
+ * hold references.
  *
  *     request = zkl_request_new(session, REQUEST_CHECK, timeout);
  *     zkl_request_finish(request, ZKL_OK, 0);                 posts its event
@@ -32,14 +32,14 @@ enum request_kind {
     REQUEST_DRAIN
 };
 
-/* It needs a lease that stands, and ends with its loss. */
+/* Requests of this kind end when their lease is lost. */
 static inline bool zkl_request_needs_lease(enum request_kind kind) {
     return kind == REQUEST_CHECK || kind == REQUEST_GUARD || kind == REQUEST_SIGNAL;
 }
 
-/* The handle that an acquire or a wait keeps for its user. */
+/* The handle that a done acquire or wait holds until its user takes it. */
 enum request_handle {
-    REQUEST_NO_HANDLE, /* no grant, or the user took it */
+    REQUEST_NO_HANDLE, /* not granted, or taken */
     REQUEST_HANDLE,
     REQUEST_HANDLE_AGAIN /* by re-entry */
 };
@@ -50,14 +50,14 @@ struct zkl_request {
     struct zkl_request *next, **link; /* in session->requests; link NULL: done */
     struct notice done_notice;
     zkl_time begun, deadline;
-    uint64_t stops; /* stops of the process that were over when it began */
+    uint64_t stops; /* the clock's count of stops at its begin (stops_over) */
     enum request_kind kind;
     enum zkl_code code;
     int error;           /* the server's error code for `code` */
-    zkl_time ask_at;     /* when to ask again, after a partly lost answer; query.c */
+    zkl_time ask_at;     /* when to ask again; 0: no answer was lost (query.c) */
     struct parts parts;  /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
     char *path;          /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
-    struct guard *guard; /* GUARD; SIGNAL: its writes, after the queue */
+    struct guard *guard; /* GUARD; SIGNAL: once it has the queue */
     unsigned effects;    /* GUARD, SIGNAL: sent transactions that may have an effect */
     union {
         struct { /* ACQUIRE, WAIT: zkl_request_contends() */
@@ -92,7 +92,7 @@ struct zkl_request {
     };
 };
 
-/* Its claim's end ends it. */
+/* An acquire, or a wait in a condition, which ends with its claim. */
 static inline bool zkl_request_contends(const struct zkl_request *request) {
     return request->kind == REQUEST_ACQUIRE || request->kind == REQUEST_WAIT;
 }
@@ -103,7 +103,7 @@ static inline bool zkl_request_has_queue(const struct zkl_request *request) {
 
 /* Writes that need the lease's nodes. */
 struct guard {
-    size_t checks, count; /* number of checks of own nodes, which come first, and of all ops */
+    size_t checks, count; /* numbers of checks of own nodes, which come first, and of all ops */
     size_t refused;       /* index of the refused write, from 1; 0: none */
     struct zkl_op ops[];
 };

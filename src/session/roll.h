@@ -1,6 +1,5 @@
 /*
  * roll.h - lists of a roster's members for its user, each in one piece of memory, for free().
- * Internal, under the session's lock.
  */
 #ifndef ZKL_SESSION_ROLL_H
 #define ZKL_SESSION_ROLL_H
@@ -9,7 +8,7 @@
 
 struct zkl_roll *zkl_roll_of(const struct zkl_roster *roster); /* NULL: out of memory */
 struct zkl_roll *zkl_roll_copy(const struct zkl_roll *roll);   /* NULL: out of memory */
-/* The roll equals the roster's present list. */
+/* The roll shows the roster's present list. */
 bool zkl_roll_shows(const struct zkl_roll *roll, const struct zkl_roster *roster);
 
 #endif

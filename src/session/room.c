@@ -10,10 +10,10 @@ bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes) {
     return bytes == 0 || session->watches.bytes + bytes <= ZKL_WATCHES_MAX;
 }
 
-bool zkl_room_make(struct zkl_session *session, enum zkl_room from, size_t nodes, size_t watches) {
+bool zkl_room_make(struct zkl_session *session, enum zkl_room most, size_t nodes, size_t watches) {
     bool connected = session->state == ZKL_SESSION_CONNECTED;
     if (connected && !zkl_room_fits_watches(session, watches)) {
-        for (enum zkl_room each = ROOM_FREE; each <= from; each++)
+        for (enum zkl_room each = ROOM_FREE; each <= most; each++)
             session->yielding->watches[each](session, watches);
     }
     if (!zkl_room_fits_nodes(session, nodes)) session->yielding->nodes(session, nodes);

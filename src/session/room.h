@@ -1,6 +1,6 @@
 /*
  * room.h - whether the session may make another node (ZKL_PATHS_MAX) or set another watch
- * (ZKL_WATCHES_MAX). Internal, under the session's lock.
+ * (ZKL_WATCHES_MAX).
  *
  *     if (!zkl_room_make(session, ROOM_FREE, bytes, 0)) return ZKL_TOO_MANY;
  */
@@ -24,16 +24,16 @@ enum zkl_room {
 
 /*
  * Makes room for so many bytes of new nodes, by giving up kept nodes, and of new watches, by giving
- * up watches up to and including `from`. False: there is too little.
+ * up those of ROOM_FREE to `most`. False: there is too little.
  */
-bool zkl_room_make(struct zkl_session *session, enum zkl_room from, size_t nodes, size_t watches);
-/* True if watches are given up whose requests are out, so that answers may bring room. */
+bool zkl_room_make(struct zkl_session *session, enum zkl_room most, size_t nodes, size_t watches);
+/* Watches that nobody wants any more are still asked for. Their answers will bring room. */
 bool zkl_room_is_coming(const struct zkl_session *session);
 
-bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);   /* gives nothing up */
-bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes); /* gives nothing up */
-
-/* Functions that give up nodes or watches until `bytes` fit (yielding.c). */
+bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);
+bool zkl_room_fits_watches(
+    const struct zkl_session *session,
+    size_t bytes); /* Functions that give up nodes or watches until `bytes` fit (yielding.c). */
 struct zkl_yielding {
     void (*nodes)(struct zkl_session *session, size_t bytes);
     void (*const *watches)(struct zkl_session *session, size_t bytes); /* by enum zkl_room */

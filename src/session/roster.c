@@ -6,8 +6,8 @@
  * meanwhile are for the next round. At the end the list is told if it differs from the last told
  * list, unless a member could not be read yet. So many changes at once are told once.
  *
- * A member that goes has two events, its own and the folder's. The first waits a moment for the
- * second, after which the list shows whether to read the member. If there is no folder, an exists
+ * A member that goes has two events, its own and the folder's. The roster waits a moment for the
+ * folder's event, as its list shows whether to read the member. If there is no folder, an exists
  * with a watch tells when it is made.
  *
  * As a server may keep an event back (watcher.c), the names are also asked for once a session
@@ -105,7 +105,7 @@ static bool is_complete(const struct zkl_roster *roster) {
     return i == roster->count && (roster->names_known || roster->code != ZKL_OK);
 }
 
-/* The present list was told, or is being told. */
+/* Its user has looked at the present list. */
 static bool is_told(const struct zkl_roster *roster) {
     return roster->told && zkl_roll_shows(roster->told, roster);
 }
@@ -147,8 +147,8 @@ static void read_stale(struct zkl_roster *roster) {
 }
 
 /*
- * Asks for everything again, as events may have been missed, or for the names and the hidden
- * members.
+ * The next round asks for the names, and all members, as events may have been missed, or the hidden
+ * ones.
  */
 static void mark_stale(struct zkl_roster *roster, bool all) {
     roster->must_list = true;
@@ -229,7 +229,7 @@ static const char **sort(const struct answer *answer, size_t *count) {
     return names;
 }
 
-/* A member to be read. False: out of memory. */
+/* Makes a member that is to be read. False: out of memory. */
 static bool add_seen(const struct zkl_roster *roster, const char *name, struct seen *seen) {
     char *node = zkl_path_join(roster->folder, name);
     *seen = (struct seen){.stale = true, .name = node ? strdup(name) : NULL};
@@ -289,7 +289,7 @@ static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t
     size_t bytes = bytes_needed(roster, names, count);
     bool room = bytes <= ZKL_WATCHES_MAX && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
     if (!room || !roster->children_watch)
-        return ZKL_TOO_MANY; /* a claim woken by it took the room */
+        return ZKL_TOO_MANY; /* a claim woken meanwhile took the room */
     enum zkl_code code = add_new(roster, names, count);
     return session->watches.bytes > ZKL_WATCHES_MAX ? ZKL_TOO_MANY : code;
 }
@@ -331,7 +331,7 @@ static void answer_list(struct zkl_roster *roster, const struct answer *answer) 
     else set_code(roster, answer->why, answer->rc);
 }
 
-/* The folder was made since the list. */
+/* If the folder was made since the list, it is listed again. */
 static void answer_exists(struct zkl_roster *roster, const struct answer *answer) {
     if (answer->reply != ZKL_DONE) return;
     roster->must_list = true;

@@ -16,7 +16,7 @@ enum zkl_error {
     ZKL_ERROR_NONE = 0,
     ZKL_ERROR_SYSTEM = -1,
     ZKL_ERROR_RUNTIME_INCONSISTENCY = -2,
-    ZKL_ERROR_CONNECTION_LOSS = -4, /* it may have been carried out */
+    ZKL_ERROR_CONNECTION_LOSS = -4, /* the request may have been carried out */
     ZKL_ERROR_MARSHALLING = -5,     /* not understood */
     ZKL_ERROR_UNIMPLEMENTED = -6,
     ZKL_ERROR_OPERATION_TIMEOUT = -7,
@@ -69,7 +69,7 @@ enum zkl_rpc_kind {
     ZKL_RPC_LIST,            /* the names of a node's children */
     ZKL_RPC_SYNC,            /* the server catches up with the leader */
     ZKL_RPC_GET,             /* data and stat */
-    ZKL_RPC_EXISTS,          /* stat; `watch` also without a node */
+    ZKL_RPC_EXISTS,          /* stat; sets a watch also without a node */
     ZKL_RPC_UNWATCH,         /* removes the session's data watch of the node */
     ZKL_RPC_UNWATCH_CHILDREN /* the same for its watch of the node's children */
 };
@@ -78,8 +78,8 @@ struct zkl_rpc {
     uint64_t id; /* the call's, also in the answer */
     enum zkl_rpc_kind kind;
     const char *path; /* WRITE, MULTI: of the first op */
-    bool watch; /* for an event when the node is changed or deleted; LIST: when it is deleted, or a
-                   child comes or goes */
+    bool watch; /* asks for an event when the node is changed or deleted; LIST: when it is deleted,
+                   or a child comes or goes */
     const struct zkl_op *ops; /* WRITE, MULTI */
     size_t count;             /* length of `ops` */
 };

@@ -3,7 +3,8 @@
  *
  * The session is pure, without threads, clock or I/O. A shell owns it, puts in calls, answers,
  * events and the time, and takes out requests to send and events for users. It lets one thread in
- * at a time, by a mutex that is here called the session's lock.
+ * at a time, by a mutex. The other headers of src/session are internal, and their functions need
+ * that mutex, too.
  *
  *     zkl_session_at(session, now);                  before anything else that is put in
  *     ... any calls ...
@@ -72,7 +73,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout);
 /* From `due` on zkl_session_ready() may ask; ZKL_NEVER: not yet. */
 void zkl_session_ready_from(zkl_session *session, zkl_time due);
 void zkl_session_suspended(zkl_session *session);
-void zkl_session_expired(zkl_session *session); /* answers all that is out as unknown */
+void zkl_session_expired(zkl_session *session); /* answers requests that are out as unknown */
 void zkl_session_refused(zkl_session *session); /* bad credentials; no session follows */
 void zkl_session_reopening(zkl_session *session);
 /*
@@ -98,15 +99,17 @@ void zkl_session_tick(zkl_session *session);
 /* The next request to send, constant until its answer; NULL: none. */
 const struct zkl_rpc *zkl_session_next_rpc(zkl_session *session);
 
-enum zkl_session_state zkl_session_connection(const zkl_session *session); /* as it was put in */
+enum zkl_session_state
+zkl_session_connection(const zkl_session *session);            /* as the shell put it in */
 enum zkl_code zkl_session_refusal(const zkl_session *session); /* why requests are refused */
 
 /* When to tick again; after any input it may be sooner. */
 zkl_time zkl_session_due(zkl_session *session);
 zkl_time
-zkl_session_due_since_tick(const zkl_session *session);    /* set by input since the last tick */
-zkl_time zkl_session_next_end(const zkl_session *session); /* the first hold, pause or request */
-bool zkl_session_take_news(zkl_session *session);          /* true once after new events */
+zkl_session_due_since_tick(const zkl_session *session); /* set by input since the last tick */
+/* When the first of holds, kept nodes, pauses and requests ends. */
+zkl_time zkl_session_next_end(const zkl_session *session);
+bool zkl_session_take_news(zkl_session *session); /* true once after new events */
 bool zkl_session_has_events(const zkl_session *session);
 bool zkl_session_makes_containers(const zkl_session *session);
 bool zkl_session_is_idle(const zkl_session *session); /* nothing to send, and no answer is out */
@@ -281,25 +284,24 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout);
 
 /*
  * The handle only reads from now on. Done at once while another handle writes, else when the server
- * has made the writer's node a reader's. ZKL_UNSUPPORTED: it does not write, or numbers are nearly
- * exhausted.
+ * has made the writer's node a reader's. ZKL_UNSUPPORTED: the handle does not write, or sequence
+ * numbers are nearly exhausted.
  */
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
 
 /*
  * Gives the lock up and waits in a condition, in one transaction; `folder` has a node for each
  * waiter. ZKL_OK: signalled, and all handles of the grant hold again, with another token. After any
- * other code the handles are released, or hold as before if the wait for certain did not begin
- * (ZKL_AUTH...). ZKL_UNSUPPORTED: only writers and mutexes without turns, of single locks, may
- * wait.
+ * other code the handles are released, or, if the wait certainly did not begin (ZKL_AUTH...), hold
+ * as before. ZKL_UNSUPPORTED: only writers and mutexes without turns, of single locks, may wait.
  */
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
 
 /*
  * Signals the first waiter in a condition, or all, while the lease's node exists, else ZKL_LOST. A
- * signalled waiter is passed over. A write whose answer is lost is repeated, so more waiters may
- * wake than zkl_request_signalled() counts. ZKL_IN_DOUBT: some may wake; after any other failure
- * nobody does.
+ * waiter that is signalled already is passed over. A write whose answer is lost is repeated, so
+ * more waiters may wake than zkl_request_signalled() counts. ZKL_IN_DOUBT: some may wake; after any
+ * other failure nobody does.
  */
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout);
 
@@ -347,8 +349,8 @@ extern const char *const zkl_op_names[];
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout);
 
 /*
- * Asks the server nothing. zkl_request_cancel() ends it, with ZKL_OK if its user's wait is over; an
- * expiry does not.
+ * Asks the server nothing. Its user ends it by zkl_request_cancel(), with ZKL_OK if the wait is
+ * over. An expiry does not end it.
  */
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout);
 
@@ -374,7 +376,8 @@ struct zkl_conflict {
     size_t part;   /* the part of a multi-lock that met it, from 1; 0: single lock */
 };
 struct zkl_conflict zkl_request_conflict(const zkl_request *request); /* after ZKL_CONFLICT */
-uint64_t zkl_request_stops(const zkl_request *request); /* the process's, since just before */
+uint64_t
+zkl_request_stops(const zkl_request *request); /* of the process, since shortly before its begin */
 
 zkl_lease *zkl_request_lease(zkl_request *request); /* takes the lease; NULL: none */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
@@ -383,7 +386,7 @@ const char *zkl_request_data(const zkl_request *request, size_t *size,
 size_t zkl_request_refused(const zkl_request *request); /* the refused op, from 1; 0: none */
 int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that op; SET only */
 size_t zkl_request_signalled(const zkl_request *request);
-/* Between the two the request stays readable, even if dropped. */
+/* Between ref and unref the request stays readable, even if it is dropped. */
 void zkl_request_ref(zkl_request *request);
 void zkl_request_unref(zkl_request *request);
 void zkl_request_cancel(zkl_request *request, enum zkl_code why);
@@ -395,13 +398,13 @@ enum zkl_lease_state { ZKL_LEASE_HELD, ZKL_LEASE_SUSPECT, ZKL_LEASE_LOST, ZKL_LE
 
 uint64_t zkl_lease_id(const zkl_lease *lease); /* the grant's, shared by its handles */
 int64_t zkl_lease_token(const zkl_lease *lease);
-bool zkl_lease_waited(const zkl_lease *lease); /* others held it; of a multi-lock, its first part */
+bool zkl_lease_waited(const zkl_lease *lease); /* others held it; of a multi-lock, the first part */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease);
 /* This handle's hold ends after `length`, more than 0. LOST, RELEASED: it has ended. */
 enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length);
 bool zkl_lease_revoked(const zkl_lease *lease);
-void zkl_lease_listen(zkl_lease *lease); /* hears of a revocation at once */
+void zkl_lease_listen(zkl_lease *lease); /* from now on a revocation is heard at once */
 
 /* Returns ZKL_OK, ZKL_LOST or ZKL_RELEASED, without a wait. */
 enum zkl_code zkl_lease_release(zkl_lease *lease);
@@ -437,8 +440,8 @@ void zkl_watcher_drop(zkl_watcher *watcher); /* ends it */
 /* --- members ------------------------------------------------------------------------------ */
 
 /*
- * Keeps an ephemeral node with these data in existence, also after an expiry. Done when it exists.
- * ZKL_CONFLICT: joined already, or the node is neither this session's nor an earlier one's.
+ * Keeps an ephemeral node with these data in existence, also after an expiry. Done when the node
+ * exists. ZKL_CONFLICT: joined already, or the node is neither this session's nor an earlier one's.
  */
 zkl_request *zkl_join(zkl_session *session, const char *path, const char *data, zkl_time timeout);
 zkl_member *zkl_request_member(zkl_request *request); /* takes the member; NULL: none */
@@ -452,10 +455,10 @@ enum zkl_member_state {
 uint64_t zkl_member_id(const zkl_member *member);
 enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *why,
                                        const char **detail);
-unsigned zkl_member_changes(const zkl_member *member); /* so far */
+unsigned zkl_member_changes(const zkl_member *member); /* of its state, so far */
 /*
- * Gives the node other data; done when it has them, or newer data. However the request ends, the
- * node gets them. ZKL_CLOSED: it leaves.
+ * Gives the node other data. Done when the node has these or newer data, which it gets even if the
+ * request ends before. ZKL_CLOSED: the member leaves.
  */
 zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeout);
 void zkl_member_drop(zkl_member *member);

@@ -1,6 +1,6 @@
 /*
- * signal.c - signals to the waiters in a condition, by a list and then a write to the first
- * waiter's node, or to all, which is carried out only while the lease's node exists.
+ * signal.c - a list, and then a write to the first waiter's node, or to all, which is carried out
+ * only while the lease's node exists.
  *
  * The write has version 0, so a waiter that has a signal refuses it, and is passed over like a
  * waiter that is gone. A write whose answer was lost is followed by another list and more writes.

@@ -1,10 +1,10 @@
-/* signal.h - signals to the waiters in a condition. Internal, under the session's lock. */
+/* signal.h - signals to the waiters in a condition. */
 #ifndef ZKL_SESSION_SIGNAL_H
 #define ZKL_SESSION_SIGNAL_H
 
 #include "request.h"
 
-/* A list came, or a write was carried out. */
+/* Sends the next writes, once the queue is known or writes were carried out. */
 void zkl_signal_next(struct zkl_request *request);
 void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int error);
 

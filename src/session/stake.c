@@ -1,4 +1,4 @@
-/* stake.c - creates and frees stakes, and tells their users of grants, losses and failures. */
+/* stake.c - creates stakes, frees them, and tells their users of grants, losses and failures. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,6 @@
 /* The usual length of a node's name. A name with large permit numbers is up to 19 bytes longer. */
 enum { USUAL_NAME = 64 };
 
-/* Bytes in the server's list of the session's ephemerals. */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
     return session->watches.overhead + path_length + 1 + USUAL_NAME;
 }
@@ -85,7 +84,7 @@ static char *node_data(char *identity, const char *data) {
     return strcat(strcat(strcpy(text, identity), "\n"), data);
 }
 
-/* Begins heartbeats again, at the first stake after a time without any. */
+/* Begins heartbeats again, at the first stake after a time without stakes. */
 static void busy_again(struct zkl_session *session) {
     session->busy_since = session->now;
     zkl_session_tick_by(session, session->now + session->common.clock.timeout / 6);
@@ -333,7 +332,7 @@ static size_t position_in_turns(const struct stake *stake) {
     return position;
 }
 
-/* The place in line, as far as is known. */
+/* As far as is known. */
 static size_t position(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
@@ -397,7 +396,7 @@ static enum zkl_code end_code(struct stake *stake) {
     return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* it waits in a condition */
 }
 
-/* `revoked` stays, even if other data follow. */
+/* `revoked_nonce` stays, even if other data follow. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* its name may be another's */
     if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.node.czxid))

@@ -20,8 +20,8 @@ static void note_unallocated(struct stake *stake, enum stake_call kind) {
 }
 
 /*
- * NULL: out of memory. Later calls of a unallocated claim are not sent either, so that lost replies
- * come in order.
+ * NULL: out of memory. Later calls of a stake with `unallocated` calls are not sent either, so that
+ * lost replies come in order.
  */
 static struct call *call_for(struct stake *stake, enum stake_call kind,
                              struct zkl_contender *contender) {
@@ -124,7 +124,7 @@ void zkl_stake_send_mark(struct stake *stake) {
 /*
  * Among many claims of its session, a claim that enters sends no list while another is out
  * (docs/design/claims.md). The first of them whose create is answered asks for a list for all
- * (stake_feed.c). A claim that may hold beside another has its own list.
+ * (stake_feed.c). A reader or permit, which may hold beside others, asks for its own list.
  */
 #ifndef ZKL_MANY_CLAIMS
 #define ZKL_MANY_CLAIMS 16
@@ -165,12 +165,12 @@ static void rank(struct stake *stake) {
 }
 
 /* False: no room. */
-static bool make_room_to_watch(struct stake *stake, const char *name, enum zkl_room from) {
+static bool make_room_to_watch(struct stake *stake, const char *name, enum zkl_room most) {
     char *node = zkl_path_join(stake->path->text, name);
     if (!node) note_unallocated(stake, STAKE_GET_AHEAD); /* it watches nothing, so it may */
     size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
     free(node);
-    return zkl_room_make(stake->session, from, 0, need);
+    return zkl_room_make(stake->session, most, 0, need);
 }
 
 /* Without a user an unfair claim only asks who owns the node. */
@@ -210,7 +210,7 @@ static zkl_actions postpone(struct stake *stake) {
     return zkl_claim_got_ahead(claim, claim->ahead, ZKL_UNKNOWN, ZKL_OK, stake->session->now);
 }
 
-/* No room, or not yet. */
+/* Without room for its watch the claim fails, unless room is coming. */
 static zkl_actions postpone_or_fail(struct stake *stake) {
     if (zkl_room_is_coming(stake->session)) return postpone(stake);
     return zkl_claim_cancel(&stake->claim, ZKL_TOO_MANY);
@@ -247,7 +247,7 @@ static void watch_lookahead(struct stake *stake) {
     } else if (!watched) zkl_claim_drop_lookahead(claim);
 }
 
-/* The first claim that does not fit watches each contender ahead. */
+/* The first permit that does not fit watches each contender ahead. */
 static zkl_actions watch_holders(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     const struct zkl_line *line = claim->line;
@@ -263,9 +263,8 @@ static zkl_actions watch_holders(struct stake *stake) {
 }
 
 /*
- * Without the list nobody tells a holder whether others wait. It is fed as refused if there was no
- * room for its watch, and as lost if there was no memory; then a holder asks again with a
- * heartbeat.
+ * A list that cannot be sent is fed as refused if there was no room for its watch, and as lost if
+ * there was no memory. After a lost list a holder asks again with a heartbeat whether others wait.
  */
 static zkl_actions watch_children(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
@@ -286,7 +285,7 @@ void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path) 
     }
 }
 
-/* The first follower may have to go alone again (ZKL_AWAITS_PATH). */
+/* A resumed claim may make all others wait again (ZKL_AWAITS_PATH). */
 static void resume_in_order(struct path *path, zkl_time now) {
     struct zkl_claim *claim = zkl_claim_follower(path->line.claims), *next;
     for (; claim; claim = path->resuming == RESUMING_ANEW ? NULL : zkl_claim_follower(next)) {

@@ -1,5 +1,5 @@
 /*
- * stake_actions.h - carries out the actions of a stake's claim. Internal, under the session's lock.
+ * stake_actions.h - carries out the actions of a stake's claim.
  *
  *     zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
  */
@@ -16,7 +16,7 @@ void zkl_stake_perform(struct stake *stake, zkl_actions actions);
 void zkl_stake_transact(struct stake *stake, enum stake_call kind, const struct zkl_op *ops,
                         size_t count);
 void zkl_stake_send_downgrade(struct stake *stake);
-void zkl_stake_prepare_node(struct stake *stake); /* nobody has written to it */
+void zkl_stake_prepare_node(struct stake *stake); /* before its create */
 void zkl_stake_send_mark(struct stake *stake);
 void zkl_stake_reread(struct stake *stake); /* reads the own node after a foreign write */
 /* Lets claims that have come near the front watch their predecessors. */

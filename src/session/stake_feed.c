@@ -15,7 +15,6 @@ static bool is_call(const struct call *call, enum stake_call kind) {
     return call->kind == &zkl_stake_calls[kind];
 }
 
-/* 0: the answer shows no node. */
 static int64_t czxid_of(const struct answer *answer) {
     return answer->stat ? answer->stat->czxid : 0;
 }

@@ -1,6 +1,5 @@
 /*
- * stake_feed.h - feeds replies and watch events to stakes' claims. Internal, under the session's
- * lock.
+ * stake_feed.h - feeds replies and watch events to claims.
  */
 #ifndef ZKL_SESSION_STAKE_FEED_H
 #define ZKL_SESSION_STAKE_FEED_H

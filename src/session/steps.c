@@ -1,6 +1,5 @@
 /*
- * steps.c - reports each step of a lock, with a copy of its texts. At most ZKL_STEPS_MAX wait to be
- * taken.
+ * steps.c - a step has a copy of its texts, and at most ZKL_STEPS_MAX wait to be taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@ struct step {
     char texts[]; /* path, owner */
 };
 
-/* NULL: no room, or no memory. */
 static struct step *new_step(struct zkl_session *session, const char *path, const char *owner) {
     size_t path_size = path ? strlen(path) + 1 : 0, owner_size = owner ? strlen(owner) + 1 : 0;
     struct step *step = session->step_count < ZKL_STEPS_MAX

@@ -1,5 +1,5 @@
 /*
- * steps.h - reports each step of a lock. Internal, under the session's lock. The session owns steps
+ * steps.h - reports each step of a lock. The session owns steps
  * until its user takes them.
  */
 #ifndef ZKL_SESSION_STEPS_H
@@ -10,7 +10,7 @@
 
 /* A step to be completed; NULL: no room, or no memory. */
 struct zkl_step *zkl_step_add(const struct stake *stake, enum zkl_step_kind kind, zkl_time took);
-/* The same; NULL also if nobody asks for steps. */
+/* The same, or NULL if the settings ask for no steps. */
 static inline struct zkl_step *zkl_step_tell(const struct stake *stake, enum zkl_step_kind kind,
                                              zkl_time took) {
     return stake->session->tells_steps ? zkl_step_add(stake, kind, took) : NULL;

@@ -162,10 +162,9 @@ static void start(struct zkl_watcher *watcher) {
     else check(watcher);
 }
 
-/* --- answers
- * -------------------------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------------------- */
 
-/* It may replace a reading that is not being told yet. */
+/* It replaces a reading at which the user has not looked. */
 static void see(struct zkl_watcher *watcher, const struct answer *answer) {
     struct reading reading;
     if (!read_answer(&reading, answer)) {

@@ -1,13 +1,12 @@
 /*
- * watcher.h - nodes that users follow. The user holds the reference. Internal, under the session's
- * lock.
+ * watcher.h - nodes that users follow. The user holds the reference.
  */
 #ifndef ZKL_SESSION_WATCHER_H
 #define ZKL_SESSION_WATCHER_H
 
 #include "follower.h"
 
-/* A node by an answer, if there was one. */
+/* A node as an answer showed it. */
 struct reading {
     bool known;
     enum zkl_code code; /* as in struct zkl_sight */
@@ -23,13 +22,13 @@ struct zkl_watcher {
     struct follower base; /* first; it ends when it is dropped, or the session closes */
     char *path;
     struct watch *watch; /* pinned until the end; NULL: it gave way */
-    struct reading seen; /* since zkl_watcher_look() was called last */
-    struct reading told; /* the last that was told, or is being told */
-    bool telling;        /* `told` is being told */
-    zkl_time look_at;    /* when to look; 0: without a watch */
-    zkl_time check_at;   /* when to check, without a need to look */
+    struct reading seen; /* newer than `told`, if known */
+    struct reading told; /* the last that the user looked at */
+    bool telling;        /* the user has not confirmed `told` */
+    zkl_time look_at;    /* when to look; 0: once the watch is not set */
+    zkl_time check_at;   /* when to check, if it need not look before */
 };
 
-void zkl_watcher_give_way(struct zkl_watcher *watcher); /* gives way, and tells so */
+void zkl_watcher_give_way(struct zkl_watcher *watcher); /* and tells its user */
 
 #endif

@@ -195,7 +195,7 @@ void zkl_watches_remove_unwanted(struct zkl_session *session) {
     }
 }
 
-/* `users` is a count of the watch. */
+/* `users` is the count, of the watch, that goes down. */
 static void unwant(struct zkl_session *session, struct watch *watch, unsigned *users,
                    bool at_once) {
     assert(*users > 0);

@@ -1,5 +1,5 @@
 /*
- * watches.h - the watches of a session, which owns them. Internal, under the session's lock.
+ * watches.h - the watches of a session, which owns them.
  *
  *     if (zkl_watches_need(watches, path) <= room) watch = zkl_watches_want(stake, path, false);
  */
@@ -16,15 +16,15 @@ enum watch_state {
     WATCH_LASTING /* set, and cannot be removed */
 };
 
-/* For a node's children the path has another slash before it, as in //locks/a, and is no node's. */
+/* The path of a watch of a node's children begins with two slashes, as in //locks/a. */
 struct watch {
     struct watch *next;
-    unsigned asked;  /* requests that are out for it */
+    unsigned asked;  /* by requests that are out */
     unsigned owners; /* claims that want it as their own node's */
-    unsigned wants;  /* claims that want it as another's */
-    unsigned pins;   /* watchers and lock paths; it counts for them even if unset */
+    unsigned wants;  /* claims that want it to watch another's node */
+    unsigned pins;   /* by followers and lock paths; it counts even if unset */
     enum watch_state state;
-    bool removing; /* the request to remove it is out */
+    bool removing; /* the request that removes it is out */
     char path[];
 };
 
@@ -42,37 +42,37 @@ struct watches {
     size_t overhead; /* for a path's length field and the chroot */
     struct watch *buckets[WATCH_BUCKETS];
     size_t count;
-    size_t bytes;    /* without claims' own nodes */
-    size_t unwanted; /* set, and to be removed */
-    size_t leaving;  /* asked for, and no longer wanted */
+    size_t bytes;    /* without watches of claims' own nodes */
+    size_t unwanted; /* watches that are set, to be removed */
+    size_t leaving;  /* watches asked for, and no longer wanted */
 };
 
 /* Bytes that a watch of another's node would add; 0: it counts already, or is of an own node. */
 size_t zkl_watches_need(const struct watches *watches, const char *path);
-/* The same for a watch that does not count. */
+/* The same for a watch that does not count yet. */
 size_t zkl_watches_cost(const struct watches *watches, size_t path_length);
-/* The watch that the stake now wants, and asks for. NULL: out of memory. */
+/* Adds a want for a watch that the caller asks for. NULL: out of memory. */
 struct watch *zkl_watches_want(struct stake *stake, const char *path, bool own);
-/* The same for a watch that the session has already. False: it has none. */
+/* Adds a want for a watch that is set. False: there is none. */
 bool zkl_watches_share(struct stake *stake, const char *path);
 void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set);
 void zkl_watches_fired(struct watches *watches, const char *path);
 void zkl_watches_children_fired(struct watches *watches, const char *node);
 void zkl_watches_removing(struct watches *watches, const char *path);
-/* The stake wants no other nodes now. Their watches stay until a heartbeat. */
+/* The stake wants no watches of others' nodes any more. They stay until a heartbeat. */
 void zkl_watches_drop_others(struct stake *stake);
 /* The same, except for `ahead` and `lookahead`. If `at_once`, the watches go now, to make room. */
 void zkl_watches_narrow(struct stake *stake, bool at_once);
-/* The claim is GONE, and wants none any more. */
+/* The stake wants no watch any more. */
 void zkl_watches_leave(struct stake *stake);
-/* For a watcher or a path's children, also in later sessions. NULL: out of memory. */
+/* For a follower or a path's children, also in later ZooKeeper sessions. NULL: out of memory. */
 struct watch *zkl_watches_pin(struct watches *watches, const char *path);
 bool zkl_watches_is_pinned(const struct watches *watches, const char *path);
-void zkl_watches_ask_pinned(struct watches *watches, struct watch *watch); /* a pinned watch */
+void zkl_watches_ask_pinned(struct watches *watches, struct watch *watch);
 void zkl_watches_unpin(struct zkl_session *session, struct watch *watch);
-/* If connected, else later. */
+/* Without a connection it is left for later. */
 void zkl_watches_remove_unwanted(struct zkl_session *session);
-/* The session and its stakes are gone. Nothing is set, but pins stay. */
+/* The ZooKeeper session and its stakes are gone. No watch is set, but pins stay. */
 void zkl_watches_clear(struct watches *watches);
 
 #endif

@@ -34,7 +34,7 @@ static void end_lookaheads(struct zkl_session *session, size_t bytes) {
 static void give_back_kept(struct zkl_session *session, size_t bytes) {
     struct stake *kept;
     while (!zkl_room_fits_watches(session, bytes) && (kept = zkl_kept_longest(session))) {
-        zkl_path_unwatch_children(session, kept->path); /* it counts no more from now on */
+        zkl_path_unwatch_children(session, kept->path); /* its watch does not count any more */
         zkl_kept_give_back(kept);
     }
 }
