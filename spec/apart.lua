@@ -1,6 +1,6 @@
 --- apart(fn) runs fn() while nothing is dispatched to the caller. In a world of virtual time fn()
--- runs in a process of its own, and the caller's pauses until it has ended, and learns at its next
--- wait what happened meanwhile. Elsewhere it is a call.
+-- runs in a process of its own. The caller's process pauses meanwhile, and gets the news of that
+-- time at its next wait. Outside a world, apart(fn) only calls fn().
 
 local current = require "zklock.world.current"
 

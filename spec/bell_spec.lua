@@ -1,6 +1,6 @@
---- [lua luajit asan tsan memory] A host that waits for sockets which it connected itself (nginx) is
--- woken by a unix socket, the bell. This process plays the host; spec/nginx has the real one.
--- Other hosts use the descriptor.
+--- [lua luajit asan tsan memory] nginx waits only for sockets that it connected itself, so a unix
+-- socket, the bell, wakes it. This process plays nginx; spec/nginx starts a real one. Other hosts
+-- wait for the session's descriptor.
 
 local core = require "zklock.core"
 local files = require "spec.files"

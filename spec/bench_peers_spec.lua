@@ -1,5 +1,5 @@
---- [lua] make bench WHAT=peers BENCH=--quick: one short round of each row, with the peers that are
--- here. It prints sensible tables, whatever the speed of the machine.
+--- [lua] make bench WHAT=peers BENCH=--quick runs one short round of each row, with the
+-- installed peers, and prints sensible tables, whatever the speed of the machine.
 
 local clients = require "bench.harness.clients"
 local dkjson = require "dkjson"
@@ -32,7 +32,7 @@ local function cell_of(tables, label, name)
 end
 
 
--- Ratio and milliseconds.
+-- Checks that each client has a ratio and milliseconds, or no cell if it is missing.
 local function assert_measured(tables, label, ...)
     for _, name in ipairs{ ... } do
         local cell = cell_of(tables, label, name)
@@ -50,7 +50,7 @@ local PACKAGES = { Curator = "libcurator-framework-java", kazoo = "python3-kazoo
                    ["go-zookeeper"] = "golang-github-go-zookeeper-zk-dev" }
 
 
--- Says the version of each peer that is here: "Curator: 5.7.1", or which file is missing.
+-- Checks for each peer's version ("Curator: 5.7.1"), or its missing file.
 local function assert_versions(text)
     for name, package in pairs(PACKAGES) do
         local said = name .. " is missing: "

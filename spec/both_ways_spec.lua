@@ -1,6 +1,5 @@
---- [lua luajit asan tsan] Small programs run both ways, by processes on a real server behind a
--- proxy, and in a world of virtual time, and must print the same. Ends, cuts and waits are in a
--- world as in reality.
+--- [lua luajit asan tsan] Each small program runs by processes on a real server behind proxies, and
+-- in a world of virtual time, and must print the same lines both ways.
 --
 -- A program is the source of a process, or of two. It has zklock, HOSTS, say(...), which prints a
 -- line, and inflict(fault), which strikes the process itself: "kill", "cut" or "heal".
@@ -195,7 +194,7 @@ local PROGRAMS = {
 describe("a program both ways", function()
     local started = {}
 
-    -- Programs without faults run at once, because they mostly wait.
+    -- Programs without faults start together, because they mostly wait.
     setup(function()
         for i, each in ipairs(PROGRAMS) do
             if not each[2]:find "inflict" then started[i] = start{ each[2], each[3] } end

@@ -1,5 +1,5 @@
---- [lua] The checker of the torture. A history that breaks a rule fails with that rule and no
--- other; a lawful history, however odd, passes.
+--- [lua] The checker of the torture. A history that breaks a rule fails by that rule alone. A
+-- lawful history, however odd, passes.
 --
 -- Histories are in spec/torture/histories, a file for each kind of lock. A case has its title at
 -- the margin. The lines below it are indented, with the steps of each process and the checker's
@@ -15,10 +15,11 @@
 --   c1.1-1  2.05 granted 100       replaces that event of the claim (at that moment, if there are
 --                                  several), or is added
 --   + c1.1-1 3.00 wrote e9         is added
---   - c1.1-1 wrote 2.02; - store   removes somebody's events, moments, or all
---   -> order: before; token        these rules are broken, first in these words
---   -> explained: stop             so are they, as it seems, but a fault explains it
---   | leases lost 1                the beginning of a figure
+--   - c1.1-1 wrote 2.02; - store   removes the claim's `wrote` and its step at 2.02; removes all
+--                                  steps of `store`
+--   -> order: before; token        these rules are broken; the text of the first has "before"
+--   -> explained: stop             a fault explains the violation whose text has "stop"
+--   | leases lost 1                a row of figures begins so
 
 local check = require "spec.torture.checker"
 local figures = require "spec.torture.figures"
@@ -28,7 +29,7 @@ local intervals = require "spec.torture.intervals"
 local program = require "spec.fault.program"
 
 -- Fields in the order of values without a name, some with a default. `asked` is when the claim was
--- invoked or its downgrade asked for, and `now` the moment of the event.
+-- invoked or its downgrade begun, and `now` the time of the event.
 local FIELDS = {
     connected = "session timeout=2", state = "state", error = "message",
     invoked = "kind=mutex way=acquire", granted = "token state=held limit=9 begun=asked held=now",
@@ -73,7 +74,8 @@ local function take_away(steps, who, which)
 end
 
 
--- Each part of a line says whose it is, or is of the one before.
+-- Applies a line to the steps. A part of the line begins with its claim or process, or belongs to
+-- the part before.
 local function edit(case, steps, line)
     local who
     for part in line:gmatch("[^;]+") do
@@ -116,8 +118,8 @@ local function fields_of(step)
 end
 
 
--- Returns the event of a step, with session, path and node from earlier steps. A claim that is not
--- certain held nothing.
+-- Returns the event of a step, with session, path and node from earlier steps. In an
+-- uncertain state a claim holds nothing.
 local function event_of(step, known)
     local at, who, event, process = step.at, step.who, step.event, step.who:match("^[^-]+")
     local fields = fields_of(step)
@@ -284,8 +286,8 @@ describe("an event of truth.pl from the servers' logs", function()
     local function long(number) return int(math.floor(number / 2 ^ 32)) .. int(number % 2 ^ 32) end
     local function text(value) return int(#value) .. value end
 
-    -- Bodies of transactions. A node has no rights, and is ephemeral; its parent has made so many
-    -- children then, if that is told.
+    -- Bodies of transactions. A node is ephemeral and has no ACL. `count` is the number of children
+    -- that its parent has created by then.
     local function delete(name) return text("/l/" .. name) end
     local function create(name, count)
         return text("/l/" .. name) .. text("host:1\nc1.1-1") .. int(0) .. "\1" .. int(count or -1)
@@ -443,7 +445,7 @@ end)
 
 
 describe("a long history", function()
-    -- Lets clients hold four paths in turn while another waits, or readers hold them together.
+    -- Clients hold each of four paths in turn, or readers hold it together.
     local function long_history(grants, readers)
         local kind, stays = readers and "read" or "mutex", readers and grants * 0.01 or 0
         local marker, steps = readers and "-__READ__" or "-lock-", {}
@@ -468,7 +470,7 @@ describe("a long history", function()
         return count
     end
 
-    -- 200 000 events; with a sanitizer, which has nothing to find here, less.
+    -- 200 000 events; fewer with a sanitizer, which has nothing to find here.
     it("a history of many events is checked #slow", function()
         local grants = program.sanitizer and 2000 or 40000
         local report = check(long_history(grants))

@@ -1,6 +1,5 @@
 --- [lua luajit asan tsan] zklock.close_on_signal() closes sessions, and then the signal has its
--- usual effect. The server grants no session less than forty seconds here, and no test waits so
--- long.
+-- usual effect. No session here expires in less than forty seconds, and no test waits so long.
 
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
@@ -151,7 +150,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         is_free()
     end)
 
-    -- Process 1 of a container has no default action.
+    -- For process 1 of a container, signals have no default action.
     if rig.shell("unshare --pid --fork echo yes 2>/dev/null") == "yes\n" then
         it("the first process of a container ends by the signal", function()
             local holder = start([[assert(zklock.close_on_signal("TERM"))]],

@@ -333,7 +333,8 @@ describe("combine #lock:combine", function()
     end
 
     describe("an error in combine", function()
-        -- The answers, of pcall(), of three submitters of one batch. A correct batch follows.
+        -- Returns what pcall(submit) returns to three submitters of one batch. Checks that the next
+        -- batch works.
         local function answers_to(fn)
             local calls = 0
             local submit = lock:combine(function(...)

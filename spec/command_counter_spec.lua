@@ -47,7 +47,7 @@ describe("a counter in a file #server", function()
         return first and tonumber(first.identity:match(":(%d+)$"))
     end
 
-    -- The pids of zklock, of the process between, of the command and of its children.
+    -- The pids of zklock, its minder, the command and the command's children, in this order.
     local function descendants(pid)
         local found = { pid }
         for each in rig.shell("pgrep -P %d", pid):gmatch("%d+") do
@@ -56,8 +56,8 @@ describe("a counter in a file #server", function()
         return found
     end
 
-    -- Continues stopped processes, the command before the two that would end it, so that only the
-    -- fence protects the counter.
+    -- Continues stopped processes: first the command, and when it has ended, zklock and its minder,
+    -- which would have ended it. So only the fence protects the counter.
     local function go_on(all)
         for i = 3, #all do signal("CONT", all[i]) end
         for i = 3, #all do
@@ -68,8 +68,8 @@ describe("a counter in a file #server", function()
         end
     end
 
-    -- Strikes STRUCK holders, or as many as there are, one after the other. Kills zklock, stops it,
-    -- or stops it with all its descendants. Returns the stopped processes.
+    -- Strikes up to STRIKES holders, one after the other: kills zklock, stops it, or stops it with
+    -- all its descendants. Returns the stopped processes.
     local function strike(lock, file)
         local struck, stopped, count = {}, {}, 0
         while count < STRUCK do
@@ -91,7 +91,7 @@ describe("a counter in a file #server", function()
         return stopped
     end
 
-    -- The last count. Checks that each count is one more than the one before.
+    -- Returns the last count, and checks that each count is the one before plus 1.
     local function last_count(file)
         local token, count = 0, 0
         for what, its_token, its_count in files.read(file):gmatch("(%a+) (%d+) (%d+)\n") do

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan] zklock graph on a real server. ZKLOCK_LOOKS=1000 looks longer at a load
--- without a deadlock.
+--- [lua luajit asan tsan] zklock graph on a real server. ZKLOCK_LOOKS=1000 takes more looks at busy
+-- locks without a deadlock.
 
 local commands = require "spec.commands"
 local cycles = require "zklock.command.cycles"

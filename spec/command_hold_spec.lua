@@ -21,7 +21,7 @@ describe("zklock hold #server", function()
         commands.end_all()
     end)
 
-    -- Output to any descriptor of a shell's line, in which %s is zklock.
+    -- Runs a line by a shell, with zklock for %s. Returns its output.
     local function script(text)
         return rig.shell("%s", (text:gsub("%%s", LUA .. " bin/zklock")))
     end

@@ -297,7 +297,7 @@ describe("zklock #server", function()
             commands.wait_for_state(nil, pid)
         end)
 
-        -- A terminal's signal stops no group whose parents are all of other sessions.
+        -- TSTP stops a process group only if a parent outside the group is of its terminal session.
         it("the command goes on after a stop that outlasts the session #slow", function()
             commands.prefix = "perl -e 'setpgrp; exec @ARGV'"
             local process = start("--timeout 2 join --data x %s a sh -c 'echo $$; exec sleep 600'",

@@ -138,8 +138,8 @@ describe("zklock #server", function()
             assert.matches("\n> on\n> \n$", text)
         end)
 
-        -- The output of a prompt on a terminal. Each key is sent once the text before it was
-        -- printed.
+        -- Returns the output of repl on a terminal. `keys` alternates a text that repl prints and
+        -- the keys sent after it.
         local function keyed(keys, hosts)
             local script = {}
             for i = 1, #keys, 2 do

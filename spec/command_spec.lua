@@ -287,7 +287,7 @@ describe("zklock #server", function()
             process:ends(143, "TERM")
         end)
 
-        -- A terminal's signal stops no group whose parents are all of other sessions.
+        -- TSTP stops a process group only if a parent outside the group is of its terminal session.
         it("TSTP and CONT stop and continue zklock with its command #slow", function()
             commands.prefix = "perl -e 'setpgrp; exec @ARGV'"
             local process = start(run("%s sh -c 'echo $$; exec sleep 60'", path))
@@ -423,8 +423,8 @@ describe("zklock #server", function()
 
 
     describe("the end of zklock's command", function()
-        -- A run whose command ignores SIGTERM. Returns its process, and the file that the command
-        -- writes.
+        -- Starts a run whose command survives SIGTERM. Returns zklock's process, the command's pid,
+        -- and the file to which the command writes.
         local function stubborn()
             local out = fresh()
             local process = start([[--timeout 8 run %s sh -c 'trap "echo term >%s" TERM; echo $$

@@ -29,7 +29,7 @@ end
 function commands.close() rig.shell("rm -rf %s", folder) end
 
 
---- Runs after each test, because a failed test leaves processes.
+--- Kills the processes that a failed test leaves, and closes the sessions.
 function commands.end_all()
     for process in pairs(started) do process:signal("KILL") end
     started = {}
@@ -54,9 +54,8 @@ local Process = {}
 Process.__index = Process
 
 
---- Starts `zklock TEXT`, a line of a shell's, formatted, behind commands.prefix, if set. All output
--- comes on one stream, then the status. Signals act the same however the specs were started, even
--- by nohup.
+--- Starts `zklock TEXT`, a formatted line for a shell, behind commands.prefix if set. All output
+-- comes on one stream, then the status. Signals act as usual even under nohup.
 function commands.start(text, ...)
     local script = files.write(commands.fresh(), ("echo $$\nexec setpriv --pdeathsig KILL "
         .. "env --default-signal=HUP,INT,QUIT,TERM %s %s bin/zklock %s\n"):format(
@@ -70,15 +69,15 @@ function commands.start(text, ...)
 end
 
 
---- Starts one whose command says "in", sooner or later; returns that line, too.
+--- Starts `zklock TEXT`, waits until its command says "in", and returns the process and that line.
 function commands.running(text, ...)
     local self = commands.start(text, ...)
     return self, self:goes_in()
 end
 
 
---- The session's client, which reconnects, may cut the second connection off before that has ended
--- the session.
+--- Ends a session by a second connection. The session's client may reconnect first, which cuts the
+-- second connection off.
 function commands.end_session(server, id)
     rig.wait_for("the end of a session", function()
         return not rig.foreign(server:host() .. "@" .. id, ""):find("connection lost", 1, true)
@@ -116,8 +115,8 @@ function Process:passes_on(name)
 end
 
 
---- Checks that it ends with that shell status, after a signal, if named; returns the rest of its
--- output.
+--- Sends the signal, if any, and waits for the end with the expected shell status. Returns the rest
+-- of the output.
 function Process:ends(expected, signal)
     if signal then self:signal(signal) end
     local rest, status = self.output:read("*a"):match("^(.*)status (%d+)\n$")

@@ -169,7 +169,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         local produce = { function(items) return items < CAPACITY end, 1, "not_full", "not_empty" }
         local consume = { function(items) return items > 0 end, -1, "not_empty", "not_full" }
 
-        -- Changes the number of items COUNT times, each time as soon as may(items), and signals.
+        -- Changes the number of items COUNT times, each once may(items) is true, and signals.
         local function work(session, may, change, wait_in, signal_to)
             local lock, until_then = scene:side(session, wait_in)
             local then_tell = lock:condition(signal_to)

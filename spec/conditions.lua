@@ -1,4 +1,4 @@
---- Steps of the specs of conditions, on a lock path with a condition.
+--- Steps of the specs of conditions, on a lock with the condition "c" or another one.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -32,14 +32,14 @@ function Scene:nothing_left(...)
 end
 
 
---- Returns a session's own objects, the lock and a condition of it.
+--- Returns a session's lock and its condition.
 function Scene:side(session, name)
     local lock = session:mutex(self.path)
     return lock, assert(lock:condition(name or "c"))
 end
 
 
---- Lets a session hold the lock; returns the lease and the session's objects.
+--- Lets a session hold the lock. Returns the lease, the condition and the lock.
 function Scene:holding(session, name)
     local lock, condition = self:side(session, name)
     return rig.hold(lock), condition, lock
@@ -63,8 +63,8 @@ function Scene:meanwhile(session, fn, lease, timeout)
 end
 
 
---- Acquires, waits and releases; returns the wait's result, true or its code, and the lease's
--- state.
+--- Acquires, waits in the condition and releases. Returns true or the wait's code, and the lease's
+-- state then.
 function Scene:await(session, timeout, name, owner)
     local lock, condition = self:side(session, name)
     local lease = assert(lock:acquire{ timeout = LONG, owner = owner })
@@ -75,7 +75,7 @@ function Scene:await(session, timeout, name, owner)
 end
 
 
---- Acquires, signals (or calls `method`) and releases; returns how many it woke.
+--- Acquires, signals (or calls `method`) and releases. Returns the number of woken waiters.
 function Scene:wake(session, method, name)
     local lock, condition = self:side(session, name)
     local lease = assert(lock:acquire(LONG))

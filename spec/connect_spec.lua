@@ -163,7 +163,7 @@ end)
 describe("credentials #zklock.connect", function()
     local ann, chroot
     setup(function()
-        -- The chroot is empty now and then, and a container would be removed.
+        -- Persistent, because a container would be removed when the chroot is empty.
         ann = rig.session(hosts, { auth = "digest:ann:a", acl = "creator", parents = "persistent" })
         chroot = ("/ann-%d"):format(rig.pid)
         rig.used(ann:mutex(chroot .. "/lock"))
@@ -178,7 +178,7 @@ describe("credentials #zklock.connect", function()
         is_unauthorised(hosts .. chroot)
     end)
 
-    -- libzookeeper takes no credentials between two attempts to connect, and reports them once.
+    -- zoo_add_auth fails between two attempts to connect, and calls its completion only once.
     it("credentials reach a server that stands in the list behind servers that are down", function()
         for _ = 1, 20 do
             local several = "127.0.0.1:1,127.0.0.1:2," .. hosts .. chroot

@@ -182,7 +182,6 @@ describe("the reference", function()
         assert.same({ {}, {} }, { missing, unknown })
     end)
 
-    -- A wait has a deadline, or is told to have none.
     it("each call with a timeout tells how it waits", function()
         for _, call in ipairs(calls) do
             if call.heading:find "timeout" and not call.heading:find "session:timeout" then
@@ -210,8 +209,8 @@ describe("the pages in Chinese", function()
         return found
     end
 
-    -- Without the names of anchors in pages that have both languages, and in the page itself,
-    -- because headings differ.
+    -- Returns the text without anchors in pages that exist in both languages, and in the page
+    -- itself, because headings differ.
     local function plain(text)
         text = text:gsub("%.zh%-CN%.md", ".md"):gsub("%]%(#[^)]+", "](#")
         for _, page in ipairs{ "README", "which%-lock", "start", "nginx", "seckill" } do
@@ -325,7 +324,7 @@ describe("the table of docs/design/states.md", function()
 
     local page = table_of_states.read(documents["docs/design/states.md"])
 
-    -- The state, step or action of an outcome that does not exist.
+    -- Returns the state, step or action of an outcome if it does not exist.
     local function unknown(outcome)
         local what = outcome.what
         if not states[what:match "^([%u_]+)%*?$"] and not page.steps[what] then return what end
@@ -364,7 +363,7 @@ describe("the table of docs/design/states.md", function()
         assert.same(states, described)
     end)
 
-    -- The states in which each event can come, a letter each, and the letters in their order.
+    -- Returns the letters of the states in which each event can come, and the letter of each state.
     local function possible()
         local source, letters, order = read "spec/sim/coverage.c", {}, {}
         local all = source:match 'letters%[%] = "(%u+)"'

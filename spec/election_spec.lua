@@ -17,7 +17,7 @@ before_each(function() begin(rig.shared()) end)
 after_each(rig.close_sessions)
 
 
--- Begins on a server in memory, which can end sessions. Returns the server.
+-- Begins again on a server in memory, which can end sessions. Returns it.
 local function begin_in_memory()
     begin(rig.memory "election")
     return server.memory
@@ -63,7 +63,7 @@ local function ended(...)
     end
 end
 
--- The list of on_change's news as "identity data", and stop().
+-- Returns a growing list of on_change's news, each "identity data" or "nil", and stop().
 local function news_of(session)
     local news = {}
     local stop = assert(session:election(path):on_change(function(identity, data, token)

@@ -24,7 +24,7 @@ local function run(name)
 end
 
 
--- Two processes of a world that run a program of examples/. The check gets their output.
+-- Returns a scenario of two processes that run a program of examples/. check() gets their output.
 local function two_of(name, check)
     local text = files.read("examples/" .. name .. ".lua")
     return function(world)

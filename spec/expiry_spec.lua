@@ -12,7 +12,7 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         return ("%s/%s/%d/%s"):format(base, folder or "own", n, kind)
     end
 
-    -- The session holds a lock of that kind, and tasks wait for another session's lock.
+    -- Lets the session hold a lock of that kind, and adds waiters for a lock of another session.
     local function contend(session, kind, n, waiters)
         lost[n][kind], codes[n][kind] = rig.hold(rig.kinds[kind](session, path_of(kind, n))), {}
         told[n][kind] = rig.told(lost[n][kind])
@@ -25,7 +25,7 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         end
     end
 
-    -- The expiry for all tests, of two sessions, each with a lock of each kind, and waits.
+    -- All tests look at one expiry of two sessions, each with a lock of each kind, and waits.
     setup(function()
         another = rig.session(server.hosts)
         local fragile, waiters = {}, {}

@@ -12,7 +12,8 @@ local SEED = os.getenv "ZKLOCK_SERVER" == "memory" and os.getenv "SEED" -- of a 
 local failed = {}
 
 
--- Keeps the logs of servers that run while the test fails, which would go with them.
+-- Copies the logs of servers that run while the test fails, because their folders will be removed.
+-- Returns the copies.
 local function keep_logs(name)
     local rig = package.loaded["spec.rig"]
     local kept = {}
@@ -31,7 +32,7 @@ local function filter_of(test)
 end
 
 
--- Returns the file, to run all of it, after a failure before its tests are known.
+-- Returns the file of a test, or of a block around tests.
 local function file_of(element)
     while element.descriptor ~= "file" do element = busted.parent(element) end
     return element.name

@@ -11,7 +11,7 @@ before_each(function() folder = rig.shell("mktemp -d"):match "%S+" end)
 after_each(function() rig.shell("rm -rf %s", folder) end)
 
 
--- The output of the command, with a make that only runs the specs, without a server.
+-- Returns the output of a command whose `make` only runs the specs, without a server.
 local function output_of(command)
     files.write(folder .. "/make", ([[
 for word; do case $word in SPEC=*) specs=${word#SPEC=} ;; esac; done

@@ -1,4 +1,4 @@
---- [lua luajit asan tsan memory older] The collector gives up unreferenced objects (REQ-02,
+--- [lua luajit asan tsan memory older] The collector ends objects without references (REQ-02,
 -- PIT-13).
 local rig = require "spec.rig"
 local zklock = require "zklock"

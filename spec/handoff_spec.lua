@@ -6,22 +6,22 @@ local rig = require "spec.rig"
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 -- Requests of a waiter, from its arrival to its delete (create, list, two gets in line, news that
--- it is first, delete). Permits also need a mark, the get that watches the own node again after it,
--- and now and then a list and gets more, because holders come and go meanwhile.
+-- it is first, delete). Permits also need a mark and then a get that watches the own node again,
+-- and now and then another list and gets, because holders come and go meanwhile.
 local MOST, MOST_OF_PERMITS = 7, 12
 
 local TIMEOUT = 60 -- seconds, so that no heartbeat looks at a node meanwhile
 local PATIENCE = 60
 
--- All but syncs, which are sent by the clock.
+-- Syncs are not counted, because they are sent by the clock.
 local function count_requests(session)
     local stats = session:stats()
     return stats.creates + stats.sets + stats.deletes + stats.lists + stats.gets
 end
 
 
--- A session for each waiter. They arrive one by one while another session holds the lock, and wait
--- until the line is at rest; then each is served once. Returns the requests of each.
+-- Lets waiters of a session each arrive one by one while another session holds the lock. Once the
+-- line is at rest, each is granted once. Returns the requests of each session.
 local function serve_line(hosts, lock_of, count)
     local path = rig.path()
     local lease = rig.hold(lock_of(rig.session(hosts, { timeout = TIMEOUT }), path))
@@ -40,7 +40,7 @@ local function serve_line(hosts, lock_of, count)
 end
 
 
--- Several waiters of one session, each served several times. Returns the requests of a grant.
+-- Grants each of several waiters of one session `grants` times. Returns the requests of a grant.
 local function serve_crowd(hosts, count, grants)
     local session = rig.session(hosts, { timeout = TIMEOUT })
     local lock = session:mutex(rig.path())

@@ -108,20 +108,20 @@ end
 
 -- --- requires ---------------------------------------------------------------------------
 
--- Nil for a module outside of all rooms, or the name of a class.
+-- Returns a module's room, or nil if it is in none, or the name is a class's.
 local function room_of(module)
     local name = module:match "^zklock%.(%w+)"
     return REQUIRES[name] and name or PUBLIC[module] and "zklock" or nil
 end
 
 
--- The word zklock alone is often no module's name.
+-- Whether a string means a module. "zklock" alone does so only in a require.
 local function names_room(name, text)
     return name ~= "zklock" or text:find "require%s*%(?[\"']zklock[\"']"
 end
 
 
--- Checks modules where they are required, or will be, also as a text.
+-- Checks module names in all strings, because a string may be required later.
 local function check_requires(files, tell)
     for path, text in pairs(files) do
         local module = path:match "^lua/(.+)%.lua$"

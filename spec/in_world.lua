@@ -1,6 +1,6 @@
---- Runs specs in a world of virtual time. Their coroutine is a process of it, so a wait takes no
--- time, and a seed decides the time of packets and the order of tasks. With ZKLOCK_SERVER=memory;
--- tests that need a real process, date or collector carry the tag #real.
+--- Runs specs in a world of virtual time, as one of its processes. So a wait takes no real time,
+-- and a seed decides the time of packets and the order of tasks. It needs ZKLOCK_SERVER=memory.
+-- Tests that need a real process, date or collector carry the tag #real.
 --
 --   SEED=7 ZKLOCK_SERVER=memory lua5.4 spec/in_world.lua --exclude-tags=server,real FILE...
 

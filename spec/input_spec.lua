@@ -8,7 +8,7 @@ local nan = 0 / 0
 local huge = math.huge
 
 
---- A test that fn() raises, that the message blames its line, and that it has each of the texts.
+--- Adds a test that fn() raises a message that blames its line and has each of the texts.
 local function test(name, fn, first, ...)
     local others = { ... }
     it(name, function()

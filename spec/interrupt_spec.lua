@@ -1,5 +1,5 @@
---- [lua luajit] An error between two instructions, as by Ctrl-C, in each operation, at every n-th
--- instruction, or with ZKLOCK_INTERRUPTS=all (make interrupts) at each.
+--- [lua luajit] An error between two instructions, as Ctrl-C raises it, in each operation: at every
+-- n-th instruction, or with ZKLOCK_INTERRUPTS=all (make interrupts) at each.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -33,8 +33,8 @@ local function fire()
 end
 
 
---- Runs fn(...), and raises at the n-th instruction of this thread, of each task that enters, or in
--- a function of a name. Returns as pcall.
+--- Runs fn(...), and raises hook.trouble once at the n-th instruction of this thread, of a task
+-- that called enter() (where = TASK), or of functions named `where`. Returns as pcall().
 local function interrupted(n, where, fn, ...)
     hook = { n = n, in_task = where == TASK, inside = where ~= TASK and where, trouble = {},
              deadline = core.now() + BOUND }
@@ -51,7 +51,7 @@ local function interrupted(n, where, fn, ...)
 end
 
 
---- Begins a task. In Lua 5.4 each coroutine has a hook of its own, and inherits one.
+--- Begins a task. In Lua 5.4 a coroutine has a hook of its own, at first its creator's.
 local function enter()
     if jit then return end
     if hook.in_task and not hook.fired then debug.sethook(fire, "", hook.n)
@@ -97,7 +97,7 @@ describe("an interrupt #session:interrupt", function()
         at_rest(other)
     end
 
-    --- A single interrupt, in a fresh setting. False if the operation ended before it.
+    --- Interrupts the operation once, in a fresh setting. Returns false if it ended before.
     local function try(operation, n, where)
         local path = rig.path()
         local setting = { session = session, other = other, path = path,
@@ -128,7 +128,7 @@ describe("an interrupt #session:interrupt", function()
         return hook.fired
     end
 
-    --- The number of instructions, up to the next power of 2.
+    --- Returns the operation's number of instructions, rounded up to a power of 2.
     local function length(operation)
         local n = 1
         while try(operation, n) do n = n * 2 end

@@ -37,7 +37,7 @@ local function have_kept(session, options)
     return lock, lease.token
 end
 
--- The lock was just taken by others and wanted again, so this session stops keeping it for a while.
+-- Checks that a release removes the node, because another session wanted the lock, too.
 local function is_not_kept(lock)
     released(hold(lock))
     nodes(0)

@@ -13,8 +13,8 @@ local hold, code_of, told_of = rig.hold, rig.code_of, rig.told
 after_each(rig.close_sessions)
 
 
---- A lease of a session with these options, the states told to on_lost, and the proxy if it is
--- `far`.
+--- Returns a held lease of a new session, a growing list of the states told to on_lost, and the
+-- session's proxy if it is `far`.
 local function leased(options, far)
     local proxy = far and rig.proxy_for_test(server.hosts)
     local lease = hold(rig.session((proxy or server).hosts, options):mutex(rig.path()))

@@ -1,7 +1,7 @@
---- [lua luajit asan tsan] Each packet of each operation is lost, in worlds. The process of the
--- operation is cut off, stopped or killed while one of its packets is on its way, each packet in
--- turn. The operation comes to its outcome, two never hold, and nothing is left. (spec/fault has
--- one loss of each kind on a real server.)
+--- [lua luajit asan tsan] Each packet of each operation is lost once, in worlds. The process of the
+-- operation, the actor, is cut off, stopped or killed while the packet is on its way. The operation
+-- still comes to its outcome, two processes never hold, and no node is left. (spec/fault has one
+-- loss of each kind on a real server.)
 
 local zklock = require "zklock"
 
@@ -18,7 +18,7 @@ local faults = {
     { "killed", function(world) world:kill("actor") end, kills = true },
 }
 
--- Results of a call whose session may have ended, besides its outcome.
+-- The results of a call whose session has ended.
 local ENDS = { lost = true, expired = true, timeout = true, unknown = true, no_node = true }
 
 
@@ -56,9 +56,11 @@ end
 
 -- --- the operations ---------------------------------------------------------------------------
 
--- Each operation has act(it), which the actor runs, and the outcome; lock(session), which both
--- want; begin(it), which the actor runs before; others(it), which the other process runs meanwhile.
--- `or_else` is the outcome if an answer was lost, too.
+-- Fields of an operation:
+--   act(case)      the actor runs it; its result is `outcome`, or `or_else` if an answer was lost
+--   begin(case)    the actor runs it before act()
+--   others(case)   the other process runs it meanwhile
+--   lock(session)  makes the lock that both processes want
 local operations = {
     ["taking a free lock"] = {
         begin = function(it)
@@ -236,7 +238,7 @@ local operations = {
 
 -- --- a schedule -------------------------------------------------------------------------------
 
--- The nodes in the folders of all locks and members, without the other process's.
+-- Counts the nodes of locks and members, without the other process's member.
 local function nodes_left()
     local count = 0
     for _, folder in ipairs{ PATH, OTHER, "/new/path", PATH .. "-condition-full", "/members" } do
@@ -299,7 +301,7 @@ local function run(operation, fault, at)
 end
 
 
--- Moments at which a packet of the actor's operation is on its way.
+-- Returns a moment at which each packet of the actor's operation is on its way.
 local function moments(operation)
     local it, world = run(operation)
     assert.equal(operation.outcome, it.outcome)

@@ -37,7 +37,7 @@ end
 
 -- --- in a world ---------------------------------------------------------------------------
 
--- Calls fn() until it returns a result, which it may not without a connection.
+-- Calls fn() until it returns a result, as it fails without a connection.
 local function insist(fn, ...)
     while true do
         local result = fn(...)
@@ -46,8 +46,9 @@ local function insist(fn, ...)
     end
 end
 
--- Three processes run body(session, name), and its calls of ran(job, name) are noted while all is
--- calm.
+-- Returns a scenario of three processes that run body(session, name, ran, goes_on) and note their
+-- work by ran(job, name). Then look() gets the counts of the calls in the calm, and the list of all
+-- ticks.
 local function three(body, look)
     return function(world)
         local calm, any = {}, {}
@@ -73,6 +74,7 @@ local function simulated(body, look)
     return assert(zklock.simulate(three(body, look), { seeds = SEEDS, faults = FAULTS }))
 end
 
+-- Returns the only member that did a job, and how often.
 local function only(done)
     local name = next(done or {})
     assert(name, "nobody does it")

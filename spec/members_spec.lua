@@ -19,7 +19,7 @@ local function change(commands)
     server:foreign((commands:gsub("%%s", folder)))
 end
 
--- Follows the folder until the list is told. Returns as rig.followed().
+-- Follows the folder, and waits for this list.
 local function follows(by, list)
     local told, stop, newest = followed(by, folder)
     hears(told, list)
@@ -30,6 +30,7 @@ local function joins(by, name, data)
     return rig.join(by, folder, name, data)
 end
 
+-- Returns the counts of requests since the last spent(), without zeros.
 local function spent()
     local stats, counts = session:stats(), {}
     for _, kind in ipairs{ "creates", "sets", "deletes", "lists", "gets", "exists" } do
@@ -45,7 +46,8 @@ local function states_of(member)
     return states, member:on_change(function(state) states[#states + 1] = state end)
 end
 
--- Cuts the session off until it has expired, calls meanwhile(), and connects it again.
+-- Cuts the session off until the list `without` tells its expiry, calls meanwhile(), and heals the
+-- cut.
 local function expire(fragile, told, without, meanwhile)
     fragile.cut()
     hears(told, without)

@@ -65,7 +65,7 @@ describe("a server in memory #zklock.memory", function()
         assert.equal("no_node", code, message)
         local lease = rig.hold(one:mutex("/x"))
         assert(lease:guard{ { "create", "/shop", "" }, { "create", "/shop/a", "" } })
-        -- Without an event it would look once a timeout.
+        -- The long timeout shows that events come, because a watch also looks once a timeout.
         local inside = rig.session(HOSTS .. "/shop/a", { timeout = 60 })
         local calls = 0
         local stop = assert(inside:watch("/stock", function() calls = calls + 1 end))
@@ -401,7 +401,7 @@ describe("docs/testing-your-code.md", function()
         local page = read("testing-your-code.md")
         local source = read("testing-your-code/simulated_spec.lua")
         assert.truthy(page:find("```lua\n" .. source .. "```", 1, true))
-        -- The page without its tests, with the output of the shop that trusts its lock.
+        -- Simulates the page's shop that trusts its lock.
         local load_text = loadstring or load -- luacheck: globals loadstring
         local function simulate(options)
             local shown = source:gsub("\ndescribe%(.*", "\nreturn zklock.simulate("

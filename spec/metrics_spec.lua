@@ -18,7 +18,7 @@ local function recorded(hosts)
 end
 
 
--- The events of a path, or of the session: "queued 2 granted released".
+-- Returns the events of a path, or without a path the session's: "queued 2 granted released".
 local function told(events, path)
     local words = {}
     for _, event in ipairs(events) do
@@ -151,8 +151,8 @@ describe("stats() #session:stats", function()
 end)
 
 
--- promtool's tests, by their outcome. A session's paths or watches are near their limit; or six of
--- a hundred acquires a minute time out, and nine hundred tries find a lock taken.
+-- promtool's tests by the trouble in their series: paths or watches near their limit, and in each
+-- minute 6 of 100 waits that time out, with 900 busy tries.
 local NEAR_LIMIT = [[
   - input_series: [ { series: 'zklock_%s{job="shop"}', values: '%g' } ]
     alert_rule_test:
@@ -372,7 +372,7 @@ describe("on_event #events", function()
 end)
 
 
--- Last, because the names count in the process from then on.
+-- Last, because its names stay in this process.
 describe("names of metrics #zklock.metrics", function()
     it("a session has at most 100 names, because locks are named, not keys", function()
         local session, path = rig.session(server.hosts), rig.path()

@@ -12,20 +12,19 @@ local function connect()
 end
 
 
--- Others may go first, so many times.
+-- Lets other processes go first, `times` times.
 local function pause(world, times)
     for _ = 1, times do world:pause() end
 end
 
 
--- Asks a server, so many times.
 local function ask(times)
     local session = connect()
     for _ = 1, times do session:get("/x") end
 end
 
 
--- Each function is a process of the program; state() is what they share.
+-- Returns a program whose processes run these functions. They share state()'s table.
 local function program(state, ...)
     local processes = { ... }
     return function(world)
@@ -87,7 +86,7 @@ local function loses_an_update()
 end
 
 
--- The same, in one pause of many.
+-- The processes lose it only if they meet in one pause of many.
 local function loses_an_update_rarely()
     local function count(shared, world)
         pause(world, 8)
@@ -102,7 +101,6 @@ local function loses_an_update_rarely()
 end
 
 
--- Each holds one lock and wants the other.
 local function locks_crosswise()
     local function cross(_, _, n)
         local session = connect()
@@ -149,7 +147,6 @@ local function shuts_the_door()
 end
 
 
--- Each of three holds one lock and wants the next one's.
 local function locks_in_a_circle()
     local function cross(_, _, n)
         local session = connect()
@@ -161,7 +158,7 @@ local function locks_in_a_circle()
 end
 
 
--- p1 reads, p2 writes, p3 copies what p2 wrote, and p1 writes over it what it had read.
+-- p1 reads the old value, p2 writes a new value, p3 copies that, and p1 writes the old value.
 local function copies_what_is_gone()
     return program(function() return { value = "old" } end,
         function(shared, world)

@@ -1,7 +1,7 @@
 --- The promises of the reference, and the tests that show each (`make promises`).
 --
--- A promise is a call, or a section about many calls. A test names it by a tag, in its own name or
--- in that of a describe around it: `#lock:acquire`, `#order_turns`.
+-- A promise is a call, or a section about many calls. A test names its promise by a tag, in its
+-- own title or in the title of a describe around it: `#lock:acquire`, `#order_turns`.
 
 local files = require "spec.files"
 local reference = require "spec.reference"

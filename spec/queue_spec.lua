@@ -1,12 +1,12 @@
---- [lua luajit asan tsan memory worlds] lock:queue(), with the contenders in line, also of other
--- clients, by their names.
+--- [lua luajit asan tsan memory worlds] lock:queue() lists the contenders in line, those of
+-- other clients by the names of their nodes.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
 
 
---- Another client's commands; see spec/foreign.pl. Returns the last node that it made.
+--- Runs another client's commands (see spec/foreign.pl). Returns the name of the last new node.
 local function foreign(command, ...)
     return select(2, server:foreign(command, ...))
 end

@@ -1,6 +1,6 @@
---- [lua luajit asan tsan] connect with `recover`: a crash does not cost a session timeout. The
--- server grants no session less than forty seconds here, and no test waits so long, so a grant
--- after a crash shows that the dead process's session was ended.
+--- [lua luajit asan tsan] connect with `recover`: a crash does not cost a session timeout. No
+-- session here expires in less than forty seconds, and no test waits so long, so a grant after a
+-- crash shows that the dead process's session was ended.
 
 local database = require "zklock.seckill.database"
 local program = require "spec.fault.program"
@@ -147,7 +147,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         still_holds(stopped)
     end)
 
-    -- A holder whose `source` has the module `system`, of which no file stays.
+    -- Starts a holder whose `source` can use the module `system`, and removes the module's file.
     local function start_forker(source)
         local library = program.library("system")
         local holder = start_holder(nil, ([[

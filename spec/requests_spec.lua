@@ -9,8 +9,8 @@ local hold = rig.hold
 
 local LONG = 60
 
--- Delay of replies, so that all requests meanwhile are one flight. Between two requests of a flight
--- a thread may have to wait for a processor.
+-- Milliseconds by which replies are delayed, so that all requests meanwhile are one flight. Between
+-- two requests of a flight a thread may have to wait for a processor.
 local DELAY = 60
 
 after_each(rig.close_sessions)
@@ -156,7 +156,7 @@ describe("the requests #lock:acquire", function()
         assert_counts(FREE)
     end)
 
-    -- The number of lists for so many acquires behind a holder, all before the first answer.
+    -- Returns the number of lists for `count` acquires behind a holder, all sent before an answer.
     local function lists_of(count)
         local lease, queued, seen = held_elsewhere(), 0, nil
         start_counting()
@@ -205,8 +205,8 @@ describe("the requests #lock:acquire", function()
         assert_counts{ events = 1 }
     end)
 
-    -- Sessions queue and are served one after the other, with `behind` waiters of the session after
-    -- them. Returns the counts until the first of those is granted.
+    -- Lets waiters of `sessions` other sessions queue, and behind them `behind` waiters of the
+    -- session. Returns the counts from the release until the session's first grant.
     local function hand_over_by_many(sessions, behind)
         local holder, wishes, counts = held_elsewhere(), {}, nil
         for n = 1, sessions + behind do
@@ -275,8 +275,7 @@ describe("the requests #lock:acquire", function()
         end)
     end
 
-    -- Waits in a condition whose folder exists, and calls fn() meanwhile. Returns the counts after
-    -- the wait.
+    -- Waits in a condition whose folder exists, during fn(). Returns the counts after the wait.
     local function with_waiter(waiter, fn)
         local condition = assert(waiter:condition("c"))
         rig.used(stranger():mutex(condition.folder))
@@ -445,7 +444,7 @@ describe("memory", function()
         taken_lease = hold(rig.session(server.hosts, { timeout = LONG }):mutex(taken))
     end)
 
-    -- A claim that is held and re-entered, and claims that try and wait in vain.
+    -- Holds and re-enters a lock, and tries and waits in vain for another one.
     local function cycle(session, path)
         local lock, other = session:mutex(path), session:mutex(taken)
         local lease = assert(lock:acquire(20))
@@ -457,7 +456,8 @@ describe("memory", function()
         assert.equal("held", taken_lease:state())
     end
 
-    -- Checks the bytes of a cycle, after a fifth of the cycles for one-time allocations.
+    -- Checks that run() takes at most `most` more bytes a cycle. A fifth of the cycles runs before,
+    -- for one-time allocations.
     local function assert_growth(most, cycles, run)
         run(cycles / 5)
         local before = in_use()

@@ -63,7 +63,7 @@ function rig.eventually(condition, seconds)
 end
 
 
---- Asserts the same.
+--- Returns the true result of condition(), or raises after `seconds`.
 function rig.wait_for(what, condition, seconds)
     local result = rig.eventually(condition, seconds)
     if not result then error("waited in vain: " .. what, 2) end
@@ -88,7 +88,7 @@ function rig.wait_apart(what, condition)
 end
 
 
--- States that all threads of a process soon reach after these signals.
+-- The thread states that these signals lead to.
 local AFTER = { STOP = "TtZ", KILL = "ZX" }
 
 --- Sends a signal, and returns once the process has stopped (STOP) or is dead (KILL).
@@ -232,7 +232,7 @@ function rig.server_at(path, number)
 end
 
 
---- Is the same, or a fresh server, until rig.close_sessions() stops it.
+--- Starts a server, or server_at(path, number). rig.close_sessions() stops it.
 function rig.server_for_test(path, number)
     servers[#servers + 1] = path and rig.server_at(path, number) or rig.server()
     return servers[#servers]
@@ -249,7 +249,7 @@ function Server:host(n)
 end
 
 
--- The same in memory, for specs that need no real server.
+-- The methods of a Server in memory, for specs that need no real server.
 local Memory = {}
 
 
@@ -279,7 +279,7 @@ end
 
 local words_of = { create = 3, delete = 2, set = 3 } -- verb, path, data
 
--- Turns a command for foreign.pl into writes as guard() takes them.
+-- Turns a command for foreign.pl into a list of writes for guard().
 local function writes_of(command)
     local words, writes, at = {}, {}, 1
     for word in command:gmatch("%S+") do words[#words + 1] = (word:gsub("'", "")) end
@@ -322,8 +322,8 @@ function rig.shared()
     local hosts, dir = os.getenv("ZK_HOSTS"), os.getenv("ZK_DIR")
     if not hosts then error("run the specs with make test-lua, or under rig/zookeeper run --") end
     local server = setmetatable({ dir = dir, hosts = hosts }, Server)
-    -- Open to all for good, otherwise the first session that uses a path below would own it. Once a
-    -- file, because it takes a process.
+    -- Open to all, otherwise it would get the ACL of the first session that uses a path below.
+    -- Created once a file, because that takes a process.
     if not has_parent then pcall(server.foreign, server, "create /spec ''") end
     has_parent = true
     return server
@@ -378,7 +378,7 @@ function Server:leader()
 end
 
 
---- Returns the server's answer to a four-letter word, or nothing after 10 s of silence.
+--- Returns the server's answer to a four-letter word, "" after 10 s of silence.
 function Server:ask(word, n)
     local connection = assert(require("socket").tcp())
     connection:settimeout(10)
@@ -417,7 +417,7 @@ function rig.foreign(host, command, ...)
 end
 
 
---- Is the same with no refusal; returns the path and name of the last new node, if any.
+--- Is rig.foreign(), but raises a refusal. Returns the path and name of the last new node, if any.
 function Server:foreign(command, ...)
     local output = rig.foreign(self:host(), command, ...)
     assert(not ("\n" .. output):find("\n[^o]"), output)
@@ -487,7 +487,7 @@ function Servant:command(text, ...)
 end
 
 
--- Says "quit", because processes started since hold the fifo open too, which hides its end.
+-- Says "quit", because later processes hold the fifo open, too.
 function Servant:stop()
     if not running[self] then return end
     running[self] = nil
@@ -555,7 +555,7 @@ function Proxy:counts()
 end
 
 
---- Is the same without zeros.
+--- Returns counts() without the kinds that were not seen.
 function Proxy:seen()
     local seen = {}
     for name, count in pairs(self:counts()) do
@@ -611,8 +611,8 @@ function Proxy:stop()
 end
 
 
---- Opens a session of the shared server that can be cut off from it: { session =, cut =, heal =,
--- stop = }. On a real server a proxy stands between, which then passes nothing on.
+--- Opens a session of the shared server: { session =, cut =, heal =, stop = }. On a real server, a
+-- proxy between them cuts it off.
 function rig.fragile(server, options)
     if rig.in_memory then
         local session = rig.session(server.hosts, options)
@@ -742,7 +742,8 @@ function rig.counts(session, expected)
 end
 
 
---- Waits until these sessions have heard, and told, everything that has happened at the server.
+--- Waits until these sessions know of everything at the server, and have called the callbacks for
+-- it.
 function rig.caught_up(...)
     for _, session in ipairs{ ... } do
         rig.wait_for("an answer", function() return session:get("/", 5) end)
@@ -752,7 +753,7 @@ function rig.caught_up(...)
 end
 
 
---- Waits until these sessions ask, want and hold nothing any more.
+--- Waits until these sessions have no claim and no request any more.
 function rig.at_rest(...)
     for _, session in ipairs{ ... } do
         rig.wait_for("the session at rest", function()
@@ -809,19 +810,19 @@ rig.kinds = {
     end,
 }
 
--- The kind that excludes a lock of a kind that does not exclude its own.
+-- For a kind whose locks do not exclude each other, a kind that excludes them.
 local KEPT_OUT_BY = { ["a read lock"] = "a write lock" }
 
---- Returns two locks on a path that exclude each other; the second is of that kind.
+--- Returns two locks on a path that exclude each other, the second of that kind.
 function rig.excluding(kind, first, second, path)
     return rig.kinds[KEPT_OUT_BY[kind] or kind](first, path), rig.kinds[kind](second, path)
 end
 
 
--- --- what is told ----------------------------------------------------------------------
+-- --- news of nodes ---------------------------------------------------------------------
 
---- Watches a node. Returns the list of reports (data, codes and "none"), which grows; stop(); and
--- the versions and messages told with them.
+--- Watches a node. Returns a growing list of reports (data, code or "none"), stop(), and a list of
+-- each report's version or message.
 function rig.watched(session, path)
     local told, more = {}, {}
     local stop = assert(session:watch(path, function(data, version, code)
@@ -839,8 +840,8 @@ local function words_of_members(list)
 end
 
 
---- Follows a folder. Returns the list of reports ("name=data ..." and codes), which grows; stop();
--- and newest(), the last list as told.
+--- Follows a folder. Returns a growing list of reports ("name=data ..." or a code), stop(), and
+-- newest(), which returns the last list of members.
 function rig.followed(session, folder)
     local told, newest = {}, nil
     local stop = assert(session:members(folder, function(list, _, code)
@@ -883,12 +884,13 @@ function rig.hold(lock, arg)
 end
 
 
---- Lets another session of the server hold the lock.
+--- Returns a lease of another session on the lock.
 function rig.held_by_another(server, path)
     return rig.hold(rig.session(server.hosts):mutex(path))
 end
 
 
+--- Returns the code and message with which acquire(arg) fails.
 function rig.code_of(lock, arg)
     local lease, message, code = lock:acquire(arg)
     assert(lease == nil, "it can be had")
@@ -896,7 +898,7 @@ function rig.code_of(lock, arg)
 end
 
 
---- Releases the lease, and waits for the end of it.
+--- Releases the lease, and waits for the server's answer.
 function rig.released(lease)
     assert(lease:release{ wait = 20 } == true)
 end
@@ -920,7 +922,7 @@ function rig.told(lease, list)
 end
 
 
---- Checks that the lease is over and in that state, in every way to ask.
+--- Checks by every method of the lease that it is over and in that state.
 function rig.is_over(lease, state)
     local why = select(3, lease:check(20))
     if lease:state() ~= state or lease:held() or lease:remaining() ~= 0 or why ~= state then
@@ -948,7 +950,6 @@ function rig.wait_while(lock, arg, during)
 end
 
 
--- Splits a wish, a lock or { lock, option = value, … }, into the lock and its acquire's options.
 local function lock_of(wish, owner, timeout)
     local options = { owner = owner, timeout = timeout }
     if wish.acquire then return wish, options end
@@ -959,9 +960,9 @@ end
 
 
 --- Lets owner n make the n-th wish (a lock or { lock, option = value, … }) once the wish before
--- waits in line. When all wait, fn(order) runs; each owner releases after hold(n, lease), or after
--- fn if `hold` is true. Returns the order of the grants by number, with the code of each failed
--- wish, and the reports of each on_queued.
+-- waits in line. When all wait, fn(order) runs. Each owner releases after hold(n, lease), or after
+-- fn if `hold` is true. Returns the owners' numbers, or codes of failed wishes, as they were
+-- decided, and the arguments of each on_queued.
 function rig.line_up(wishes, fn, hold)
     local order, told, queued, done = {}, {}, 0, false
     if hold == true then
@@ -988,7 +989,8 @@ function rig.line_up(wishes, fn, hold)
 end
 
 
---- Lets owner n hold the lock of wish n `times` times for a moment, and checks that never two hold.
+--- Lets each owner hold the lock of its wish `times` times for a moment, and raises if two owners
+-- hold at once.
 function rig.never_two(wishes, times)
     local alone = rig.alone()
     rig.run(#wishes, function(n)

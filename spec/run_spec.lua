@@ -62,7 +62,7 @@ describe("run #zklock.run", function()
         assert.equal(4, (zklock.run(check)))
     end)
 
-    -- With 1000 waiters in turns, the stacks and the state of each wait.
+    -- Counts the stacks and the states of 1000 waits in turns.
     it("a waiter takes less than 3 kB of Lua with its coroutine, in LuaJIT 2 #real", function()
         local COUNT, MOST = 1000, rawget(_G, "jit") and 2 or 3
         local turns = session:mutex(rig.path(), { order = "turns" })

@@ -1,4 +1,4 @@
---- [lua luajit] Waits without a free descriptor return a code, and go on when there is one again.
+--- [lua luajit] Waits without a free descriptor return a code, and work when one is free again.
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 

@@ -12,13 +12,12 @@ local function connect(options)
 end
 
 
--- A lease of the lock, in a session of its own.
 local function hold(options)
     return assert(connect(options):mutex("/locks/bun"):acquire())
 end
 
 
--- Without the moment of the first wrong schedule, unless it is asked for.
+-- Simulates, by default without a search for the moment of the first wrong schedule.
 local function simulate(program, opts)
     opts = opts or {}
     opts.moment = opts.moment or false
@@ -26,7 +25,7 @@ local function simulate(program, opts)
 end
 
 
--- A world in which nothing is wrong; it is over.
+-- Runs a world in which nothing may go wrong, and returns it.
 local function play(program, opts)
     local world = assert(zklock.world(program, opts))
     assert(world:run())
@@ -34,13 +33,12 @@ local function play(program, opts)
 end
 
 
--- Two processes, p1 and p2, which run fn(n).
 local function start_two(world, fn)
     for n = 1, 2 do world:process("p" .. n, function() fn(n) end) end
 end
 
 
--- How many of `seeds` schedules are oversold; no other is wrong.
+-- Returns how many of `seeds` schedules are oversold. No other may be wrong.
 local function count_wrong(program, seeds, faults)
     local result = simulate(program, { seeds = seeds, faults = faults })
     assert.equal(seeds, result.schedules)
@@ -197,7 +195,7 @@ describe("the first wrong seed #zklock.simulate", function()
 end)
 
 
--- Gives what fn(world) gives in a world of one process.
+-- Returns the results of fn(world) in a world of one process.
 local function alone(fn)
     local results
     play(function(world)
@@ -774,7 +772,7 @@ describe("a result tells what was tried #zklock.simulate", function()
             for kind in pairs(world.faults.wishes) do kinds[#kinds + 1] = kind end
             counts[#kinds] = (counts[#kinds] or 0) + 1
         end
-        -- A half, and a quarter of the others.
+        -- Half of the seeds by choice, and about a quarter of the others by chance.
         assert.is_true(counts[1] > 220 and counts[1] < 280, counts[1])
         assert.is_true(counts[4] > 0)
     end)
@@ -841,7 +839,7 @@ describe("the moment from which a schedule was likely to be wrong #the_moment", 
             assert.matches("^server %d is stopped for ", moment.text)
             assert.is_true(moment.wrong >= 60, tostring(result))
             if options.all then assert.equal(100, moment.wrong) end -- it was the only stop
-            -- By later faults some end wrong that the stop has not met.
+            -- Some end wrong by later faults instead.
             assert.is_true(moment.before >= 1 and moment.before <= 20, tostring(result))
             local words = ("%d of 100 end wrong, before it %d\n"):format(moment.wrong,
                 moment.before)
@@ -913,8 +911,9 @@ end
 
 
 describe("all schedules #all_schedules", function()
-    -- Two processes of three turns: 20 interleavings. To begin with the second one is a deviation,
-    -- and so is to leave one that could go on: 1, 3, 6, 6, 3 and 1 of them have 0 to 5.
+    -- Two processes of three turns have 20 interleavings. To begin with the second process is a
+    -- deviation, and so is to leave a process that could go on. The numbers of interleavings with 0
+    -- to 5 deviations are 1, 3, 6, 6, 3 and 1.
     local cases = {
         { turns_of(2, 3), { preemptions = 0 }, "all 1 schedules with at most 0 preemptions" },
         { turns_of(2, 3), { preemptions = 1 }, "all 4 schedules with at most 1 preemption" },
@@ -1125,7 +1124,7 @@ describe("a planted bug #pct", function()
                 local result = simulate(bug.program, { pct = 2, seeds = 400 })
                 assert.is_true(result.wrong >= 400 / (3 * result.steps), bug.name)
                 assert.equal(0, simulate(bug.program, { pct = 1, seeds = 50 }).wrong)
-                -- The falls that its seed does not need are not counted.
+                -- Falls of priority that the seed does not need are not counted.
                 local first = simulate(bug.program, { pct = 4, seeds = 100 }).first
                 assert.equal(2, first.depth)
             end

@@ -1,6 +1,6 @@
---- [lua luajit asan tsan] Texts of users go out as Prometheus' text, JSON, CSV, HTML, names and
--- data of nodes, and lines of logs and terminals. A text that a format cannot have is refused at
--- its entry, with the rule. Bytes of other programs are shown.
+--- [lua luajit asan tsan] Users' texts are written into Prometheus' text, JSON, CSV, HTML, names
+-- and data of nodes, and lines of logs and terminals. The call that takes a text refuses it, with
+-- the rule, if one of these formats cannot hold it. Bytes of other programs are shown.
 
 local dkjson = require "dkjson"
 local encode = require "zklock.command.json"

@@ -10,7 +10,7 @@ local BOTH, SWAPPED = { ONE, TWO }, { TWO, ONE }
 local PATHS = 40
 
 
--- A server in memory ends with its last session.
+-- Opens a session of each server, because a server in memory ends with its last.
 local function open_servers()
     return { assert(zklock.connect(ONE)), assert(zklock.connect(TWO)) }
 end
@@ -174,7 +174,7 @@ end)
 
 
 describe("docs/throughput.md", function()
-    -- The block of code that begins with this comment.
+    -- Returns the block of code that begins with this comment.
     local function example(name)
         local pages = rig.shell("cat docs/throughput.md docs/throughput/README.md")
         for source in pages:gmatch "```lua\n(.-)```" do

@@ -1,6 +1,6 @@
 --- [lua luajit asan tsan memory worlds] A timeout is seconds or { timeout = seconds } in each call.
--- Nothing here waits, because each wait is ended once its deadline is known. In a world of virtual
--- time, where a driver does not count, all wait.
+-- A driver notes the deadline of each wait and ends the wait at once. A world of virtual time uses
+-- no driver, so there all calls wait.
 local current = require "zklock.world.current"
 local rig = require "spec.rig"
 local runtime = require "zklock.waiting.runtime"
@@ -31,7 +31,7 @@ for name, call in pairs(calls) do
         local memory = zklock.memory("timeouts")
         local it_has, deadline
 
-        -- The time at which the call would give up, and its code.
+        -- Returns the time at which the call gives up, or would give up, and its code.
         local function wait_of(timeout)
             local _, _, code = call(it_has, timeout)
             return current.world() and runtime.now() or deadline, code

@@ -75,7 +75,7 @@ describe("a session over TLS #server #zklock.connect", function()
         assert.is_true(seconds < 10, seconds)
     end
 
-    -- By the flaw of the certificate; `more` happens before the client starts.
+    -- The refused certificates, by their flaw. more() runs before the client starts.
     for of, row in pairs{
         ["another authority"] = { "certificate verify failed", "localhost", more = function()
             rig.shell("rm %s/ca.*", folder)

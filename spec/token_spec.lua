@@ -40,7 +40,7 @@ describe("the recipe of tokens #server", function()
     end)
     teardown(function() reaper:close() end)
 
-    -- A holder's connection; `meanwhile` is called between reading and writing.
+    -- Returns a holder with a connection of its own. meanwhile() runs between read and write.
     local function open(meanwhile)
         local db = database.open(place)
         db:execute "SET innodb_lock_wait_timeout = 1"
@@ -138,7 +138,7 @@ describe("the recipe of tokens #server", function()
         assert.same({ 1, STOCK - 1 }, { first.sold + second.sold, left() })
     end)
 
-    -- The reason for the recipe, by a check at the write alone.
+    -- Shows why the recipe shows the token first.
     it("a token that is shown with the write alone loses an update", function()
         local first, second = open(), open()
         local function write(holder, stock, token)

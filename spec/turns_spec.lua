@@ -42,10 +42,10 @@ local function wait_in_line(session)
     end)
 end
 
--- Waiters come in the order of `names`, each for the lock named by its first letter, while the
--- first of them holds. Returns the names in the order of their grants. Each holder keeps the lock
--- until the waiters of other sessions are in line and its own session has heard of them, because an
--- answer comes after the event.
+-- Lets waiters come in the order of `names`, each for the lock named by its first letter, while
+-- another owner holds. Returns the names in the order of their grants. Each holder keeps the lock
+-- until the waiters of other sessions are in line, and asks for the queue, because that answer
+-- comes after the events of the new nodes.
 local function in_turns(locks, names)
     local wishes, named, counts = {}, {}, {}
     for name in names:gmatch("%S+") do
@@ -93,8 +93,8 @@ describe("a mutex of turns #order_turns", function()
         nodes(0)
     end)
 
-    -- Grants the lock `count` times, one after the other, in a session that nobody disturbs.
-    -- Returns the cost without heartbeats, the first token and the other tokens.
+    -- Grants the lock `count` times in an undisturbed session. Returns the cost without heartbeats,
+    -- the first token and the other tokens.
     local function cost_of(count, batch)
         local quiet, tokens = rig.session(server.hosts, { timeout = LONG }), {}
         local lock = turns(quiet, batch)
@@ -316,7 +316,7 @@ end)
 
 
 describe("the end of a turn #order_turns", function()
-    -- Waiters: two of session a behind b, then one of c. `fn` ends the first of them.
+    -- Lets two waiters of session a and one of c wait behind b. fn() ends the first with `code`.
     local function gives_its_place(timeout, fn, code)
         local c = rig.session(server.hosts)
         local lock, holder = turns(a), take_first(turns(b))
@@ -452,8 +452,8 @@ describe("turns without a connection #server #order_turns", function()
     local proxy, session
     before_each(function() session, proxy = rig.behind_proxy(server.hosts) end)
 
-    -- A holder without a connection releases the lock, and reconnects after meanwhile(). Returns
-    -- the tokens before and after.
+    -- Lets a holder without a connection release the lock to a waiter of its session, and reconnect
+    -- after meanwhile(). Returns the tokens of both.
     local function gives_up(meanwhile)
         local lock = turns(session)
         local first = take_first(lock)

@@ -335,7 +335,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         at_rest(session)
     end)
 
-    -- A create of the session that it does not know of.
+    -- Creates the lock's node in the session by another connection, unknown to its client.
     local function land(who)
         proxy:command("refuse") -- else it would reconnect at once, and end the other connection
         local host = server:host(1) .. "@" .. who:id()

@@ -1,4 +1,4 @@
---- A short life with all that allocates, for valgrind (make test-valgrind).
+--- Calls all that allocates memory, for valgrind (make test-valgrind).
 
 local zklock = require "zklock"
 

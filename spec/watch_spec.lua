@@ -15,7 +15,8 @@ local function change(commands)
     server:foreign((commands:gsub("%%s", path)))
 end
 
--- Watches a node with the data, or no node, until that is told. Returns as rig.watched().
+-- Makes a node with the data, if given, and watches it until that is told. Returns as
+-- rig.watched().
 local function told_of(data)
     if data then change("create %s " .. data) end
     local calls, stop, versions = watched(session, path)

@@ -1,5 +1,5 @@
 --- [lua luajit asan tsan worlds] The watches of a session are limited, a holder's own node always
--- has room, and a watch without a claim is taken back.
+-- has room, and a watch without a claim is removed.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -42,7 +42,7 @@ describe("a holder whose session may watch no more nodes of others #a_lock_that_
             while not ends.too_many do
                 begun = begun + 1
                 coroutine.wrap(wait_in_vain)(assert(paths[begun], "no limit was met"))
-                -- A refused wait had a place, too; it counts as a wait, not as a claim.
+                -- A refused wait was in line, too; it counts as a wait, and not as a claim.
                 rig.wait_for("the place in line, or none", function()
                     local stats = session:stats()
                     return stats.in_flight == 0 and (stats.claims == begun or ends.too_many)
@@ -112,7 +112,8 @@ describe("a watch without a claim #server #lock:acquire", function()
         return proxy:counts().removeWatches
     end
 
-    -- So many owners wait for the lock, until the session has so many watches, and give up.
+    -- Lets this number of owners wait for the lock until the session has `watches` watches, and
+    -- interrupts them.
     local function give_up(lock, owners, watches)
         rig.run(owners, function(owner)
             assert.equal("interrupted", rig.code_of(lock, { timeout = 30, owner = owner }))

@@ -48,8 +48,8 @@ end
 
 -- --- habits ----------------------------------------------------------------------------------
 
--- The sentences of a piece that have one. Indented lines, items of lists and headings are left out,
--- and so are sentences that begin with a value, such as "0: none".
+-- Returns the sentences of a piece that have such a habit. Indented lines, items of lists and
+-- headings are left out, and so are sentences that begin with a value, such as "0: none".
 local function slips_of(piece)
     local found = {}
     local text = ("\n" .. piece):gsub("\n%s%s%s+[^\n]*", "\n"):gsub("\n%s*[*-] [^\n]*", "\n")

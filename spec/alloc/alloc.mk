@@ -1,5 +1,5 @@
-# alloc.mk - each allocation of ours fails once. One chapter of life.lua, from the third allocation
-# on:
+# alloc.mk - each allocation of zklock's fails once. A single chapter of life.lua, from its third
+# allocation on:
 #
 #   rig/zookeeper run -t 200 -- spec/alloc/run wait:3:1
 #   spec/alloc/run wait:3:1:memory

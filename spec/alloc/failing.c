@@ -1,12 +1,12 @@
 /*
- * failing.c - makes one allocation of src/ fail, by --wrap of the functions below in a build of the
- * module, which spares Lua and libzookeeper. The module then has a second door:
+ * failing.c - makes one allocation of src/ fail. A build of the module wraps the functions below
+ * (--wrap), which spares Lua and libzookeeper. The module then has another entry:
  *
  *   local failing = package.loadlib(<core.so>, "luaopen_failing")()
  *   failing.arm(n)        the n-th allocation from now fails, once
  *   failing.disarm()      no allocation fails
- *   failing.place()       -> its address for addr2line, or nil
- *   failing.living()      the number of our unfreed allocations
+ *   failing.place()       -> the address of the failed call for addr2line, or nil
+ *   failing.living()      -> the number of src/'s unfreed allocations
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -69,7 +69,7 @@ void __wrap_free(void *old) {
     __real_free(old);
 }
 
-/* --- the door ------------------------------------------------------------------------------ */
+/* --- functions for Lua --------------------------------------------------------------------- */
 
 static int arm(lua_State *L) {
     atomic_store(&place, NULL);

@@ -1,6 +1,6 @@
 --- life.lua <chapter> <first n> <step> - runs a chapter of a session's life, again and again. In
--- the n-th run the n-th of our allocations fails, until a run has no n-th. `make test-alloc` runs
--- all chapters, under AddressSanitizer; see alloc.mk.
+-- the n-th run the n-th allocation of src/ fails, until a run has fewer than n. `make test-alloc`
+-- runs all chapters, under AddressSanitizer; see alloc.mk.
 --
 -- Each time, nothing crashes or hangs; a failure is an ordinary one; the same session can then
 -- acquire the lock; no node is left while the session lives, and no allocation after it.
@@ -20,7 +20,7 @@ local memory = server.memory -- nil for a real one
 local proxy = memory and { hosts = server.hosts } or rig.proxy(server.hosts)
 
 
--- --- what is ordinary ---------------------------------------------------------------------
+-- --- ordinary failures --------------------------------------------------------------------
 
 local codes = {}
 local ordinary_codes = "lost released expired connection closed interrupted no_memory unknown"
@@ -53,19 +53,19 @@ local function have(lock)
 end
 
 
--- Acquires and releases once, so that the path exists.
 local function use(lock)
     assert(have(lock):release{ wait = PATIENCE })
 end
 
--- Does the same, if memory allows.
+-- Acquires and releases once, if memory allows.
 local function try_once(lock, arg)
     local lease = try(lock.acquire, lock, arg)
     if lease then lease:release() end
 end
 
 
--- On a machine that stood still an unanswered try ends with "timeout".
+-- Tries to acquire. "timeout" is ordinary here, because a machine that stood still leaves the try
+-- unanswered.
 local function try_at_once(lock)
     codes.timeout = true
     local lease = try(lock.acquire, lock, 0)
@@ -74,13 +74,13 @@ local function try_at_once(lock)
 end
 
 
--- Waits for the release; without the memory for that, the release itself needs none.
+-- Releases, and waits for that if memory allows.
 local function give_back(lease)
     if not try(lease.release, lease, { wait = PATIENCE }) then lease:release() end
 end
 
 
--- Is rig.wait_for without an allocation of ours, because another thread's has to fail.
+-- Is rig.wait_for() without allocations of src/, because another thread's must fail.
 local function wait_for(session, what, condition)
     local deadline = core.now() + PATIENCE
     while not condition() do
@@ -138,7 +138,6 @@ function chapters.try(book)
     if lease then lease:release() end
 end
 
--- Lets two wait behind a holder.
 local function wait_in_turn(book, lock, first)
     local queued = 0
     book.arm()
@@ -158,7 +157,7 @@ function chapters.wait(book)
     wait_in_turn(book, book.lock, have(book.lock))
 end
 
--- Does the same for permits. The first, once granted, tells the second.
+-- Lets two wait for permits. The first, once granted, tells the second.
 function chapters.permits(book)
     local gate = book.session:semaphore(book.lock.path, 2)
     local all = { permits = 2, timeout = PATIENCE }
@@ -195,7 +194,7 @@ function chapters.queue(book)
     for _, each in ipairs(line or {}) do assert(each.data == "a test", "shown without its data") end
 end
 
--- Closes the session while one holds and one waits; no failure raises an error.
+-- Closes the session while one holds and one waits. No failure raises an error.
 function chapters.close(book)
     local lock = book.lock
     local lease = have(lock)
@@ -238,8 +237,8 @@ end
 function chapters.create_lost(book) lose_reply(book, "create2") end
 function chapters.delete_lost(book) lose_reply(book, "delete") end
 
--- In doubt, the session looks at the path once more, a session timeout later. It sends `lists`
--- until then, with the creates and behind the syncs.
+-- After an unanswered create, the session looks at the path once more, a session timeout later. It
+-- sends `lists` lists until then, with the creates and behind the syncs.
 local function look(book, lists)
     use(book.lock)
     local before = book.session:stats().lists
@@ -256,7 +255,7 @@ end
 
 function chapters.look(book) look(book, 3) end
 
--- Finds a node of this session ahead that belongs to no claim, and removes it first.
+-- Acquires behind a node of this session that belongs to no claim, and is removed first.
 function chapters.orphan(book)
     local lock, id = book.lock, ("%016x"):format(tonumber(book.session:id(), 16))
     use(lock)
@@ -428,7 +427,6 @@ function chapters.join(book)
     end
 end
 
--- Deletes the member's node, which comes back.
 local function rejoins_after(fault)
     return function(book)
         local folder, member = folder_of(book), assert(join(book))
@@ -445,7 +443,7 @@ end
 chapters.join_again = rejoins_after(function(_, folder) server:foreign("delete %s/a", folder) end)
 chapters.join_expire = rejoins_after(function(book) memory:expire(book.session) end)
 
--- Joins until the other function cuts the join short.
+-- Joins while by() cuts the join short.
 local function join_cut_short(by)
     return function(book)
         use(book.lock)
@@ -459,7 +457,7 @@ local function join_cut_short(by)
     end
 end
 
--- Does the same before the create is answered.
+-- Joins while by() cuts the join short before the create is answered.
 local function join_unanswered(by)
     local cut_short = join_cut_short(by)
     return function(book)
@@ -525,7 +523,7 @@ chapters.unfair_create_lost = unfair(chapters.create_lost)
 chapters.unfair_delete_lost = unfair(chapters.delete_lost)
 chapters.unfair_look = unfair(look, 1)
 
--- Finds a node of this session under the name that belongs to no claim, and removes it first.
+-- Acquires a lock whose node is of this session, but of no claim, and is removed first.
 chapters.unfair_stray = unfair(function(book)
     use(book.lock)
     proxy:command("refuse")
@@ -623,7 +621,6 @@ function chapters.memory_cut(book)
 end
 
 
--- Ends the session, which opens another.
 local function ends_by(fault)
     return function(book)
         local lock, session = book.lock, book.session
@@ -642,7 +639,6 @@ chapters.memory_expire = ends_by(function(session) memory:expire(session) end)
 chapters.memory_reset = ends_by(function() memory:reset() end)
 
 
--- Changes a watched node from another session, also while the watcher is cut off.
 function chapters.memory_watch(book)
     local session, node = book.session, book.lock.path .. "-watched"
     local other, seen = assert(connect(server.hosts)), nil
@@ -672,7 +668,7 @@ function chapters.memory_watch(book)
 end
 
 
--- Looks at a server as a tester does, and at a missing one.
+-- Calls a tester's methods of a server and of a missing server.
 function chapters.memory_look(book)
     local slow = zklock.memory "slow"
     book.arm()

@@ -1,6 +1,6 @@
 /*
  * clock.c - preloaded, a wall clock that jumps as the first byte of the file $WALL_CLOCK says, '+'
- * an hour ahead, '-' an hour back, else right. Monotonic clocks go on.
+ * an hour ahead, '-' an hour back, otherwise not at all. Monotonic clocks go on.
  */
 #include <fcntl.h>
 #include <stdlib.h>

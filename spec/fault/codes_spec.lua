@@ -1,5 +1,5 @@
---- [lua asan tsan] All calls that wait for a cause or come after it return the same code. Only
--- calls of a lease return another code, because they tell the lease's end.
+--- [lua asan tsan] When trouble ends the waiting calls of a session, all of them and all later
+-- calls return one code. Only calls of a lease return another code, for the lease's end.
 
 local fault = require "spec.fault.fault"
 local files = require "spec.files"

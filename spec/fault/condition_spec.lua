@@ -1,4 +1,4 @@
---- [lua asan tsan] Conditions during lost requests and replies, expired sessions, folders that
+--- [lua asan tsan] Conditions with lost requests and replies, expired sessions, and ACLs that
 -- refuse. (spec/losses_spec.lua loses each packet.)
 local conditions = require "spec.conditions"
 local fault = require "spec.fault.fault"
@@ -203,7 +203,7 @@ end)
 describe("a waiter that gives up #condition:wait", function()
     after_each(function() scene:nothing_left(a, b, c) end)
 
-    -- a waits before b. Then fn() runs, a is interrupted, and after(order) runs.
+    -- Lets a wait in the condition before b, runs fn(), interrupts a, and runs after(order).
     local function interrupted(fn, after)
         local order = scene:come({ a, b }, function(order)
             rig.settled(a)

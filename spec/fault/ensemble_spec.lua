@@ -68,8 +68,8 @@ describe("a holder that is cut off with its server #lease:held", function()
         session:close()
     ]]
 
-    -- Strikes while the lease is held. Returns the time of the strike, the last time at which the
-    -- lease was held (read before the question), and the time of its loss.
+    -- Strikes while the lease is held. Returns the time of the strike, the last time after which
+    -- the lease said that it was held, and the time of its loss.
     local function watch(session, lease, strike)
         local held
         rig.wait_for("held", function()
@@ -101,7 +101,7 @@ describe("a holder that is cut off with its server #lease:held", function()
         local granted = tonumber((assert(child:line(), "the next in line has nothing")))
         assert.equal("lost", lease:state())
         assert.is_true(held < granted, ("held %.3f s after another had it"):format(held - granted))
-        -- A follower proves nothing any more. A leader answers syncs alone until it steps down
+        -- A follower that is cut off answers no sync. A leader answers syncs until it steps down,
         -- after syncLimit, which is 2.2 s here, and a tick or two.
         local answers = n == old_leader and 2.8 or 0
         local busy = 5
@@ -138,7 +138,7 @@ end)
 
 
 describe("a holder that may change its server #lease:held", function()
-    -- All states of a lease while fn runs, and until it is held for certain again.
+    -- Returns the set of states of a lease while fn() runs, and until it is held for certain again.
     local function states_during(session, lease, fn)
         local seen = {}
         local function look() seen[lease:state()] = true end
@@ -250,7 +250,7 @@ end)
 describe("a waiter whose server is cut off #lock:acquire", function()
     local waiter, third, lease, n
 
-    -- The waiter knows only one server, a follower, and the other sessions do not know that server.
+    -- Only the waiter's session is connected to the follower n.
     local function begin(timeout)
         n = follower()
         lease = rig.hold(rig.session(all_but(n), { timeout = 40 }):mutex(rig.path()))

@@ -9,12 +9,12 @@
 #   cut           ends all connections
 #   forget        hangs up on sessions that it has seen ...
 #   remember      ... takes them again
-#   spurn         hangs up on whoever comes
+#   spurn         hangs up on each new connection
 #   mute          takes connections and says nothing ...
 #   deaf          ... greets those that come from now on, and answers no request ...
 #   speak         ... greets them, and answers
-#   distrust S    refuses credentials after that many seconds, and hangs up: a request that came
-#                 behind them by then makes a reset of that, which destroys the answer
+#   distrust S    refuses credentials after that many seconds, and hangs up. A request that came
+#                 behind them by then turns that into a reset, which destroys the answer
 #   connects      answers with how many connect requests there were: of new and of known sessions
 #   sessions      answers with how many sessions are open
 #   quit
@@ -65,7 +65,7 @@ sub on_connect {
     greet($link, $id);
 }
 
-# The data and the stat of a node that is there.
+# The body of a good answer: data and stat of a node, or the path of a sync.
 sub body {
     my ($type) = @_;
     return pack("l>", 0) . "\0" x 68 if $type == $op{get};

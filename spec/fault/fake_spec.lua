@@ -25,7 +25,7 @@ describe("a misbehaving server #session:state", function()
         return tonumber(new), tonumber(known)
     end
 
-    -- The most sessions since then, one at a time with a pause.
+    -- The most sessions since `begin`, if a pause follows each session.
     local function most(begin) return 2 + 1.5 * (core.now() - begin) end
 
     it("a server that behaves well serves a session", function()

@@ -1,4 +1,4 @@
---- Stops servers, cuts sessions off, ends them, and checks failed calls, for the specs of faults.
+--- Stops servers, cuts off and ends sessions, and checks failed calls, for the specs of faults.
 
 local assert = require "luassert"
 local rig = require "spec.rig"
@@ -23,7 +23,6 @@ function fault.pause(server, n)
 end
 
 
---- Restarts a server without its data.
 function fault.wipe(server)
     server:kill()
     rig.shell("rm -rf %s/1/data/version-2", server.dir)
@@ -46,7 +45,6 @@ function fault.suspend(proxy, session)
 end
 
 
---- Lets everything pass the proxy again.
 function fault.heal(proxy)
     for _, command in ipairs{ "accept", "flow", "delay 0" } do proxy:command(command) end
 end

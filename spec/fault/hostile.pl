@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# hostile.pl HOST:PORT - a server that says what no ZooKeeper says: a proxy before a real one,
-# which tells a lie instead of the truth when it is told to. Prints the port for clients, then
-# reads commands, one a line, and answers each with "ok" or "ok ANSWER":
+# hostile.pl HOST:PORT - a proxy before a real server, which can turn its answers into lies that
+# no ZooKeeper tells. Prints the port for clients, then reads commands, one a line, and answers
+# each with "ok" or "ok ANSWER":
 #
 #   lie NAME   from now on this lie is told in each answer that it is about
 #   truth      no more lies
@@ -27,7 +27,7 @@ sub text { pack "l> a*", length $_[0], $_[0] }
 
 sub names { pack("l>", scalar @_) . join "", map { text($_) } @_ }
 
-# The parts of a true answer: a lie changes as little as it can.
+# The parts of a true answer, so that a lie changes as little as it can.
 sub path_of { unpack "l>/a", $_[0] } # also data, which comes as a path does
 sub rest_of { substr $_[0], 4 + length path_of($_[0]) }
 sub names_of { unpack "l>/(l>/a)", $_[0] }
@@ -44,7 +44,7 @@ sub with_stat {
 
 my ($CZXID, $VERSION, $OWNER) = (0, 4, 7);
 
-# The results of a transaction: type, error and what is told of each.
+# The results of a transaction, each with its type, error and body.
 my ($CREATED, $WRITTEN, $REFUSED) = (1, 5, -1);
 my $END = pack "l> C l>", -1, 1, -1;
 
@@ -61,7 +61,7 @@ sub results_of {
 
 sub results { join("", map { pack("l> C l>", $_->[0], 0, $_->[1]) . $_->[2] } @_) . $END }
 
-# What is told of each result of that type is changed.
+# Changes the body of each result of that type.
 sub changed_results {
     my ($bytes, $type, $change) = @_;
     my @results = results_of($bytes);
@@ -72,15 +72,15 @@ sub changed_results {
 sub refusal { [$REFUSED, $_[0], pack "l>", $_[0]] }
 
 # --- lies ----------------------------------------------------------------------------------------
-# What a lie is about, and what makes it of the true answer and the path that was asked about:
-# an answer; or a code, an answer, and frames that follow it.
+# A lie has a name, a verb, and a function that takes the true answer to such a request and the
+# path that was asked about. It returns a false answer; or a code, an answer, and further frames.
 # A request that failed is answered truly, unless the lie is told `always`.
 
 my @lies;
 
 sub lie { push @lies, { name => $_[0], verb => $_[1], tell => $_[2] } }
 
-# Of a create's answer: another path instead, with the true Stat.
+# Lies about a created path, with the true Stat.
 sub lie_of_path {
     my ($what, $change) = @_;
     lie("a created path $what", "create",
@@ -101,7 +101,7 @@ lie_of_path("with a number that is none", sub { $_[0] =~ s{\d{10}$}{00000x0001}r
 lie_of_path("of 5000 bytes", sub { $_[0] . "0" x 5000 });
 lie_of_path("with control characters", sub { "$_[0]\n\e[2J" });
 
-# Of the Stat that comes with an answer: another field instead.
+# Lies about a field of the Stat that comes with an answer.
 sub lie_of_stat {
     my ($what, %change) = @_;
     my $tell = sub { text(path_of($_[0])) . with_stat(rest_of($_[0]), %change) };
@@ -116,7 +116,7 @@ lie_of_stat("the largest czxid", $CZXID => ~0 >> 1);
 lie_of_stat("a negative version", $VERSION => -1);
 lie_of_stat("nobody as its owner", $OWNER => 0);
 
-# Of a list: other names instead.
+# Lies about the names of a list.
 sub lie_of_names {
     my ($what, $change) = @_;
     lie("a list $what", "list", sub { $change->(names_of($_[0])) });
@@ -147,14 +147,14 @@ lie_of_names("of strangers", sub { names(map { $contender =~ s/1$/$_/r } 0 .. 9)
 lie_of_names("with a number at the end of the counter",
              sub { names(@_, $contender =~ s/\d{10}$/2147483647/r) });
 
-# Of data.
+# Lies about data.
 lie("data of -1 bytes", "get", sub { pack("l>", -1) . rest_of($_[0]) });
 lie("data of -5 bytes", "get", sub { pack("l>", -5) . rest_of($_[0]) });
 lie("data of -2147483648 bytes", "get", sub { pack("l>", -0x80000000) . rest_of($_[0]) });
 lie("data of a megabyte", "get", sub { text("x" x 1000000) . rest_of($_[0]) });
 lie("a write with a negative version", "set", sub { with_stat($_[0], $VERSION => -1) });
 
-# Of a transaction.
+# Lies about a transaction.
 lie("a transaction without results", "multi", sub { results() });
 lie("a transaction with one result less", "multi",
     sub { my @all = results_of($_[0]); pop @all; results(@all) });
@@ -166,7 +166,7 @@ lie("a transaction refused, but all is done", "multi", sub { (-101, $_[0]) });
 lie("a transaction with a negative version", "multi",
     sub { changed_results($_[0], $WRITTEN, sub { with_stat($_[0], $VERSION => -1) }) });
 
-# Of a sync: its path is nobody's matter.
+# A lie about a sync, whose path no client uses.
 lie("a sync of another path", "sync", sub { text("") });
 
 # Answers that contradict each other.
@@ -191,7 +191,7 @@ lie("a wrong version in each transaction", "multi",
 $lies[-1]{always} = 1;
 lie_of_code(-103, "a wrong version", "set");
 
-# Events that nothing happened for, behind the answer to a get.
+# Events without a cause, behind the answer to a get.
 sub lie_of_event {
     my ($what, $type, $state, $path) = @_;
     lie("an event $what", "get", sub {

@@ -17,7 +17,8 @@ local function name(text, ...)
     files.replace(path, table.concat(addresses))
 end
 
--- An address of the server. Made before the program; else it would keep its input open.
+-- Returns another address of the server, a proxy. A proxy made after the program would keep the
+-- program's input open.
 local function pod()
     pods[#pods + 1] = rig.proxy(server.hosts)
     return pods[#pods]

@@ -1,6 +1,6 @@
 /*
- * init.c - preloaded, closes a pipe in another thread while libzookeeper makes a handle, so that
- * the handle's pipe gets its numbers, and returns long after the connection.
+ * init.c - preloaded. zookeeper_init2() first closes a pipe of the process, so that the handle's
+ * pipe gets the same descriptors, and returns long after the connection.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -30,7 +30,7 @@ local function is_had_within(seconds)
 end
 
 
--- A process that keeps the lock, and then runs `orders`. KEPT is its token.
+-- Starts a process that keeps the lock, and then runs `orders`, in which KEPT is the lock's token.
 local function keeper(timeout, orders)
     local child = program.start(server.hosts, ([[
         local session = assert(zklock.connect(HOSTS, { timeout = %d }))

@@ -126,7 +126,7 @@ honest:close()
 say("closed")
 ]=]
 
--- A call for too much memory fails, as without a sanitizer.
+-- An allocation of too much memory fails, as without a sanitizer.
 local ENVIRONMENT = ("ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 TSAN_OPTIONS='%s'")
     :format((os.getenv("TSAN_OPTIONS") or "") .. ":allocator_may_return_null=1")
 

@@ -115,8 +115,8 @@ describe("a forked child #failures", function()
         return lines
     end
 
-    -- The code in third place, the first result, or the error. An error of a fork must name a line
-    -- of this file.
+    -- Returns a call's code, first result or error. An error by a fork must name a line of this
+    -- file.
     local function outcome(fn, ...)
         local ok, first, _, code = pcall(fn, ...)
         local text = tostring(first)
@@ -349,7 +349,8 @@ describe("a forked child #failures", function()
 end)
 
 
--- `zklock run` orders this end while a lease is suspect, because it may end before it looks again.
+-- `zklock run` sets this limit while a lease is suspect, because it may be killed before its next
+-- look at the lease.
 describe("a command whose lock is suspect", function()
     it("the command ends after its process was killed, though it ignores SIGTERM", function()
         local owner = program.start(server.hosts, [[

@@ -89,7 +89,7 @@ function Program:tell(line)
 end
 
 
---- Returns the next line of its output; nil at the end.
+--- Returns its next line, nil at the end.
 function Program:line()
     return self.output:read("*l")
 end
@@ -118,7 +118,7 @@ function Program:finish()
 end
 
 
---- Waits for the end; asserts that no output was left, and the status, 0 by default.
+--- Waits for the end, and checks that no output was left, and the status, 0 by default.
 function Program:ends(status)
     local rest, errors, got = self:finish()
     assert.same({ "", "", status or 0 }, { rest, errors, got })
@@ -137,6 +137,7 @@ function program.library(name)
 end
 
 
+--- Returns the module of spec/fault/system.c.
 function program.system()
     local path = program.library("system")
     local open = assert(package.loadlib(path, "luaopen_system"))

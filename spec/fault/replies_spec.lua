@@ -253,7 +253,7 @@ describe("a storm of faults #lock:acquire", function()
         end)
         assert.is_true(ok, ("seed %d: %s"):format(log.seed, tostring(problem)))
         assert.is_true(log.grants > 20, ("seed %d: only %d grants"):format(log.seed, log.grants))
-        -- Ends unmet faults of the proxy, as if the network came back elsewhere.
+        -- Clears the faults of the proxy that have not struck yet.
         proxy:command("reset")
         assert.is_true(reconnects() > 10)
         for _, session in ipairs(sessions) do session:close() end

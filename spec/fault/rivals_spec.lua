@@ -22,8 +22,8 @@ local function expire()
     rig.becomes(session, "connected")
 end
 
--- Puts `count` waits of the session in line behind another's lease, and calls fn(that lease) while
--- the proxy counts. In the end each wait was granted.
+-- Puts `count` waits of the session in line behind another session's lease, resets the proxy's
+-- counts, and calls fn(that lease). Checks that all waits are granted in order.
 local function behind_another(count, fn)
     local theirs, wishes = hold(rival), {}
     for n = 1, count do wishes[n] = lock end

@@ -1,6 +1,6 @@
 /*
- * threads.c - preloaded, limits the threads started since the file $THREADS exists to its number,
- * as a container does.
+ * threads.c - preloaded, limits the threads that are started while the file $THREADS exists to the
+ * number in it, as a container does.
  */
 #include <dlfcn.h>
 #include <errno.h>

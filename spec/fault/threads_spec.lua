@@ -38,7 +38,7 @@ describe("a process with a limit of threads #zklock.connect", function()
                              { preload = library, environment = "THREADS=" .. limit })
     end
 
-    -- The timer's, the worker's, and libzookeeper's two.
+    -- A session needs four threads: the timer's, the worker's, and libzookeeper's two.
     for count = 0, 3 do
         it(("connect with %d threads returns connection and the reason, and works later " ..
             "#slow"):format(count),

@@ -221,8 +221,8 @@ end)
 describe("trap 5: requests while a session expires #session:state", function()
     local TIMEOUT = 20 -- seconds for each call, more than all takes on a busy machine
 
-    -- `wait` delivers the news of the end before the last requests are made, or leaves it for
-    -- later.
+    -- With rig.wait_for() the news of the end are delivered before the last requests are made,
+    -- with rig.wait_apart() after that.
     local function ask_while_it_expires(wait)
         local path, session, count, asked = rig.path(), nil, 0, 0
         local ends = {}
@@ -296,7 +296,7 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
     before_each(function() link = rig.proxy_for_test(own.hosts) end)
     teardown(function() own:stop() end)
 
-    -- Waiters in line count, and leases use the rest of the room for nodes.
+    -- Waiters fill the room for watches, and then leases the room for nodes.
     it("a session is refused more watches than it could set again, and reconnects #slow", function()
         local COUNT = 230
         local path, ends = rig.path(), {}

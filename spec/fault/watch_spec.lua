@@ -44,7 +44,7 @@ describe("a watch #session:watch", function()
                                told = "old" },
         ["was made"] = { "create %s new", told = "new" },
         ["was made and changed"] = { "create %s x", "set %s new", told = "new" },
-        -- No call tells of these.
+        -- The function is not called for these.
         ["was made and deleted again"] = { "create %s x", "delete %s" },
         ["was left as it was"] = { before = "create %s old" },
     }

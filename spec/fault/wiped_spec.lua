@@ -37,7 +37,7 @@ describe("a server that comes back without its data #session:state", function()
     teardown(function() server:stop() end)
     after_each(rig.close_sessions)
 
-    -- Transactions, so that the session has seen more of them than the server will have.
+    -- Makes transactions, more than the wiped server will make.
     local function use(session)
         local lock = session:mutex("/used-" .. session:id() .. "/lock")
         for _ = 1, 5 do

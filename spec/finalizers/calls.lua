@@ -1,5 +1,5 @@
---- Calls each public function, by its name in the types, with the objects of a book (storm.lua),
--- which others use at the same time. No call takes long.
+--- A call of each public function, by the function's name in the types. It gets a book (storm.lua),
+-- whose objects other calls use at the same time, and does not take long.
 
 local resty_lock = require "zklock.resty_lock"
 local zklock = require "zklock"
@@ -107,7 +107,7 @@ calls["session:set_hosts"] = function(book) book.session:set_hosts(book.hosts, 0
 calls["session:election"] = function(book) book.session:election "/g" end
 calls["session:get"] = function(book) book.session:get(book.node, book.patience) end
 
--- Follows a node or folder; book[name] is to stop that, and stops the one before.
+-- Follows a node or folder. book[name] stops that, after a call of the function before.
 local function follow(book, method, path, hear, name)
     local stopped, stop
     stop = book.session[method](book.session, path, function(news)
@@ -208,7 +208,6 @@ calls["lease:guard"] = function(book)
     book.lease:guard{ { "delete", "/not-there" }, timeout = book.patience }
 end
 
--- It is new then.
 calls["lease:release"] = function(book)
     book.lease:release()
     book.lease = book.lock:acquire{ timeout = 0, owner = book.owner } or book.lease
@@ -232,7 +231,6 @@ calls["member:on_change"] = function(book)
     stop()
 end
 
--- It is new then.
 calls["member:leave"] = function(book)
     book.member:leave()
     book.member = join(book) or book.member
@@ -269,7 +267,7 @@ calls["condition:broadcast"] = function(book)
     book.condition:broadcast(book.lease, book.patience)
 end
 
--- It has no deadline.
+-- Not during a cut, because lead() has no deadline.
 calls["election:lead"] = function(book)
     return book.is_cut or book.election:lead(function() return true end)
 end

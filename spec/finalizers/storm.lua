@@ -4,9 +4,9 @@
 -- A broken invariant crashes or hangs the process, or is told here. Ends with: N passed, N failed;
 -- one check is one call, with finalizers at one of its allocations.
 
--- Lua 5.4 is built to collect at each allocation (finalizers.mk). It must not also do so by itself,
--- because where it collects twice, its own pointers are stale. LuaJIT begins anew when it is
--- through.
+-- Lua 5.4 is built to collect at each allocation (finalizers.mk). It must not collect by itself,
+-- too, because its pointers are stale where it collects twice. LuaJIT's collections follow each
+-- other.
 collectgarbage "stop"
 if rawget(_G, "jit") then
     require("jit").off() -- compiled code collects less often
@@ -71,7 +71,6 @@ end
 
 -- --- calls ------------------------------------------------------------------------------
 
--- Calls after which all is over.
 local endings = { "session:close", "memory:expire", "memory:reset" }
 -- Each makes thousands of allocations.
 local function is_long(name)
@@ -169,7 +168,6 @@ local function new_book()
 end
 
 
--- Prepares news of each kind that nobody has taken.
 local function prepare(book)
     local session = book.session
     book.problem, book.version = nil, book.version + 1
@@ -216,7 +214,7 @@ end
 -- --- storms -----------------------------------------------------------------------------
 
 -- Makes a call, while a finalizer at its n-th allocation makes all calls, beginning with a
--- different one each time. False without an n-th.
+-- different one each time. Returns false if there is no n-th.
 local function meets_all(name, book, n)
     prepare(book)
     local count = storm(function(count)
@@ -228,7 +226,6 @@ local function meets_all(name, book, n)
 end
 
 
--- Does the same while the session ends.
 local function meets_ending(name, ending, n)
     local book = new_book()
     prepare(book)

@@ -46,7 +46,7 @@ function Loop.collect()
 end
 
 
---- The number of ticks in a second, of 10 ms each, while the functions run.
+--- Returns how many sleeps of 10 ms end in a second while the functions run.
 function Loop:ticks_while(...)
     local fns, ticks, live = { ... }, 0, select("#", ...)
     local began = core.now()
@@ -100,7 +100,7 @@ end
 function loops.luv(uv)
     local self = {}
 
-    -- Known only while the loop runs.
+    -- Starts the functions inside the loop, because zklock knows the loop only while it runs.
     function self.run(...)
         local bodies, timer = {}, uv.new_timer()
         timer:start(0, 0, function()

@@ -31,7 +31,6 @@ return function(loop, it, before_each, after_each)
     after_each(function() zklock.driver(nil) end)
     after_each(rig.close_sessions)
 
-    --- The lock, held by another session.
     local function held_by_another() return rig.held_by_another(server, path) end
 
     local function wait_for_waits(count)
@@ -54,7 +53,8 @@ return function(loop, it, before_each, after_each)
         for n = 1, 50 do assert.equal(expected, codes[n]) end
     end
 
-    --- A lease of another lock that will be lost. Returns the states of its callback.
+    --- Holds another lock. Returns a growing list of its on_lost's states, and lose(). on_lost
+    -- calls fn, if given.
     local function to_be_lost(fn)
         local states, lost = {}, rig.hold(session:mutex(rig.path()))
         lost:on_lost(function(_, state)
@@ -64,7 +64,7 @@ return function(loop, it, before_each, after_each)
         return states, function() rig.delete_node(server, lost.path) end
     end
 
-    --- Waits outside of the loop.
+    --- Waits, outside of the loop, until the session has no claim and the lock no node.
     local function nothing_left()
         rig.wait_for("nothing left", function()
             session:dispatch()

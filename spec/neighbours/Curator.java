@@ -63,7 +63,7 @@ final class Lock {
         mutex = kind.equals("read") ? read : both.writeLock();
     }
 
-    /** False if it was not had within so many seconds; null waits for ever. */
+    /** False if the lock was not acquired within this number of seconds; null waits for ever. */
     boolean acquire(Double limit) throws Exception {
         if (limit != null) {
             return mutex.acquire((long) (limit * 1000), TimeUnit.MILLISECONDS);
@@ -90,7 +90,7 @@ final class Lock {
     }
 }
 
-/** A candidate: it has the lead until it gives that up, as if that were a lock. */
+/** A candidate, which leads until end(). */
 final class Candidate extends LeaderSelectorListenerAdapter {
     private final CountDownLatch leads = new CountDownLatch(1);
     private final CountDownLatch ends = new CountDownLatch(1);
@@ -124,7 +124,7 @@ final class Candidate extends LeaderSelectorListenerAdapter {
 
 // --- one step at a time ------------------------------------------------------------------
 
-/** One session and one thread, with one lock at a time. */
+/** A session and a thread, with one lock at a time. */
 final class Hand {
     private final CuratorFramework client;
     private final ExecutorService thread = Executors.newSingleThreadExecutor();

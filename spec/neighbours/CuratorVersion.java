@@ -1,4 +1,4 @@
-// CuratorVersion.java - which Curator runs, and which of ZooKeeper's clients below it.
+// CuratorVersion.java - the versions of Curator and of its ZooKeeper client.
 
 import java.io.IOException;
 import java.io.InputStream;

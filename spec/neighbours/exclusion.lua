@@ -62,7 +62,7 @@ function Ours:release()
 end
 
 
--- --- what the tests ask -------------------------------------------------------------------
+-- --- steps and checks ---------------------------------------------------------------------
 
 local function is(hand, word)
     return function() return hand:state() == word end
@@ -88,7 +88,7 @@ end
 local function waits(hand) assert.equal("waiting", (hand:state())) end
 
 
--- Brings the hand into line at that number.
+-- Lets the hand wait in line, where its node is the number-th.
 local function stand(hand, number, kind, path, ...)
     hand:take(kind, path, ...)
     nodes(number, path)
@@ -108,7 +108,6 @@ local function have_in_order(line, queue)
 end
 
 
--- Returns the node of a hand's session on a path.
 local function node_of(hand, path)
     for _, entry in ipairs(assert(observer:mutex(path):queue(LONG))) do
         if entry.session == hand:session() then return path .. "/" .. entry.name end
@@ -117,7 +116,6 @@ local function node_of(hand, path)
 end
 
 
--- Whether the session watches the node, by the server's word.
 local function watches(hand, node)
     local session, watched = "0x" .. hand:session(), nil
     for line in server:ask("wchp"):gmatch("[^\n]+") do
@@ -136,8 +134,8 @@ local function waits_for(waiter, holder, path)
 end
 
 
---- Returns the waiter's fate while the holder holds, "enters", "fails", or "waits". A waiter
--- watches the holder's node, does not hold, and gets the lock at the release.
+--- Returns "enters", "fails" or "waits" for a contender that comes while the holder holds. If it
+-- waits, it watches the holder's node, and gets the lock at the release.
 local function outcome(holder, waiter, path)
     hold(holder.hand, holder.kind, path)
     local node = node_of(holder.hand, path)

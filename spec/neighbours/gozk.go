@@ -1,5 +1,5 @@
 // gozk.go - go-zookeeper as a neighbour; see neighbour.lua for the commands. Its Lock waits for
-// ever: there is no try and no timeout.
+// ever, without a try or a timeout.
 
 package main
 
@@ -53,7 +53,7 @@ func token(conn *zk.Conn, lock *zk.Lock) (int64, error) {
 
 // --- one step at a time ------------------------------------------------------------------
 
-// One session, with one lock at a time.
+// A session, with one lock at a time.
 type hand struct {
 	conn  *zk.Conn
 	lock  *zk.Lock

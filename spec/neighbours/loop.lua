@@ -3,8 +3,8 @@
 --
 --   loop.lua NAME PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS KEPT
 --
--- On paths of KEPT zklock keeps the lock. For two of five seconds its worker wants it again
--- and again, for one second the neighbours, half of which is the same.
+-- On paths of KEPT zklock keeps the lock. In two of five seconds one of its workers acquires such
+-- locks again and again, and in one second the neighbours do, half of it at the same time.
 --
 -- NAME is "zklock", whose workers share a session, or that of a neighbour, of which each worker
 -- is a hand (neighbour.lua). Most claims wait for ever; one of ten tries or gives up soon, where

@@ -1,18 +1,18 @@
---- Our programs in the languages of other ZooKeeper clients, each with that
--- client's own locks. The tests of exclusion.lua, or loop.lua, tell them every step.
+--- Programs that use other ZooKeeper clients' own locks, each in its client's language.
+-- exclusion.lua and loop.lua tell them every step.
 --
 --   neighbour.start(NAME, HOSTS)   NAME: "Curator", "kazoo", "go-zookeeper"; of the machine, or of
 --                                  packages that are unpacked in $ZKLOCK_CLIENTS
 --
--- A hand is one session, opened by its first command, which holds one lock at a time. Commands are
--- lines, and each is answered at once by "ok …" or "error: …":
+-- A hand is a session, opened by the hand's first command, and holds one lock at a time. Commands
+-- are lines, and each is answered at once by "ok …" or "error: …":
 --
 --   take HAND KIND PATH LIMIT DATA   begins to acquire. KIND: mutex, read, write (kazoo: also
 --                       stock and extra, see there); LIMIT: seconds, 0 to try, "-" for ever;
 --                       DATA: text of the node, without spaces
 --   state HAND          free, waiting, held CZXID, timeout, failed MESSAGE
 --   release HAND        answers when it is done
---   downgrade HAND      a writer becomes a reader, as the client does that
+--   downgrade HAND      a writer becomes a reader in the client's way
 --   elect HAND PATH ID, leader HAND, resign HAND
 --                       Curator's: stands for election by that id and holds the lead as a
 --                       lock; names the leader; ends
@@ -27,7 +27,7 @@ local neighbour = {}
 local CLIENTS = os.getenv("ZKLOCK_CLIENTS") or ""
 local BUILD = (CLIENTS ~= "" and CLIENTS or os.getenv("ZKLOCK_BUILD") or "build") .. "/neighbours"
 
--- The jars that each jar needs, by name, which follow it on the path.
+-- The jars of the class path, by name.
 local JARS = { "zookeeper-jute", "guava", "slf4j-api", "slf4j-simple", "zookeeper",
                "curator-client", "curator-framework", "curator-recipes" }
 
@@ -48,9 +48,8 @@ function neighbour.unpacked(root, package)
 end
 
 
---- Returns the command that runs a Java program of ours with Curator, by the folder of its unpacked
--- packages ("" for the machine's), the program's folder, class and heap in megabytes, and more
--- flags.
+--- Returns the command for a Java program with Curator: the folder of its unpacked packages ("" for
+-- the machine's), the program's folder, class and heap in megabytes, and more flags.
 function neighbour.java(root, folder, class, heap, flags)
     local jars = {}
     for i, name in ipairs(JARS) do jars[i] = ("%s/usr/share/java/%s.jar"):format(root, name) end

@@ -1,4 +1,4 @@
-# neighbours.mk - zklock beside Curator, kazoo and go-zookeeper: docs/testing.md.
+# neighbours.mk - zklock beside Curator, kazoo and go-zookeeper; see docs/testing.md.
 
 SERVERS ?= 1
 # The folder of the clients' unpacked packages; empty for the machine's own.

@@ -85,7 +85,7 @@ local function start(world, process, index)
 end
 
 
--- Whether every process has recorded the event, or ended before.
+-- Returns a function that tells whether every process has recorded the event.
 local function all_have(world, event)
     return function()
         for _, process in ipairs(world.processes) do
@@ -121,7 +121,7 @@ end
 
 -- --- what happened ------------------------------------------------------------------------
 
---- Nodes of go-zookeeper carry no data, so their claims are the ones granted with them, in a
+--- Nodes of go-zookeeper carry no data. Each gets the claim that was granted with its zxid, in a
 -- session of the same process.
 local function name_claims(events)
     local process_of, granted, keeps = {}, {}, {}

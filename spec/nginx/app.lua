@@ -33,7 +33,6 @@ local function connect()
 end
 
 
---- The worker's session, opened at its first use.
 function app.open()
     if session then return session end
     local opened = assert(connect())
@@ -52,7 +51,6 @@ local function failed(_, message, code)
 end
 
 
---- Answers with these values.
 function app.answer(...)
     local words = { ... }
     for i = 1, select("#", ...) do words[i] = tostring(words[i]) end
@@ -109,8 +107,8 @@ function app.alone()
 end
 
 
---- Holds the lock until /drop, or until another client asks for it; then it takes another lock
--- first.
+--- Keeps a lease until /drop. When another client asks for the lock, takes another lock, and then
+-- releases the lease.
 function app.keep()
     local lease, message, code = app.lock():acquire{ timeout = tonumber(arg("timeout")) }
     if not lease then return failed(nil, message, code) end
@@ -179,7 +177,6 @@ end
 
 local members = {} -- the member, or the reason that there is none, by name
 
---- Joins, in a timer.
 function app.join()
     local ours, path, name = app.open(), arg("path"), arg("name")
     ngx.timer.at(0, function()
@@ -259,7 +256,7 @@ function app.batches()
 end
 
 
--- --- ends that run nothing more -----------------------------------------------------
+-- --- requests that end without running further code ---------------------------------------
 
 function app.exit_inside()
     app.lock():with(function() return say("exit") end)
@@ -278,7 +275,7 @@ local function wait_for_go()
 end
 
 
---- Ends the request from another light thread, while this thread waits or holds.
+--- Ends the request while its second light thread waits for the lock or holds it.
 function app.sibling_exits()
     ngx.thread.spawn(wait_for_lock, arg("path"))
     wait_for_go()
@@ -322,7 +319,6 @@ function app.refused()
 end
 
 
---- Acquires for a later phase to release.
 function app.hand_over()
     ngx.ctx.lease = assert(app.lock():acquire(20))
     ngx.say("acquired")

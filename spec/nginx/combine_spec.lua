@@ -70,7 +70,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         contenders(0)
     end)
 
-    -- A request whose client goes when the function is called, which returns when nginx knows.
+    -- Begins a request. Returns a function that ends its client, and waits until nginx knows.
     local function leaving(number, more)
         local file = os.tmpname()
         os.remove(file)

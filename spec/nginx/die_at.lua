@@ -1,5 +1,5 @@
---- In nginx, kills this worker at the n-th line that it runs from now on, of the programs in its
--- folder. With nil it lives.
+--- In nginx, kills this worker at the count-th line that it runs from now on of the programs in
+-- nginx's folder. With nil, it lives.
 
 local ffi = require "ffi"
 local jit = require "jit"

@@ -1,4 +1,4 @@
---- Ends in nginx that run nothing more of a request, by clients that go, killed light threads,
+--- Requests in nginx that end without running further code: clients that go, killed light threads,
 -- ngx.exit, and workers that leave or crash. No lock stays held, and nothing is left.
 
 local nginx = require "spec.nginx.nginx"

@@ -62,8 +62,8 @@ function app.let_go()
 end
 
 
--- In a worker that is to exit, each wait of a request lasts the drain, and a slow server needs more.
--- Calls fn until its wait was long enough.
+-- Calls fn until its wait was long enough. In a worker that is to exit, each wait of a request
+-- lasts as long as the drain, and a slow server needs longer.
 local function in_some_wait(fn)
     local result, code
     repeat
@@ -74,7 +74,7 @@ local function in_some_wait(fn)
 end
 
 
---- A request that holds the lock until it may go, then asks the server, and waits for another lock.
+--- A request that holds the lock until it may go, then acquires another lock, and checks the lease.
 function app.hold()
     local path = arg("path")
     local lease = assert(session:mutex(path):acquire())
@@ -130,7 +130,6 @@ end
 
 local inside, most, seen = 0, 0, {}
 
---- Watches a node by a callback that waits.
 function app.watch_slowly()
     assert(session:watch(arg("path"), function(data)
         inside = inside + 1

@@ -12,7 +12,7 @@ local PROMISE = 1 -- seconds, after the drain
 local WHILE_HELD = "while lease:held() do zklock.sleep(60) end "
 
 local loops = {
-    -- docs/reference/election.md, without the result of sleep.
+    -- The loop of docs/reference/election.md, but for the result of sleep.
     leader = [[
         session:election(path):lead(function(lease)
             local state
@@ -94,7 +94,8 @@ describe("a worker that is told to exit #nginx #session:close", function()
         } }]]):format(name, code, late and 3600 or 0)
     end
 
-    -- Starts a server of that code and of the loops. With a query it has a session.
+    -- Starts an nginx with locations for options.code and the loops. Opens its session by
+    -- options.query, unless that is empty.
     local function start(options)
         options = options or {}
         local locations = location("code", options.code or "", options.late)

@@ -3,9 +3,9 @@
 #
 #   perl spec/nginx/http.pl PORT [-a SECONDS] [-f FILE] [COUNT] PATH ...
 #
-# COUNT is of the path behind it (default 1); it hangs up after the time that -a gives, or once
-# there is the file that -f names. Prints each answer when it is complete: PATH STATUS SECONDS BODY (spaces for newlines; status 0:
-# no answer).
+# Requests each PATH COUNT times (default 1). Hangs up after SECONDS, or once FILE exists. Prints
+# each answer when it is complete, with spaces for newlines, and status 0 without an answer:
+# PATH STATUS SECONDS BODY
 use strict;
 use warnings;
 use IO::Select;

@@ -1,4 +1,4 @@
---- A server in memory in nginx: requests of one worker share its tree, and no two workers do.
+--- In nginx, requests of one worker share a server in memory, and two workers do not.
 
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"

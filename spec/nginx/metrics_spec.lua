@@ -9,7 +9,7 @@ local rig = require "spec.rig"
 local host, prometheus
 
 
--- Debian's Prometheus, which scrapes the host each second, and ends with this process.
+-- Starts Debian's Prometheus, which scrapes the host each second, and ends with this process.
 local function start_prometheus()
     local dir, port = rig.shell("mktemp -d"):match("[^\n]+"), nginx.free_port()
     nginx.write(dir .. "/config.yml", ([[

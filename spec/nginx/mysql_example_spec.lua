@@ -29,7 +29,7 @@ end
 local function lock_path() return "/locks/product-" .. product end
 
 
--- Items left and purchases, both at one moment.
+-- Returns the items left and sold, both at one moment.
 local function books()
     local row = db:rows(([[SELECT stock, (SELECT count(*) FROM purchase WHERE product = %d)
         FROM product WHERE id = %d]]):format(product, product))[1]
@@ -37,7 +37,7 @@ local function books()
 end
 
 
--- In a task, a request for a purchase, by default the buyer's first order. Returns its status and
+-- Requests a purchase, in a task; by default the buyer's first order. Returns the status and the
 -- text.
 local function request(host, buyer, order)
     local path = ("/buy?id=%d&buyer=%s&order=%d"):format(product, buyer, order or 1)
@@ -109,8 +109,8 @@ describe("the shop with MySQL #nginx", function()
         return statuses
     end
 
-    -- A buyer's answer whose statement waits for the gate, a connection that is closed by these
-    -- statements. Meanwhile fn() is called, and after() later.
+    -- Returns the answer to a buyer whose `statement` waits at the gate, a connection that runs the
+    -- statements `close`, and later `open`. fn() runs while it waits, after() behind `open`.
     local function told_at_the_gate(close, statement, open, fn, after)
         local status, said
         gate:execute_all(close)
@@ -255,7 +255,7 @@ describe("the shop with MySQL #nginx", function()
     it("every order is a sale while both hosts are reloaded five times #slow", function()
         in_stock(1000000)
         local answers, reloads, workers, due = {}, 0, {}, core.now() + PATIENCE
-        -- The next reload, once the workers before the last are gone.
+        -- Reloads both hosts once the workers before the last reload are gone.
         local function reload()
             for _, pid in ipairs(workers) do
                 if nginx.lives(pid) then return end

@@ -22,7 +22,7 @@ local function read(path) return files.read(path) or "" end
 nginx.read, nginx.write = read, write
 
 
--- A range below the ephemeral ports, in which no connection takes a port.
+-- Picks a port below the ephemeral ports, where no connection takes one.
 local FREE_PORT = [[perl -MIO::Socket::INET -e '
     open my $range, "<", "/proc/sys/net/ipv4/ip_local_port_range";
     my ($first, $low) = (10000, split " ", $range ? <$range> : 0);
@@ -109,7 +109,7 @@ function nginx:configure(text)
 end
 
 
--- Without NGINX, in which nginx looks for inherited sockets.
+-- Unsets NGINX, in which nginx looks for inherited sockets.
 local function launch(self, environment, path)
     local command = "exec env -u NGINX TMPDIR=%s/tmp %s setpriv --pdeathsig TERM %s -p %s -c conf "
         .. ">%s/output 2>&1"
@@ -186,7 +186,6 @@ function nginx:master()
 end
 
 
---- The list of living workers.
 function nginx:workers()
     local pids = {}
     for pid in rig.shell("pgrep -P %d", self:master()):gmatch("%d+") do
@@ -201,7 +200,7 @@ function nginx:signal(name, pid)
 end
 
 
---- Whether the process lives. A zombie does not.
+--- A zombie does not live.
 function nginx.lives(pid)
     return read(("/proc/%d/stat"):format(pid)):find "%) [^ZX]" ~= nil
 end

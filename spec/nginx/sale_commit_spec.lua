@@ -24,7 +24,7 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
     end)
     teardown(function() reaper:close() end)
 
-    -- Waits for a statement with this beginning that waits in the database. Returns its
+    -- Waits until a statement with this beginning waits in the database. Returns its
     -- connection's id. The requests to a server let the test's other coroutine go on.
     local function await(db, statement, server)
         local due = core.now() + PATIENCE
@@ -36,7 +36,8 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
         until false
     end
 
-    -- The COMMIT waits for the gate, and its connection is cut meanwhile.
+    -- Cuts the connection of a purchase while its COMMIT waits. Returns the answer's status, error
+    -- and `sold`.
     local function cut_off_at_commit(run)
         local gate, other = database.open(run.place.url), database.open(run.place.url)
         gate:execute "LOCK TABLES tb_order READ"

@@ -256,7 +256,7 @@ describe("the sale over HTTP #nginx", function()
             rig.shell("kill -%s %s %s", name, target.process.pid, table.concat(target.pids, " "))
         end
 
-        -- The answer to a purchase at a server, with fn() during its hold.
+        -- Buys at a server, and calls fn() during the hold. Returns the answer.
         local function meanwhile(target, fn)
             local status, body
             client.run{
@@ -322,7 +322,7 @@ describe("the sale over HTTP #nginx", function()
             ensemble:stop()
         end)
 
-        -- The session expires, or an operator deletes its node, as `zklock break` does.
+        -- The ways to lose the lock. `zklock break` deletes the node, too.
         local taken = {
             ["its session expires"] = function() end,
             ["its node is deleted"] = function()
@@ -330,8 +330,8 @@ describe("the sale over HTTP #nginx", function()
             end,
         }
 
-        -- Stops the holder after its read. The next holder reads before it goes on, and writes
-        -- after it (Q-01).
+        -- Stops the holder after its read. The next holder reads before the stopped holder goes on,
+        -- and writes after that (Q-01).
         for _, row in ipairs{
             { "zookeeper", "its session expires", 503 },
             { "zookeeper", "its node is deleted", 503 },

@@ -59,7 +59,7 @@ end
 
 -- --- a certificate ---------------------------------------------------------------------------
 
--- Like a client of ACME, but only the handshake that found it due waits for it.
+-- Renews the certificate as ACME clients do. Only the handshake that found it due waits.
 local function renew(folder)
     ngx.sleep(0.2)
     append(folder .. "/renewals", "one\n")

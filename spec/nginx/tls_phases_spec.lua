@@ -67,7 +67,7 @@ describe("before the request, in nginx #nginx #context", function()
         end)
     end
 
-    -- Debian's nginx lacks the patches after which a handshake goes on there.
+    -- Debian's nginx lacks OpenResty's patches, so a handshake cannot wait in these phases.
     it("a wait in ssl_client_hello or ssl_session_fetch is refused with context, and no " ..
        "handshake hangs", function()
         local line = ('_by_lua_block { %s.refused("%s", "%s/phases") }'):format(APP, path, folder)

@@ -1,4 +1,4 @@
---- Waits in nginx, with their phases, their neighbours, and the owners of locks.
+--- Waits in nginx, the phases that allow them, the requests beside them, and the owners of locks.
 
 local nginx = require "spec.nginx.nginx"
 local fault = require "spec.fault.fault"
