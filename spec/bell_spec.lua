@@ -43,7 +43,8 @@ describe("a session's bell #session:dispatch", function()
 
     local function news() return news_of(session) end
 
-    it("the bell lies in a folder of the user alone, and leaves nothing", function()
+    it("the bell's socket is in a folder of the user alone, and is removed once connected",
+    function()
         local path = assert(handle:listen())
         assert.equal(folder, path:sub(1, #folder))
         local parent = path:match("^(.*)/")
@@ -55,7 +56,7 @@ describe("a session's bell #session:dispatch", function()
         dial.close(fd)
     end)
 
-    it("the bell lies in /tmp when $TMPDIR is too long, or does not exist", function()
+    it("the bell's socket is in /tmp when $TMPDIR is too long, or does not exist", function()
         for _, name in ipairs{ ("/long"):rep(22), "/there/is/none" } do
             dial.setenv("TMPDIR", name)
             local path = assert(handle:listen())
@@ -65,7 +66,7 @@ describe("a session's bell #session:dispatch", function()
         end
     end)
 
-    it("the bell rings once until it was heard, however much happens", function()
+    it("the bell rings once for all news until heard() is called", function()
         local fd, kept = connect(), {}
         assert.equal(-1, dial.read(fd))
         for i = 1, 5 do kept[i] = news() end
@@ -82,7 +83,7 @@ describe("a session's bell #session:dispatch", function()
         dial.close(fd)
     end)
 
-    it("the bell hangs up on another process, even if that was quicker", function()
+    it("the bell hangs up on another process, even on one that connected first", function()
         local path = assert(handle:listen())
         local stranger = rig.servant(([[perl -MIO::Socket::UNIX -e '
             $s = IO::Socket::UNIX->new(Peer => "%s") or exit 1; $| = 1; print "here\n";
@@ -99,7 +100,8 @@ describe("a session's bell #session:dispatch", function()
         assert.is_true(kept:done())
     end)
 
-    it("the bell may lose its listener, after a ring or before, and is connected anew", function()
+    it("a new listener hears the bell after the former one closed, with or without a ring",
+    function()
         local kept, first = {}, connect()
         kept[1] = news()
         dial.close(first) -- after a ring that was not heard
@@ -116,7 +118,7 @@ describe("a session's bell #session:dispatch", function()
         assert.equal(4, #kept)
     end)
 
-    it("the bell hangs up, and removes its names, when the session is collected", function()
+    it("the bell hangs up, and its socket is removed, when the session is collected", function()
         local own = require("zklock").connect(server.hosts)
         local fd = dial.connect(assert(own.handle:listen()))
         assert.is_true(own.handle:accept())
@@ -146,7 +148,7 @@ describe("a session's descriptor #session:fd", function()
         assert.is_true(kept:done())
     end)
 
-    it("the descriptor shows news after fd(), also beside a poll", function()
+    it("the descriptor shows news after fd(), also after a poll", function()
         local fd = session:fd()
         assert.equal(-1, dial.read(fd))
         core.poll({ session.handle }, 0)

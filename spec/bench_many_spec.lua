@@ -29,7 +29,8 @@ local function number(cell) return tonumber(cell:match "[%d.e-]+") end
 
 describe("make bench WHAT=many", function()
     for row, who in pairs{ fifo = "zklock,LuaJIT,Curator", turns = "zklock,LuaJIT" } do
-        it("has all waiters of " .. row .. " in line, served, and out of it #slow", function()
+        it("serves all waiters of the row " .. row .. ", and times all of them out #slow",
+        function()
             local tables = bench("many", ("--rows %s --waiters 41 --processes 2 --clients %s")
                                  :format(row, who))
             for i, column in ipairs{ "served", "timeouts" } do
@@ -47,7 +48,7 @@ describe("make bench WHAT=many", function()
         end)
     end
 
-    it("measures locks at once, two servers, and kept locks #slow", function()
+    it("measures the rows locks, ensembles and kept #slow", function()
         local tables = bench("many", "--rows locks,ensembles,kept --tasks 5 --cycles 2 "
                              .. "--threads 2,3 --alternations 10")
         assert.matches("^1; ", named(tables[1], 2)[ZKLOCK])

@@ -63,7 +63,7 @@ end
 
 
 describe("make bench WHAT=peers", function()
-    it("does not take another package for a peer that is not unpacked", function()
+    it("a peer that is not unpacked is missing, even if another build folder has it", function()
         local code = [[for _, name in ipairs{ "Curator", "kazoo", "go-zookeeper" } do
             print(require "bench.harness.clients"[name].missing()) end]]
         assert.equal(("/nowhere/debian/peers/packages\n"):rep(3),

@@ -7,7 +7,7 @@ local session = {
 }
 
 describe("a caller #callbacks", function()
-    it("news during a call make one more call after it", function()
+    it("all calls that fn asks for during a call become one call after it", function()
         local caller, story = Caller.new(), {}
         local function tell()
             story[#story + 1] = "begin"
@@ -21,7 +21,7 @@ describe("a caller #callbacks", function()
         assert.same({ "begin", "end", "begin", "end", "begin", "end" }, story)
     end)
 
-    it("an error passes on, and later calls run", function()
+    it("an error of fn reaches the caller, and later calls run", function()
         local caller, calls = Caller.new(), 0
         local function tell()
             calls = calls + 1
@@ -34,7 +34,8 @@ describe("a caller #callbacks", function()
         assert.equal(2, calls)
     end)
 
-    it("calls wait for a coroutine in a call until nothing can resume it any more", function()
+    it("no call runs while a coroutine is suspended in fn, until the coroutine is collected",
+    function()
         local caller, calls = Caller.new(), 0
         local function tell()
             calls = calls + 1
@@ -51,7 +52,8 @@ describe("a caller #callbacks", function()
         assert.equal(2, calls)
     end)
 
-    it("a row of news is told in order, each once, also news during a call", function()
+    it("items of tell_next are passed in order, each once, also items added during a call",
+    function()
         local caller, told = Caller.new(), {}
         local function fn(item)
             told[#told + 1] = item
@@ -64,7 +66,7 @@ describe("a caller #callbacks", function()
         assert.same({ 1, 2, 3, 4 }, told)
     end)
 
-    it("the oldest news of a row go when too many wait", function()
+    it("the oldest waiting items of tell_next are dropped when too many wait", function()
         local caller, told, kept = Caller.new(), {}, {}
         local function fn(item)
             told[#told + 1] = item

@@ -234,7 +234,7 @@ for path in io.popen("ls spec/torture/histories/*.txt"):lines() do
 end
 
 
-it("histories break each rule of the checker", function()
+it("each rule of the checker is broken by some history", function()
     for _, rule in ipairs(check({}).rules) do assert.is_true(broken[rule.name], rule.name) end
 end)
 
@@ -367,7 +367,8 @@ describe("an event of truth.pl from the servers' logs", function()
             { made, gone_again })
     end)
 
-    it("a server's own transactions count if another server has them by a snapshot", function()
+    it("transactions that only one server logged count if another got them by a snapshot",
+    function()
         local others = { made, gone, of_epoch(6, 1, 2, delete(NAME)) }
         os.execute(("touch %s/2/data/version-2/snapshot.500000001"):format(folder))
         assert_of_logs({ "0.1 created x-lock-7", "0.2 deleted x-lock-7", "5.1 created x-lock-7",
@@ -375,7 +376,8 @@ describe("an event of truth.pl from the servers' logs", function()
             { made, gone, of_epoch(5, 1, 15, create(NAME)) }, others, others)
     end)
 
-    it("a leader's own transactions do not count if other servers went on without it", function()
+    it("transactions that only a leader logged do not count if others went on without it",
+    function()
         local others = { made, { 11, -10, "" }, gone_again }
         assert_of_logs({ "0.1 created x-lock-7", "0.12 deleted x-lock-7" },
             { made, gone, gone_again }, others, others)
@@ -385,12 +387,13 @@ describe("an event of truth.pl from the servers' logs", function()
         local first = of_epoch(1, 1, 15, create(NAME, 1))
         local second = of_epoch(2, 1, 15, create(NAME, 1))
 
-        it("an event that a later epoch made or counted again is lost", function()
+        it("an event is lost if a later epoch made its node or its count of children again",
+        function()
             local log = { first, second }
             assert_of_logs({ "2.1 created x-lock-7", "1.1 lost x-lock-7 by 1,2,3" }, log, log, log)
         end)
 
-        it("a version that a later epoch wrote again, and later events, are lost", function()
+        it("a write and later events are lost if a later epoch wrote the same version", function()
             local log = { first, of_epoch(1, 2, 5, set(NAME, HELD)),
                           of_epoch(1, 3, 2, delete(NAME)), of_epoch(2, 1, 5, set(NAME, HELD)) }
             assert_of_logs({ "1.1 created x-lock-7", "2.1 marked x-lock-7",
@@ -436,7 +439,7 @@ describe("intervals", function()
         assert.equal(0, spans:covered(3, 4))
     end)
 
-    it("intervals tell when so much undisturbed time has passed", function()
+    it("intervals tell when a given undisturbed time has passed", function()
         assert.is_true(math.abs(spans:undisturbed(0, 1.5) - 3.5) < 1e-6)
         assert.is_true(math.abs(spans:undisturbed(3, 3) - 11) < 1e-6)
         assert.is_true(math.abs(spans:undisturbed(9, 1) - 10) < 1e-6)

@@ -40,7 +40,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         holder:ends(status)
     end
 
-    it("the signal ends the process as it does without sessions", function()
+    it("the signal closes two sessions and ends the process", function()
         local holder = start[[
             assert(zklock.close_on_signal("TERM") == true)
             assert(zklock.close_on_signal("TERM", "HUP") == true)
@@ -56,7 +56,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         rig.takes(0, 20, ends_by, holder, "TERM", 128 + TERM)
     end)
 
-    it("the signal ends the process also when an interrupted wait ends it by an error", function()
+    it("the status is the signal's, even if an interrupted wait raises an error", function()
         local busy = rig.path()
         rig.hold(rig.session(server.hosts):mutex(busy))
         local holder = start(([[
@@ -70,7 +70,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         is_free()
     end)
 
-    it("the signal raises its error where the interpreter has a handler", function()
+    it("INT raises the interpreter's error after the sessions are closed", function()
         local holder = start[[assert(zklock.close_on_signal("INT"))]]
         holder:signal("INT")
         local _, errors, status = holder:finish()
@@ -90,7 +90,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         hold()
     ]]
 
-    it("each signal reaches the earlier handler of luv", function()
+    it("each signal reaches luv's handler, which was set earlier", function()
         local holder = program.start(server.hosts, [[
             local uv, hear, times = require "luv", nil, 0
             uv.new_signal():start("sigint", function() coroutine.wrap(hear)() end)
@@ -113,7 +113,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
     end)
 
     -- The interpreter's handler lets the next Ctrl-C end the process.
-    it("each signal closes sessions, also where the interpreter took its handler away", function()
+    it("a second INT closes sessions, too, although the interpreter removed its handler", function()
         local holder = program.start(server.hosts, AGAIN:format(path) .. [[
             say(pcall(zklock.sleep, 60) and "slept" or session:state())
             hold()

@@ -74,7 +74,7 @@ describe("combine #lock:combine", function()
     end
 
     describe("a batch", function()
-        it("a batch has all items that came while the lock was taken, in order of arrival #real",
+        it("a batch has all items submitted while the lock was taken, in order of arrival #real",
            function()
             local submit, calls = doubling()
             are_doubled(submit_behind(submit, 20), 20)
@@ -110,7 +110,7 @@ describe("combine #lock:combine", function()
             assert.is_true(calls.tokens[1] < token and token < calls.tokens[2])
         end)
 
-        it("a batch has one item, in its caller's coroutine, where nothing runs beside it #real",
+        it("a submit outside zklock.run() is a batch of one item, in its caller's coroutine #real",
            function()
             local thread
             local submit = lock:combine(function(_, items)
@@ -178,7 +178,7 @@ describe("combine #lock:combine", function()
         end)
 
         for name, others in pairs{ ["alone"] = 0, ["beside others"] = 3 } do
-            it("an item whose time ends while it is carried out gets unknown at once " .. name ..
+            it("an item whose time ends while it is carried out gets unknown at once, " .. name ..
                 " #real #slow", function()
                     local over, done, told = false, 0, nil
                     local submit = lock:combine(function(_, items)
@@ -242,7 +242,8 @@ describe("combine #lock:combine", function()
             assert.matches("busy: .*%(as many wait as max_waiters allows%)$", message)
         end
 
-        it("submit is busy at once when max_waiters items wait, which go on #real", function()
+        it("submit is busy at once when max_waiters items wait, and those are carried out #real",
+        function()
             local submit, calls = doubling{ max_waiters = 2 }
             local answers = submit_behind(submit, 4, function(answers)
                 assert(not answers[1] and not answers[2])
@@ -316,7 +317,8 @@ describe("combine #lock:combine", function()
     end)
 
     for how, run in pairs{ ["in a batch"] = zklock.run, alone = function(fn) fn() end } do
-        it("max_hold ends each hold by itself, with an unknown outcome, " .. how, function()
+        it("a batch that exceeds max_hold returns lost, and the next batch works, " .. how,
+        function()
             local other, token = rig.session(server.hosts):mutex(path), nil
             local submit = lock:combine(function(lease, items)
                 if items[1] == "next" then return items end
@@ -400,7 +402,8 @@ describe("combine #lock:combine", function()
             end
         end)
 
-        it("a suspect lease is confirmed by the server #slow", function()
+        it("results of a suspect lease are returned once the server confirms the lease #slow",
+        function()
             local fragile, returned = rig.fragile(server, { timeout = 20 }), false
             local submit = fragile.session:mutex(path):combine(function(lease, items)
                 fragile.cut()
@@ -518,7 +521,7 @@ describe("combine #lock:combine", function()
             end), 30, "expired")
         end)
 
-        it("all submitters get the code with which the lock is refused", function()
+        it("all submitters get the code with which the lock's acquire is refused", function()
             assert(session:semaphore(path, 2):with(function()
                 are_refused(submit_all(doubling(), 3), 3, "conflict")
             end))
@@ -555,7 +558,7 @@ describe("combine #lock:combine", function()
             end)
         end
 
-        it("a dropped run leaves nothing, and the next run works" .. (close and "" or " #real"),
+        it("a dropped run leaves no node, and the next run works" .. (close and "" or " #real"),
            function()
             local holder, submit = held_by_another(), doubling()
             assert.equal("enough", rig.raised(zklock.run, function() submit(1) end, function()

@@ -84,7 +84,7 @@ describe("zklock graph #server", function()
         assert.equal("nobody waits", ends(0, "graph %s", path))
     end)
 
-    it("graph leaves out the waiters in a condition, which wait for no other waiter", function()
+    it("graph leaves out waiters in a condition, because they wait for no other waiter", function()
         local full = named(2, function(each) return each:mutex(path .. "/a") end)
         rig.run(2, function(i)
             local lease = full[i]:acquire(20)
@@ -154,7 +154,7 @@ describe("zklock graph #server", function()
 
 
     describe("looks of zklock graph", function()
-        it("two looks that saw a circle with different nodes report none", function()
+        it("no circle is reported if two looks saw it with different nodes", function()
             local looks = {}
             for i = 1, 2 do
                 while_in_circle(2, function() looks[i] = assert(tree.locks(session, path)) end)
@@ -168,7 +168,7 @@ describe("zklock graph #server", function()
 
         -- Each worker takes a lock behind a gate, and queues at the gate again after the release. A
         -- look that reads the lock before the release and the gate after it sees a circle.
-        it("a circle seen by only one look of a busy place is not certain #slow", function()
+        it("a circle that only one look at busy locks shows is not certain #slow", function()
             local over = false
             local workers = named(6, function(each)
                 return { gate = each:mutex(path .. "/gate"), each:mutex(place(1)),

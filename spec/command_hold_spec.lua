@@ -57,7 +57,7 @@ describe("zklock hold #server", function()
         held(hold("-n %s --for 1m", path))
     end)
 
-    it("a hold outlives the process group of its step, and keeps none of its descriptors",
+    it("a hold outlives the process group that started it, and keeps none of its descriptors",
        function()
         local handle = kept(script(([[exec 2>&1; setsid --wait sh -c '%%s %s 3>&1; kill -9 0']])
             :format(hold("%s --for 1m", path))):match "%S+")
@@ -104,7 +104,7 @@ describe("zklock hold #server", function()
             is_lost(handle, "was released")
         end)
 
-        it("a hold whose process was killed is told with 1, and the release removes its folder",
+        it("check and release end with 1 after the hold's process was killed",
            function()
             local handle = held(hold("%s --for 5m", path))
             rig.signal("KILL", pid_of_holder())
@@ -112,7 +112,7 @@ describe("zklock hold #server", function()
             is_lost(handle, "was released")
         end)
 
-        it("a hold without a server for its session timeout is told with 1, and with 69 before " ..
+        it("check ends with 69 while no server answers, and with 1 after the session timeout " ..
            "#slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
             local handle = held("--hosts %s --timeout 8 hold %s --for 5m", proxy.hosts, path)
@@ -128,7 +128,7 @@ describe("zklock hold #server", function()
 
 
     describe("the end of a hold", function()
-        it("a hold whose handle cannot be printed ends", function()
+        it("the hold ends if its handle cannot be printed", function()
             has(script(("%%s %s 2>&1 >/dev/full; echo $?"):format(hold("%s --for 5m", path))),
                 "the handle cannot be printed", "\n70\n")
             server:wait_for_nodes(path, 0)
@@ -183,7 +183,7 @@ describe("zklock hold #server", function()
         end)
     end)
 
-    it("a stopped holder is reported as silent with 69, and a release counts later #slow",
+    it("release ends with 69 if the holder is stopped, and works once it continues #slow",
        function()
         local handle = held(hold("%s --for 5m", path))
         local pid = pid_of_holder()

@@ -86,7 +86,7 @@ describe("zklock #server", function()
 
 
     describe("zklock join of a name that is taken", function()
-        it("join gives up at once with -n and with -w 0: 75", function()
+        it("join gives up at once, with status 75, with -n and with -w 0", function()
             local member = rig.join(session, folder, "a")
             assert.equal("", ends(75, join("-n %s a true", folder)))
             assert.equal("", ends(75, join("-w 0 %s a true", folder)))
@@ -94,7 +94,7 @@ describe("zklock #server", function()
             ends(0, join("-n %s a true", folder))
         end)
 
-        it("join gives up when its time is over: 75 #slow", function()
+        it("join gives up, with status 75, when its time is over #slow", function()
             rig.join(session, folder, "a")
             ends(75, join("-w 5 %s a true", folder))
         end)
@@ -136,7 +136,7 @@ describe("zklock #server", function()
             process:goes_in()
         end)
 
-        it("a signal ends the wait: 128 + its number", function()
+        it("a signal ends the wait, with the status 128 + its number", function()
             rig.join(session, folder, "a", "x")
             local process = start(join("%s a true", folder))
             process:find("the name is taken")
@@ -184,7 +184,7 @@ describe("zklock #server", function()
             return process, other, proxy, id
         end
 
-        it("the command goes on while another node holds the name, and join takes it after that " ..
+        it("the command goes on while another node holds the name, and join takes it afterwards " ..
            "#slow", function()
             local process, other, _, id = robbed()
             process:passes_on("USR2")
@@ -197,7 +197,7 @@ describe("zklock #server", function()
             process:ends(0, "USR1")
         end)
 
-        it("join passes TERM on while another node holds the name, and wants it no more #slow",
+        it("join passes TERM on while another node holds the name, and gives up the name #slow",
            function()
             local process, other = robbed()
             process:passes_on("TERM")
@@ -243,7 +243,7 @@ describe("zklock #server", function()
     end)
 
 
-    describe("zklock join before the command gets a signal", function()
+    describe("zklock join that gets a signal", function()
         for _, name in ipairs{ "INT", "QUIT", "TERM" } do
             it(name .. ": the member is gone for a quicker client", function()
                 local proxy = rig.proxy_for_test(server.hosts)

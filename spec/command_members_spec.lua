@@ -25,7 +25,7 @@ describe("zklock members #server", function()
         assert.equal(4, #rows)
     end)
 
-    it("members says that there are none, also without a folder", function()
+    it("members says that there are none, also if the folder is missing", function()
         assert.equal("no members", ends(0, "members %s", folder))
         rig.join(session, folder, "a"):leave()
         rig.wait_for("no members", function()
@@ -90,7 +90,7 @@ describe("zklock members #server", function()
         ends(0, "members --auth digest:a:b %s", folder)
     end)
 
-    it("members ends with 70 if they are too many to watch #slow", function()
+    it("members ends with 70 if there are too many members to watch #slow", function()
         local long = ("x"):rep(4000)
         for _, by in ipairs{ session, rig.session(server.hosts) } do
             for i = 1, 40 do rig.join(by, folder, long .. i .. by:id()) end

@@ -105,7 +105,7 @@ describe("zklock #server", function()
             assert.matches("^zklock: connection: [^\n]+refused%)$", text)
         end)
 
-        it("repl puts no ZK_AUTH into the arguments of a program", function()
+        it("repl starts programs without ZK_AUTH in their arguments", function()
             local text = rig.shell([[folder=$(mktemp -d)
                 printf '#!/bin/sh\necho "$@"; cat /proc/$PPID/cmdline' >$folder/env
                 chmod +x $folder/env
@@ -195,7 +195,7 @@ describe("zklock #server", function()
                 assert.equal("", rig.shell("ls %s", folder))
             end)
 
-            it("repl finds the server of another prompt", function()
+            it("repl uses the server that another prompt started", function()
                 local second = "print(session.hosts)"
                 local text = prompt(('print(session.hosts) os.execute([[echo "%s" | %s '
                     .. "bin/zklock repl 2>&1]])"):format(second, LUA))
@@ -210,7 +210,7 @@ describe("zklock #server", function()
                 assert.equal("", rig.shell("ls %s", folder))
             end)
 
-            it("repl names a file without a server's address", function()
+            it("repl reports a server file without an address", function()
                 local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
                 for _, text in ipairs{ "half a li", "memory:x", "''" } do
                     rig.shell("echo %s >%s", text, file)

@@ -78,7 +78,7 @@ describe("zklock #server", function()
             link.stop()
         end)
 
-        it("run ends with 77 for a stranger to a lock with an --acl", function()
+        it("run ends with 77 without the credentials for a lock with an --acl", function()
             for acl, shown in pairs{ creator = 77, read = 0 } do
                 ends(0, run("--auth digest:a:b --acl %s %s/%s true", acl, path, acl))
                 ends(77, run("%s/%s true", path, acl))
@@ -452,7 +452,7 @@ describe("zklock #server", function()
         end)
 
         for verb, line in pairs{ run = run("%%s"), join = join("%%s a") } do
-            it("all is ended when the process between is killed: " .. verb, function()
+            it("zklock and its command end when the minder is killed: " .. verb, function()
                 local process = start(line .. " sh -c 'echo $$ $PPID; sleep 60 & wait'", path)
                 local pid, minder = process:line():match("^(%d+) (%d+)$")
                 rig.shell("kill -9 %s", minder)
@@ -477,12 +477,12 @@ describe("zklock #server", function()
 
             for when, each in pairs{
                 ["after a loss"] = { "run --grace 0 %s", "exec", "", break_it = true, status = 76 },
-                ["after a loss, beside its own"] = { "run --grace 0 %s", "", "; true",
-                                                     break_it = true, status = 76 },
+                ["after a loss, beside one of the command's user"] = {
+                    "run --grace 0 %s", "", "; true", break_it = true, status = 76 },
                 ["after a signal"] = { "join %s a", "exec", "", signal = "TERM", status = 137 },
-                ["after a signal, beside its own"] = { "run %s", "", "; true", signal = "TERM",
-                                                       status = 143 },
-                ["after its minder's end"] = { "run %s", "exec", "", minder = true, status = 70 },
+                ["after a signal, beside one of the command's user"] = {
+                    "run %s", "", "; true", signal = "TERM", status = 143 },
+                ["after the minder's end"] = { "run %s", "exec", "", minder = true, status = 70 },
             } do
                 it("another user's process is awaited and reported " .. when .. " #slow",
                    function()
@@ -593,7 +593,7 @@ describe("zklock #server", function()
 
 
     describe("zklock show", function()
-        it("show prints the line of a lock, or that it is free", function()
+        it("show prints the holder and the waiters of a lock, or that it is free", function()
             session = rig.session(server.hosts, { identity = "first" })
             assert.equal("free (there is no such node)", ends(0, "show %s", path))
             rig.used(session:mutex(path .. "/x"))
@@ -754,7 +754,7 @@ describe("zklock #server", function()
             assert.matches("broken.*\n0\n$", answered("echo y"))
         end)
 
-        it("break touches no node that is no contender", function()
+        it("break removes only nodes of contenders", function()
             rig.used(session:mutex(path .. "/a"))
             rig.used(session:mutex(path .. "/b"))
             local nodes = { "a/lock", "b/config", "b/lock-1" }
@@ -785,7 +785,7 @@ describe("zklock #server", function()
             assert.matches("\nok +clock ", text)
         end)
 
-        it("doctor names a lock's holder, without a wait and without a failure", function()
+        it("doctor names the holder of a held lock, at once and with the status 0", function()
             local lock = rig.session(server.hosts, { identity = "somebody:1" }):mutex(path)
             local lease = rig.hold(lock)
             rig.wait_while(session:mutex(path), { timeout = 60 }, function()
@@ -798,14 +798,14 @@ describe("zklock #server", function()
             end)
         end)
 
-        it("doctor names a holder that was asked to give way by its session", function()
+        it("doctor names by its session a holder that was asked to give way", function()
             local lock = session:mutex(path)
             rig.hold(lock)
             assert(lock:revoke())
             has(ends(0, "doctor %s", path), "held by session 0x" .. session:id())
         end)
 
-        it("doctor lists the operations that servers know, and the consequences of a gap",
+        it("doctor lists the operations that servers know, and what an unknown one means",
            function()
             local proxy = rig.proxy_for_test(server.hosts)
             local text = ends(0, "doctor %s", path)
@@ -884,7 +884,7 @@ describe("zklock #server", function()
         assert.is_false((lease.handle:revoked()))
     end)
 
-    it("the other verbs load no laboratory, and the library loads no starter of commands",
+    it("zklock ls loads only the laboratory's verb, and zklock does not load zklock.child",
        function()
         local script = files.write(fresh(), [[
             io.stdout:setvbuf "no" -- keeps the order of both streams

@@ -32,7 +32,7 @@ describe("zklock #server", function()
 
 
     describe("zklock run, elect and join without -w and -n", function()
-        it("a wait without a server is reported, and ends when there is one (PIT-03) #slow",
+        it("a wait for a server is reported, and ends when a server answers (PIT-03) #slow",
            function()
             proxy:command("refuse")
             local processes = {}
@@ -79,7 +79,7 @@ describe("zklock #server", function()
     describe("zklock's wait for a lock that is taken", function()
         local HELD = "zklock: %s: held by somebody (token %s), for %%d+ s at most; zklock waits"
 
-        it("a wait tells once the holder, since when, and its token, unless with -q #slow",
+        it("a wait reports the holder, its age and its token once, unless with -q #slow",
            function()
             local lock = rig.session(server.hosts, { identity = "somebody" }):mutex(path)
             local lease = rig.hold(lock)
@@ -104,7 +104,7 @@ describe("zklock #server", function()
             has(ends(69, "--hosts 127.0.0.1:1 run -w 6 -E 0 %s true", path), REFUSED)
         end)
 
-        it("a wait without a server at its end ends with 69 despite earlier answers #slow",
+        it("a wait that has lost its server by its deadline ends with 69 #slow",
            function()
             rig.held_by_another(server, path)
             local process = start(through_proxy("run -w 9 -E 0 %s true", path))

@@ -76,7 +76,8 @@ describe("a wait in a condition #condition:wait", function()
             "interrupted", function() assert.equal(1, a:interrupt("me")) end },
         ["a wait ends with release_all of its owner"] = {
             "released", function() assert.equal(1, a:release_all("me")) end },
-        ["a wait ends with its last handle"] = { "released", function(lease) lease:release() end },
+        ["a wait ends when its last handle is released"] = {
+            "released", function(lease) lease:release() end },
         ["a wait is lost, without a signal, when its node is deleted (Menagerie)"] = {
             "lost", function() rig.delete_node(server, scene:folder()) end },
     } do
@@ -86,7 +87,7 @@ describe("a wait in a condition #condition:wait", function()
         end)
     end
 
-    it("a reader's handle does not bring the lock back to a writer that was given up meanwhile",
+    it("a writer that is released during its wait stays so, though its owner is a reader, too",
        function()
         local side, far = a:rwlock(path), b:rwlock(path)
         local writer = rig.hold(side:write(), { timeout = 5, owner = "me" })
@@ -111,7 +112,7 @@ describe("a wait in a condition #condition:wait", function()
         assert.equal("released", lease:state())
     end)
 
-    it("a wait is lost, and leaves nothing, when the lock's node went unseen", function()
+    it("a wait returns lost if the lock's node was deleted unseen before", function()
         local lease, condition = scene:holding(a)
         rig.delete_node(server, path)
         assert.equal("lost", (select(3, condition:wait(lease, LONG))))
@@ -160,7 +161,7 @@ describe("a wait in a condition #condition:wait", function()
         end)
     end)
 
-    it("many waits time out at once, without the timeout of others", function()
+    it("many waits time out at the same time", function()
         rig.run(30, function(n)
             assert.equal("timeout", (scene:await(({ a, b, c })[n % 3 + 1], 0.3)))
         end)
@@ -220,7 +221,8 @@ describe("a signal to a waiter that cannot take it #condition:signal", function(
         assert.same({ 2, 3 }, order)
     end)
 
-    it("the signal of the last waiter ends with it, and no later waiter gets it", function()
+    it("the signal of a last waiter that gives up ends with it, and no later waiter gets it",
+    function()
         zklock.run(function()
             assert.equal("interrupted", (scene:await(a, LONG, nil, "first")))
             assert.equal("timeout", (scene:await(b, 0.3)))
@@ -234,7 +236,7 @@ describe("a signal to a waiter that cannot take it #condition:signal", function(
     end)
 
     -- The deadline falls anywhere between signal, return, delete and passing on.
-    it("a signal at any moment of a waiter's deadline wakes one of two", function()
+    it("a signal near a waiter's deadline wakes that waiter or the next one", function()
         for round = 1, 30 do
             local first, second
             zklock.run(function()

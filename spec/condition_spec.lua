@@ -132,7 +132,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         assert.same({ full = true, empty = true }, woken)
     end)
 
-    it("a signal does not reach the condition of that name of another lock", function()
+    it("a signal does not reach another lock's condition of the same name", function()
         local other = b:mutex(path .. "-2")
         assert.same({ 1 }, scene:come({ a }, function(order)
             assert(other:with(LONG, function(lease)

@@ -92,7 +92,7 @@ describe("connect #zklock.connect", function()
         return chroot
     end
 
-    it("connect takes / for no chroot", function()
+    it("a chroot of / is no chroot", function()
         local path = rig.path()
         local lease = rig.hold(rig.session(hosts .. "/"):mutex(path))
         assert.equal(1, #server:nodes(path))
@@ -229,7 +229,7 @@ describe("credentials #zklock.connect", function()
         end
     end)
 
-    it('credentials that a lock refuses return "auth" from every call, at once, and leave nothing',
+    it('credentials that an ACL refuses return "auth" from every call at once',
        function()
         local bob = rig.session(hosts, { auth = "digest:bob:b" })
         local lock = bob:mutex(chroot .. "/lock")
@@ -247,7 +247,7 @@ describe("credentials #zklock.connect", function()
         assert.equal("auth", (rig.code_of(bob:mutex(chroot .. "/new/lock"))))
     end)
 
-    it('acl = "read" lets other sessions look and not touch', function()
+    it('acl = "read" lets other sessions list the lock, and not acquire it', function()
         local path = ("/read-%d"):format(rig.pid)
         local owner = rig.session(hosts, { auth = "digest:ann:a", acl = "read" })
         local lease = rig.hold(owner:mutex(path))

@@ -124,7 +124,7 @@ describe("the documents", function()
         assert.is_true(count > 3)
     end)
 
-    it("each decision has its date, and the answer", function()
+    it("each decision has its date and its text", function()
         local wrong, count = {}, 0
         local page = documents["docs/decisions.md"]:gsub("\n## ", "\1")
         for title, text in page:gmatch "\1([^\n]+)\n\n([^\1]+)" do
@@ -227,7 +227,7 @@ describe("the pages in Chinese", function()
             assert.is_true(#blocks(english) >= 2)
         end)
 
-        it(page .. " has its numbers, its links, its headings and its marked text", function()
+        it(page .. " has the English page's numbers, links, headings and lists", function()
             for _, pattern in ipairs{ "%d[%d.]*%f[^%d.]", "%]%((%S-)%)", "\n(#+) ",
                                       "\n[*%d]+%.? " } do
                 assert.same(all(plain(english), pattern), all(plain(chinese), pattern))
@@ -345,7 +345,7 @@ describe("the table of docs/design/states.md", function()
         end
     end
 
-    it("the table has the existing states, actions and steps, and each state", function()
+    it("the table has only existing states, actions and steps, and has each state", function()
         local wrong, met = {}, { GONE = true }
         for _, row in ipairs(page.rows) do met[row.state] = true end
         each_cell(function(outcomes)
@@ -374,7 +374,7 @@ describe("the table of docs/design/states.md", function()
         return letters, order
     end
 
-    it("an event is only in the states in which the simulator knows that it can come", function()
+    it("the table has an event only in states in which it can come in the simulator", function()
         local wrong, letters, order = {}, possible()
         for _, row in ipairs(page.rows) do
             local state = row.event == "await" and "HELD" or row.state
@@ -386,7 +386,7 @@ describe("the table of docs/design/states.md", function()
         assert.same({}, wrong)
     end)
 
-    it("each event of a claim is there once", function()
+    it("the table has each event of a state once", function()
         local seen = {}
         for _, row in ipairs(page.rows) do
             local key = table.concat({ row.form, row.state, row.event }, " ")

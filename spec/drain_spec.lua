@@ -25,7 +25,7 @@ end
 
 describe("a session that drains #session:close", function()
     for kind in pairs(rig.kinds) do
-        it("a drain grants its waiters, and takes no more, for " .. kind, function()
+        it("a drain grants the waiters, and refuses new ones, for " .. kind, function()
             local held, lock = rig.excluding(kind, session, session, path)
             local lease = rig.hold(held)
             local order = rig.line_up({ lock, lock }, function()
@@ -69,7 +69,7 @@ describe("a session that drains #session:close", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("drain_waiters = false ends waits, and leaves holders their time", function()
+    it("drain_waiters = false ends the waits at once, and lets holders go on", function()
         local lock, gate = session:mutex(path), session:mutex(path .. "-t", { order = "turns" })
         local lease, turn = rig.hold(lock), rig.hold(gate)
         local order = rig.line_up({ lock, gate, gate }, function(order)

@@ -111,7 +111,7 @@ describe("each Lua #context", function()
         assert.is_false(pcall(lock.condition, lock, "no\0name"))
     end)
 
-    it("a coroutine that nobody drives waits, as in the main program #real", function()
+    it("a wait in a plain coroutine blocks, as in the main program #real", function()
         local thread = coroutine.create(function()
             return lock:with(20, function(lease) return lease:state() end)
         end)
@@ -155,7 +155,7 @@ describe("an event loop #session:dispatch", function()
         end)
     end
 
-    it("a wait in an event loop is suspended, or refused with the reason #real", function()
+    it("a wait in an event loop is suspended, or refused by plain Lua 5.1 #real", function()
         local held = assert(lock:acquire(20))
         local loop = require("cqueues").new()
         local result, code

@@ -92,7 +92,7 @@ describe("an election #session:election #election:lead", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("an error ends the lead, and passes on unchanged", function()
+    it("an error of the leader's function ends the lead, and lead() raises it unchanged", function()
         local problem = {}
         local ok, raised = pcall(function()
             a:election(path):lead(function() error(problem, 0) end)
@@ -102,7 +102,7 @@ describe("an election #session:election #election:lead", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("a candidate contends again after a lost lead, and returns lost for the last lead",
+    it("lead() contends again after a lost lead, and returns lost if its last lead was lost",
        function()
         local terms = 0
         local function lose(lease)
@@ -145,7 +145,7 @@ describe("an election #session:election #election:lead", function()
         end)
     end)
 
-    it("a candidate ends when its session is closed, or ends without reopen", function()
+    it("a candidate ends when its session is closed, or expires without reopen", function()
         local memory = begin_in_memory()
         zklock.run(function()
             local last = rig.session(server.hosts, { reopen = false })
@@ -199,7 +199,7 @@ describe("an election #session:election #election:lead", function()
         rig.blames("max_hold", function() a:election(path, { max_hold = 0 }) end)
     end)
 
-    it("a candidate that leads already is refused", function()
+    it("lead() inside a lead is refused", function()
         local election = a:election(path)
         election:lead(function()
             rig.is_refused("would_deadlock", nil, election:lead(print))
@@ -241,7 +241,7 @@ describe("on_change #election:on_change", function()
         end)
     end)
 
-    it("on_change goes on over an expiry, and its errors are counted", function()
+    it("on_change goes on after an expiry, and its errors are counted", function()
         local memory = begin_in_memory()
         zklock.run(function()
             local one, heard = leader(), 0
@@ -289,7 +289,7 @@ describe("on_change #election:on_change", function()
         end)
     end
 
-    it("on_change tells the expiry of a session without reopen last, and is refused after",
+    it("on_change reports the expiry of a session without reopen last, and is then refused",
        function()
         for _, led in ipairs{ false, true } do ends_with_an_expiry(led) end
     end)

@@ -41,7 +41,7 @@ local function two_of(name, check)
 end
 
 
-describe("two processes with a program of examples/ end right in all schedules", function()
+describe("two processes with one program of examples/", function()
     local page = files.read "examples/README.md"
 
     for name, right in pairs{
@@ -49,7 +49,8 @@ describe("two processes with a program of examples/ end right in all schedules",
         pool = "at most [23] of 3 permits.*at most [23] of 3 permits",
         cache = "computed %d times.*computed %d times",
     } do
-        it("with at most one preemption, of which the page has the number: " .. name .. " #slow",
+        it("all schedules with one preemption at most end right, and the page has their number: "
+           .. name .. " #slow",
         function()
             local found = assert(zklock.simulate(two_of(name, function(printed)
                 assert.matches(right, printed)
@@ -137,7 +138,7 @@ describe("the programs of examples/", function()
             return tonumber(rig.shell("cat %s/reports/reports 2>/dev/null | wc -l", folder))
         end
 
-        it("the job leaves its work to the machine that is at it #slow", function()
+        it("the job does nothing while another machine holds the lock #slow", function()
             local lease = rig.hold(rig.session(server.hosts):mutex "/examples/nightly")
             assert.equal("0\n", night())
             assert.equal(0, reports())

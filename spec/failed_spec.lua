@@ -53,7 +53,7 @@ describe("the commands after a failed run", function()
         assert.same({ "and there raises" }, run_alone(output, 3))
     end)
 
-    it("a failure beside the tests has a command for all of its file", function()
+    it("a failure outside of the tests has a command for all of its file", function()
         local command = "\nagain: make test-lua SPEC=\"" .. folder .. "/it_spec.lua\"\n"
         for _, text in ipairs{
             'before_each(function() error "" end) it("is", function() end)',

@@ -83,7 +83,7 @@ describe("a guard #lease:guard", function()
         assert.same({ "1", 1 }, { session:get(store) })
     end)
 
-    it("a guard follows a writer that becomes a reader #server", function()
+    it("a guard works during a downgrade and after it #server", function()
         local far, proxy = rig.behind_proxy(server.hosts)
         local writer = rig.hold(far:rwlock(rig.path()):write())
         proxy:command("delay 100")
@@ -97,7 +97,7 @@ describe("a guard #lease:guard", function()
         assert.equal("held", writer:state())
     end)
 
-    it("many sellers with guards keep the stock right", function()
+    it("four sellers with guards sell the stock exactly", function()
         local sellers, sold = { session, rig.session(server.hosts) }, 0
         server:foreign("set %s 20", store)
         rig.run(4, function(n)
@@ -215,7 +215,7 @@ describe("the arguments of a guard #lease:guard", function()
         rig.blames(text, function() lease:guard(writes) end)
     end
 
-    it("a guard takes a list of writes of four kinds", function()
+    it("a value that is no list of set, create, delete and check raises", function()
         raises("a list of one write or more", nil)
         for _, none in ipairs{ "set", {}, { timeout = 1 } } do
             raises("a list of one write or more", none)

@@ -51,7 +51,7 @@ describe("the collector #lease:release", function()
         rig.hold(rig.session(server.hosts):mutex(path))
     end)
 
-    it("the collector spares a lease with another handle, or in a variable", function()
+    it("the collector spares a lease in a variable when its other handles are dropped", function()
         local lock = session:mutex(path)
         local lease = assert(lock:acquire(20))
         for _ = 1, 10 do assert(lock:acquire(20)) end
@@ -143,7 +143,7 @@ describe("the collector #lease:release", function()
         end)
     end)
 
-    it("the collector may take everything at once, at any time", function()
+    it("the collector may take a session, its leases and their callbacks at once", function()
         for _ = 1, 20 do
             local own = assert(zklock.connect(server.hosts, { timeout = 20 }))
             local lock = own:mutex(path .. "/" .. tostring(own:id()))
@@ -155,7 +155,7 @@ describe("the collector #lease:release", function()
         collect_until("all gone", function() return #server:nodes(path) == 0 end)
     end)
 
-    it("the collector runs while waits go on, and takes nothing from them", function()
+    it("waiters are granted in order while the collector runs", function()
         local lock, order, expected = session:mutex(path), {}, {}
         rig.run(50, function(n)
             expected[n] = n

@@ -70,7 +70,7 @@ describe("a break of a rule", function()
         says({ ["src/util/list.h"] = "" }, "src/util/list.h: the room util has no rule")
     end)
 
-    it("a second file with functions of Linux alone is named", function()
+    it("a header of Linux alone is named outside of src/shell/linux.c", function()
         says{ ["src/shell/linux.c"] = "#include <sys/prctl.h>\n" }
         says({ ["src/child/minder.c"] = "#include <sys/prctl.h>\n" },
              "src/child/minder.c includes <sys/prctl.h>: what only Linux has is in "
@@ -94,7 +94,7 @@ describe("a break of a rule", function()
         says{ ["lua/zklock/object/lock.lua"] = 'Lock.__name = "zklock.lock"\n' }
     end)
 
-    it("a module beside its rooms is named", function()
+    it("a module outside of the rooms is named", function()
         says({ ["lua/zklock/lock.lua"] = "return {}\n" }, "lua/zklock/lock.lua is in no room")
     end)
 

@@ -312,18 +312,18 @@ describe("an interrupt #session:interrupt", function()
 
     for _, each in ipairs(operations) do
         local where, tag = "of `" .. each.name .. "`", each.slow and " #slow" or ""
-        it("an interrupt " .. where .. " comes out, and leaves nothing" .. tag, function()
+        it("an interrupt " .. where .. " is raised, and leaves nothing" .. tag, function()
             interrupt(each)
         end)
         if each.tasks and not jit then
-            it("an interrupt " .. where .. " comes out of a task, too" .. tag, function()
+            it("an interrupt " .. where .. " is raised by a task, too" .. tag, function()
                 interrupt(each, TASK)
             end)
         end
     end
 
     for _, name in ipairs{ "wake", "dispatch", "resume" } do
-        it(("an interrupt comes out at each instruction of %s() below a wait"):format(name),
+        it(("an interrupt at any instruction of %s() during a wait is raised"):format(name),
            function()
             local n = 1
             while try({ before = hold, run = function(setting)
@@ -383,7 +383,7 @@ describe("an interrupt #session:interrupt", function()
         until not hook.fired
     end)
 
-    it("session:interrupt() in a finalizer may come between any two instructions", function()
+    it("session:interrupt() may be called between any two instructions of acquire()", function()
         local n, came = 0, true
         while came do
             local lock, ok, problem = session:mutex(rig.path()), true, nil

@@ -90,7 +90,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
     end)
 
     -- Session a is not dispatched here; only b waits.
-    it("another session gets a kept lock at once, though its keeper's Lua does nothing", function()
+    it("another session gets a kept lock at once, though the keeper's Lua does not run", function()
         for _, options in ipairs{ { keep = LONG }, { token = "turns" } } do
             path = rig.path()
             local _, token = have_kept()
@@ -125,7 +125,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         assert.same({ 1, "again" }, order)
     end)
 
-    it("a kept lock that was handed to others and is wanted again soon is not kept for a while",
+    it("a kept lock that was handed over, and is wanted again soon, is not kept for a while",
        function()
         local lock = have_kept()
         released(hold(kept(b)))
@@ -219,7 +219,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         end
     end)
 
-    it("a kept lock of turns stays when its turn has no waiter left, and serves later ones",
+    it("a kept lock in turns stays kept when nobody waits, and serves later waiters",
        function()
         local lock, token = have_kept(a, { order = "turns" })
         local before, tokens = requests(a), {}
@@ -290,7 +290,7 @@ describe("a try of another session #a_lock_that_is_kept", function()
         end
     end)
 
-    it("a try fails with busy, too, after we or Curator asked the holder to give way #slow",
+    it("a try fails with busy after zklock or Curator asked the holder to give way #slow",
        function()
         local holder = rig.session(server.hosts)
         local lock, look = kept(holder, LONG, { data = "shop" }), b:mutex(path)

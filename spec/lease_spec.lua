@@ -72,7 +72,7 @@ describe("a lease #lease:state", function()
         assert.is_true(math.abs(os.time() - core.now()) > YEAR, core.now())
     end)
 
-    it("a lease is certain for a part of the timeout, never more than margin #lease:held",
+    it("a lease is certain for at most margin times the timeout #lease:held",
        function()
         for _, margin in ipairs{ 0.5, 0.2, 0.01 } do
             local lease = leased{ timeout = 30, margin = margin }
@@ -150,7 +150,7 @@ describe("a lease #lease:state", function()
         assert.same({ "suspect" }, told)
     end)
 
-    it("a lease that is suspect again tells that again", function()
+    it("on_lost tells suspect again when the lease is suspect again", function()
         local lease, told, proxy = leased({ timeout = 20 }, true)
         for _ = 1, 10 do -- a state between two dispatches is not told
             proxy:break_off(lease.session)
@@ -211,7 +211,7 @@ describe("a lease #lease:state", function()
         hold(lease.session:mutex(lease.path))
     end)
 
-    it("a lost lease stays lost after a release, the session's close, and with #lease:expire",
+    it("a lost lease stays lost after release(), the session's close, and with() #lease:expire",
        function()
         local session = rig.session(server.hosts)
         local lock, leases = session:mutex(rig.path()), {}
@@ -409,7 +409,7 @@ for name, make in pairs(makers) do
             assert.same({ "first", "last" }, told)
         end)
 
-        it("a callback's own registration is called, and no callback twice", function()
+        it("a callback that a callback registers is called, and each callback once", function()
             register(function() register(teller("within")) end)
             register(teller("after"))
             make(lease)

@@ -178,7 +178,7 @@ describe("max_hold #session:mutex", function()
         assert.is_true(lease.token % 1024 == 0) -- the first of another node
     end)
 
-    it("max_hold removes a node that may be kept", function()
+    it("max_hold ends a lease of a kept lock, and removes its node", function()
         local lease = assert(a:mutex(path, { keep = 60 }):acquire{ max_hold = 0.2 })
         ends(lease)
         server:wait_for_nodes(path, 0)

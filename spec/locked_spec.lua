@@ -71,14 +71,14 @@ describe("a locked function #session:locked", function()
         assert.is_false(excludes(1, { 42 }, { 43 }))
     end)
 
-    it("the key is the value that is in an object, not the field (BUG-17)", function()
+    it("the key is the value of an object's field, not the field's name (BUG-17)", function()
         local function id(order) return order.item.id end
         assert.is_false(excludes(id, { { item = { id = 1 } } }, { { item = { id = 2 } } }))
         assert.is_true(excludes(id, { { item = { id = 1 } } }, { { item = { id = 1 } } }))
         assert.equal("7", key_of(id, { item = { id = 7 } }))
     end)
 
-    it("the key has every argument that is named for it (BUG-20)", function()
+    it("the key has each argument whose place its list has (BUG-20)", function()
         local both = { 1, 3 }
         assert.is_true(excludes(both, { "a", 0, 1 }, { "a", 9, 1 }))
         assert.is_false(excludes(both, { "a", 0, 1 }, { "a", 0, 2 }))
@@ -96,7 +96,7 @@ describe("a locked function #session:locked", function()
         assert.equal("ann:5", key_of(pair, "ann", { id = 5 }, nil))
     end)
 
-    it("the list of places is read once", function()
+    it("a change of the key's list after locked() has no effect", function()
         local places = { 1, 2 }
         local call = session:locked(prefix, places, function() return is_taken(prefix .. "a:b") end)
         places[2] = nil

@@ -97,7 +97,7 @@ end)
 
 
 describe("a join that waits for its name #session:join", function()
-    it("a join goes on when the node of another process is gone", function()
+    it("a join waits until another session's node of its name is gone", function()
         local folder, hosts = rig.path(), rig.shared().hosts
         local before, session = rig.session(hosts), rig.session(hosts)
         assert(before:join(folder, { name = "a" }))
@@ -110,7 +110,7 @@ describe("a join that waits for its name #session:join", function()
         assert.equal("joined", member:state())
     end)
 
-    it("a join gives up where no wait helps", function()
+    it("a join gives up if its session is closed", function()
         local session = rig.session(rig.shared().hosts)
         session:close()
         rig.is_refused("closed", nil, join(session, rig.path(), "a"))
@@ -163,7 +163,7 @@ describe("jobs that members share #session:members", function()
         rig.wait_for("shares of two", each_is_somebodys)
     end)
 
-    it("a member that has left has no job, before the list tells that", function()
+    it("a member that has left has no job, even before the list tells that", function()
         local share = assert(jobs.join(rig.session(rig.shared().hosts), rig.path(), "member"))
         rig.wait_for("its share", function() return share:mine "job" end)
         share.member:leave()
@@ -183,7 +183,7 @@ describe("jobs that members share #session:members", function()
         end
     end
 
-    it("each job is done by one member, once things are calm, whatever has happened", function()
+    it("each job is done by one member in the calm after any faults", function()
         local result = simulated(work, function(calm)
             for _, job in ipairs(all) do only(calm[job]) end
         end)
@@ -207,7 +207,7 @@ describe("a timer of the cluster #session:members", function()
         end)
     end
 
-    it("a single member runs the timer, once things are calm, whatever has happened", function()
+    it("the first member alone runs the timer in the calm after any faults", function()
         local result = simulated(tick, function(calm)
             local name, times = only(calm.tick)
             for other in pairs(calm.life) do assert(name <= other, "not the first") end

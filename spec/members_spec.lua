@@ -502,7 +502,7 @@ describe("members #session:members", function()
         assert.same({ "a=1 b=1", "a=1 b=1 c=1", "a=1 b=2 c=1", "b=2 c=1", "b=2 c=1" }, told)
     end)
 
-    it("members tells a herd of changes once", function()
+    it("members tells many changes at once by one list", function()
         change("create %s ''")
         local told = follows(session, "")
         local creates, deletes, words = {}, {}, {}

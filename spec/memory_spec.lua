@@ -296,7 +296,7 @@ end)
 describe("a session full of watches", function()
     before_each(be_patient)
 
-    it("a session in a turn hears no more of other contenders, but still waits for another lock",
+    it("a session in a turn gives up the turn's watch to wait for another lock",
        function()
         local function path(letter) return "/" .. letter:rep(150 * 1024) end
         local taken, lease, code = rig.hold(two:mutex(path "b")), nil, nil

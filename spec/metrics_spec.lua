@@ -72,7 +72,7 @@ describe("stats() #session:stats", function()
         assert.is_true(last.le > 60)
     end)
 
-    it("stats count acquires by outcome, and re-entries apart", function()
+    it("stats count acquires by outcome, and re-entries separately", function()
         local other = rig.session(server.hosts)
         local lock = session:mutex(path)
         lock:with(function()
@@ -216,14 +216,14 @@ describe("metrics() #zklock.metrics", function()
         end
     end)
 
-    it("labels of metrics() itself, or without a value, are refused", function()
+    it("labels that metrics() uses itself, and bad names and values, are refused", function()
         rig.blames("label", function() zklock.metrics{ lock = "x" } end)
         rig.blames("label", function() zklock.metrics{ ["a-b"] = "x" } end)
         rig.blames("label", function() zklock.metrics{ worker = true } end)
         rig.blames("labels of metrics", function() zklock.metrics("worker") end)
     end)
 
-    it("promtool takes the alerts, and the page explains them #promtool", function()
+    it("promtool accepts the alerts, and the page explains each #promtool", function()
         local rules = "examples/prometheus/alerts.yml"
         assert.matches("SUCCESS: 8 rules", rig.shell("promtool check rules %s 2>&1", rules))
         local page, wrong = files.read "docs/monitoring.md", {}

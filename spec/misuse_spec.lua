@@ -256,7 +256,7 @@ describe("the line that misuse blames #failures", function()
         it("misuse blames the line of the call: " .. name, function() blames(call) end)
     end
 
-    it("misuse blames the line of the call in functions that end with it", function()
+    it("misuse blames the line of the call in a function that ends with the call", function()
         local function tail() return session:mutex("a") end
         blames(function() tail(1, 2) local _ = 1 end)
     end)
@@ -327,7 +327,7 @@ end)
 
 
 describe("a world", function()
-    it("a world names nothing that its user did not write", function()
+    it("an error of a world's method is not of a line inside zklock", function()
         local count = 0
         for name in pairs(public_calls) do
             local method = name:match "^world:(.+)"

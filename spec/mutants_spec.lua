@@ -85,13 +85,13 @@ describe("a mutant", function()
         assert.truthy(changed(row("hall", "int taken", "long taken"), ROOM):find("long taken;"))
     end)
 
-    it("a mutant is in the function of its name that has the text", function()
+    it("a mutant is in the one of several functions of its name that has the text", function()
         local mine = "static void take(int seats) {\n    book(seats);\n}\n"
         assert.equal("static void take(int seats) {\n    book(0);\n}\n",
                      changed(row("take", "book(seats)", "book(0)"), mine))
     end)
 
-    it("a mutant has each of its changes at the text of the unchanged tree", function()
+    it("each change of a mutant is placed by the text of the unchanged tree", function()
         local defect = row("has_room", "return true", "return false")
         defect.also = { { find = "return false", replace = "return true" },
                         { at = "SEATS", find = "20", replace = "2" } }

@@ -137,7 +137,7 @@ describe("make install", function()
         assert.equal("", rig.shell("ls %s/bin 2>/dev/null", folder))
     end)
 
-    it("a warning does not fail make install, but developers' builds", function()
+    it("a warning fails developers' builds, and not make install", function()
         local function is_strict(target)
             local text = rig.shell("env -u MAKEFLAGS make -nB %s 2>&1", target)
             assert.truthy(text:find("-Wall", 1, true), target)
@@ -151,7 +151,7 @@ end)
 
 describe("a module that was built for another Lua", function()
     for lua, other in pairs{ luajit = "lua5.1", ["lua5.1"] = "5.1" } do
-        it("its error in " .. lua .. " names the right build", function()
+        it("its error in " .. lua .. " tells how to build it for that Lua", function()
             local build = ("build/%s/zklock/core.so"):format(other)
             rig.shell("env -u MAKEFLAGS make -s %s", build)
             local text = rig.shell("LUA_CPATH='build/%s/?.so' %s -e 'require \"zklock.core\"' 2>&1",
@@ -214,7 +214,7 @@ end)
 
 
 describe("make", function()
-    it("make runs all in one locale, and with the servers of Debian", function()
+    it("make sets a locale, and a PATH with the folder of Debian's servers", function()
         assert.equal("C.UTF-8 /usr/bin:/bin:/usr/sbin\n", rig.shell(
             "env -u MAKEFLAGS PATH=/usr/bin:/bin LC_ALL=de_DE.UTF-8 make -s "
             .. "--eval 'here: ; @echo $$LC_ALL $$PATH' here"))
@@ -254,7 +254,7 @@ describe("continuous integration", function()
         end
     end)
 
-    it("the first lines of specs name only known places", function()
+    it("the first lines of specs name only known lanes", function()
         local known = { lua = true, luajit = true, asan = true, tsan = true, memory = true,
                         worlds = true, older = true, ["lua5.1"] = true, tls = true }
         for _, path in ipairs(all_but "! -path 'docs/*'") do

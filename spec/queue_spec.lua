@@ -44,7 +44,7 @@ describe("queue() #lock:queue", function()
         }, queue[1])
     end)
 
-    it("the queue of a lock in order has tokens of turns, too", function()
+    it("the queue shows tokens of turns, too", function()
         for _, options in ipairs{ { order = "turns" }, { keep = 60 }, { token = "turns" } } do
             local own = rig.path()
             local lease = hold(session:mutex(own, options), 5)
@@ -110,7 +110,7 @@ describe("queue() #lock:queue", function()
         assert.is_nil(lock:queue()[1].data)
     end)
 
-    it("a contender that goes between the list and the look is left out #server", function()
+    it("a contender that goes between queue()'s list and its get is left out #server", function()
         local other, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
         local far, lease = other:mutex(path), hold(lock)
         local gets, queue = far.session:stats().gets, nil

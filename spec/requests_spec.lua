@@ -178,7 +178,7 @@ describe("the requests #lock:acquire", function()
         assert.equal(2, lists_of(50))
     end)
 
-    it("ten acquires at once cost a list each, and no wait for another's #slow", function()
+    it("ten acquires at once cost a list each, and do not wait for another's list #slow", function()
         assert.equal(10, lists_of(10))
     end)
 

@@ -157,8 +157,8 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert(ends == "timeout" or ends == "auth", ends)
     end)
 
-    it("a revocation during a downgrade is heard, because the node is replaced only as it is " ..
-       "known #server", function()
+    it("a revocation during a downgrade is heard, because only a node with known data is " ..
+    "replaced #server", function()
         local session, proxy = rig.behind_proxy(server.hosts)
         local writer = hold(session:rwlock(path):write())
         local heard = listen(writer)

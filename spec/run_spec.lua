@@ -51,7 +51,7 @@ describe("run #zklock.run", function()
         assert.equal(0, (give(zklock.run(function() end))))
     end)
 
-    it("run with arguments that are not all functions hands them to its one function", function()
+    it("run passes arguments that are not all functions to its first function", function()
         local function pack(...) return { n = select("#", ...), ... } end
         local function check()
             assert.same({ n = 3, 1, print, nil }, zklock.run(pack, 1, print, nil))
@@ -397,8 +397,8 @@ describe("callbacks during sleep #callbacks", function()
 
     local function in_task(fn) zklock.run(fn) end
 
-    for name, run in pairs{ ["outside of run"] = plain, ["in run"] = in_run,
-                            ["in run alone"] = in_task } do
+    for name, run in pairs{ ["outside of run"] = plain, ["beside a waiting task"] = in_run,
+    ["in run's only task"] = in_task } do
         it("callbacks of sessions without a wait run " .. name .. " #server #slow", function()
             local proxy, heard = rig.proxy_for_test(server.hosts), {}
             local cut = rig.session(proxy.hosts, {

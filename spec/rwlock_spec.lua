@@ -249,7 +249,7 @@ describe("a downgrade #lease:downgrade", function()
         end, true))
     end)
 
-    it("a downgrade happens by itself when the owner holds only read leases", function()
+    it("a downgrade happens by itself when the owner has only read leases left", function()
         local writes = hold(one:write())
         local reads = hold(one:read(), 0)
         assert.is_true(writes:release())

@@ -58,7 +58,7 @@ describe("a semaphore #session:semaphore", function()
         assert.same({ 1, 2, 3 }, order)
     end)
 
-    it("a release lets in every waiter that fits, each told by the one before", function()
+    it("a release lets in every waiter that fits", function()
         local all = hold(one, { permits = 3, timeout = 5 })
         local order = rig.line_up({ other, one, other, one, other }, function(order)
             all:release()
@@ -411,7 +411,7 @@ describe("permits when something fails #server #session:semaphore", function()
         assert.is_truthy(entry.identity:find(":", 1, true))
     end)
 
-    it("the next waiter is granted by a mark that is late, and older than its watch", function()
+    it("the next waiter is granted if the mark before it is older than its watch", function()
         local all, granted = hold(holder, { permits = 3, timeout = 5 }), 0
         local late, watcher = rig.behind_proxy(server.hosts)
         -- The gets stay on the way until the waiter before has marked its node.

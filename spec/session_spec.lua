@@ -52,7 +52,7 @@ describe("a session #zklock.connect", function()
         assert.equal(1, session:stats().reconnects)
     end)
 
-    it("a session is not connected beside a lease that ran out while the process was stopped " ..
+    it("a session is not connected once a lease is seen to be lost by a stop of the process " ..
        "#server #slow", function()
         local child = rig.child(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 2 }))
@@ -167,7 +167,7 @@ describe("close #session:close", function()
         assert.equal("held", lease:state())
     end)
 
-    it('after close, methods say "closed" or have nothing to do', function()
+    it('after close, methods return "closed", or do nothing', function()
         local session = rig.session(server.hosts)
         local lock = session:mutex(rig.path())
         local lease = assert(lock:acquire(20))

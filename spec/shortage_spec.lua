@@ -41,7 +41,7 @@ describe("without a free descriptor #zklock.connect", function()
         ]])
     end)
 
-    it("waits, sleeps and runs go on in a session that is there #slow", function()
+    it("waits, sleeps and runs of an open session go on #slow", function()
         assert.equal("held\ntimeout\nlost\nreleased\ntrue\n", run[[
             local session = assert(zklock.connect(HOSTS))
             local other = assert(zklock.connect(HOSTS)):mutex(PATH)

@@ -85,11 +85,11 @@ end)
 
 
 describe("a simulated program #zklock.simulate", function()
-    it("is right in every schedule without faults, if it has a lock", function()
+    it("a program with a lock is right in every schedule without faults", function()
         assert.equal(0, count_wrong(with_lock, 300))
     end)
 
-    it("ends with Ctrl-C", function()
+    it("Ctrl-C ends a simulation", function()
         local schedules = 0
         assert.error_matches(function()
             zklock.simulate(function()
@@ -100,15 +100,17 @@ describe("a simulated program #zklock.simulate", function()
         assert.equal(1, schedules)
     end)
 
-    it("sells too much without a lock (DEMO-01)", function()
+    it("a shop without a lock sells too much (DEMO-01)", function()
         assert.is_true(count_wrong(sale(sell), 100) > 0)
     end)
 
-    it("sells too much when a holder is stopped, without a token (DEMO-17a)", function()
+    it("a shop with a lock but no token sells too much if a holder is stopped (DEMO-17a)",
+    function()
         assert.is_true(count_wrong(with_lock, 1000, { stop = true }) > 0)
     end)
 
-    it("never does when the store is shown the token before it reads (DEMO-17b) #slow", function()
+    it("a shop that shows its token before it reads never sells too much (DEMO-17b) #slow",
+    function()
         local program = sale(function(shop, session)
             session:mutex("/locks/bun"):with(60, function(lease)
                 local token = lease.token
@@ -123,7 +125,7 @@ describe("a simulated program #zklock.simulate", function()
         assert.equal(0, count_wrong(program, 3000, ALL))
     end)
 
-    it("waits for ever when a lease is dropped, and is told so", function()
+    it("a program that waits for ever for a dropped lease is reported", function()
         local result = simulate(function(world)
             local lock
             world:process("forgetful", function()
@@ -147,7 +149,7 @@ describe("the same seed #zklock.simulate", function()
         return table.concat(world.story, "\n")
     end
 
-    it("is the same schedule, whatever the collector does", function()
+    it("a seed is the same schedule, whatever the collector does", function()
         for seed = 1, 30 do
             local story = story_of(seed)
             collectgarbage()
@@ -155,7 +157,7 @@ describe("the same seed #zklock.simulate", function()
         end
     end)
 
-    it("is so also for one who listens to the events of its session", function()
+    it("a seed is the same schedule with and without on_event", function()
         local function time_of(seed, on_event)
             local world = assert(zklock.world(function(world)
                 for n = 1, 3 do
@@ -175,14 +177,14 @@ describe("the same seed #zklock.simulate", function()
         end
     end)
 
-    it("is another schedule than another seed's", function()
+    it("two seeds are two schedules", function()
         assert.not_equal(story_of(1), story_of(2))
     end)
 end)
 
 
 describe("the first wrong seed #zklock.simulate", function()
-    it("is told with the faults that it needs, and its story", function()
+    it("the first wrong seed is told with the faults that it needs, and its story", function()
         local first = simulate(with_lock, { seeds = 1000, faults = ALL }).first
         assert.matches("stop server %d for %d+%.%d+ s", table.concat(first.faults, "\n"))
         assert.matches("is stopped for", first.story)
@@ -206,7 +208,7 @@ end
 
 
 describe("time in a world #zklock.world", function()
-    it("stands still while anything can run, and costs nothing", function()
+    it("a sleep takes exactly its time in the world", function()
         local before, after = alone(function(world)
             local start = world:now()
             zklock.sleep(3600)
@@ -215,7 +217,7 @@ describe("time in a world #zklock.world", function()
         assert.near(3600, after - before, 1e-6)
     end)
 
-    it("is what deadlines go by", function()
+    it("a wait ends at its deadline by the world's time", function()
         local waited, lease, code = alone(function(world)
             local held = hold()
             local begun = world:now()
@@ -227,7 +229,7 @@ describe("time in a world #zklock.world", function()
         assert.same({ false, "timeout" }, { lease, code })
     end)
 
-    it("is what a session expires by", function()
+    it("a session expires by the world's time", function()
         local story = {}
         play(function(world)
             world:process("holder", function()
@@ -246,7 +248,7 @@ describe("time in a world #zklock.world", function()
         assert.same({ "granted", "lost" }, story)
     end)
 
-    it("goes on while a hold and a jitter come to an end by themselves", function()
+    it("time goes on until a max_hold or a jitter is over", function()
         local function held(world)
             start_two(world, function(n)
                 local session = connect()
@@ -272,7 +274,7 @@ describe("time in a world #zklock.world", function()
         assert.equal(0, simulate(by_chance, { seeds = 20 }).wrong)
     end)
 
-    it("is not a real session's", function()
+    it("a session from outside cannot be used in a world, and stays as it was", function()
         local lease = hold()
         local session = lease.session
         local state, ok, problem = alone(function()
@@ -289,7 +291,7 @@ end)
 
 
 describe("a process of a world #zklock.world", function()
-    it("that is cut off is healed once", function()
+    it("a process that is cut off is healed once", function()
         local state
         play(function(world)
             world:process("server", function()
@@ -306,7 +308,7 @@ describe("a process of a world #zklock.world", function()
         assert.equal("held", state)
     end)
 
-    it("that is killed runs no line more, and its session expires", function()
+    it("a killed process runs no further line, and its session expires", function()
         local closed, granted_at = false, nil
         play(function(world)
             world:process("killed", function()
@@ -327,7 +329,7 @@ describe("a process of a world #zklock.world", function()
         assert.is_true(granted_at > 1 + 4 * 2 / 3 and granted_at < 1 + 4 * 1.5 + 1, granted_at)
     end)
 
-    it("has sessions that are its own", function()
+    it("a session can be used by its process alone, and only processes connect", function()
         local codes, session = {}, nil
         local function refused() return not pcall(session.get, session, "/locks") end
         play(function(world)
@@ -346,14 +348,14 @@ describe("a process of a world #zklock.world", function()
         assert.same({ true, "context", true, "context" }, codes)
     end)
 
-    it("asks no real server, and has no descriptor", function()
+    it("a process cannot connect to a real server, and its session has no descriptor", function()
         local server, fd = alone(function()
             return select(3, zklock.connect("127.0.0.1:1")), select(3, connect():fd())
         end)
         assert.same({ "context", "unsupported" }, { server, fd })
     end)
 
-    it("is wrong with an error in it, which is the schedule's", function()
+    it("an error of a process is the schedule's problem, and finally() is not called", function()
         local result = simulate(function(world)
             world:process("faulty", function() error("a defect", 0) end)
             world:finally(function() error("not reached", 0) end)
@@ -362,7 +364,7 @@ describe("a process of a world #zklock.world", function()
         assert.equal("a defect", result.first.problem)
     end)
 
-    it("that stops itself goes on when the stop is over, wherever it does that", function()
+    it("a process that stops itself goes on after the stop, and by a kill it ends", function()
         local states = {}
         play(function(world)
             world:process("a", function()
@@ -376,7 +378,7 @@ describe("a process of a world #zklock.world", function()
         assert.same({ false, true }, states)
     end)
 
-    it("can wait after a kill by the test between two steps", function()
+    it("a process can wait after the test has killed another between two steps", function()
         local world = assert(zklock.world(function(world)
             start_two(world, function(n)
                 zklock.sleep(n)
@@ -391,7 +393,7 @@ describe("a process of a world #zklock.world", function()
         assert.is_true(world:now() > 45)
     end)
 
-    it("hears of a lost lease also where the test registers the callback", function()
+    it("a process hears of a lost lease by a callback that the test registers", function()
         local heard, lease
         play(function(world)
             world:process("p", function()
@@ -404,7 +406,7 @@ describe("a process of a world #zklock.world", function()
         assert.near(50, heard, 1)
     end)
 
-    it("may be one of thousands, one after the other", function()
+    it("thousands of processes may run one after the other", function()
         local most = 0
         play(function(world)
             local function start(n)
@@ -424,14 +426,14 @@ end)
 
 
 describe("a world #zklock.world", function()
-    it("is wrong with an error that is nil, too", function()
+    it("an error that is nil is a problem, too", function()
         local world = assert(zklock.world(function(world)
             world:process("p", function() error() end) -- luacheck: ignore
         end))
         assert.same({ nil, "an error that is nil" }, { world:run() })
     end)
 
-    it("calls no callback of a lease that one before it has stopped", function()
+    it("a callback that an earlier callback stops is not called", function()
         local told = {}
         alone(function()
             local lease = hold{ timeout = 4 }
@@ -445,7 +447,7 @@ describe("a world #zklock.world", function()
         assert.same({ last = true }, told)
     end)
 
-    it("has servers of its own, which end with it", function()
+    it("a world has servers of its own, which end with it", function()
         for _ = 1, 2 do
             assert.equal(0, #alone(function()
                 local names = assert(zklock.memory("shop"):children("/"))
@@ -457,7 +459,7 @@ describe("a world #zklock.world", function()
         assert.same({}, (zklock.memory("shop"):children("/")))
     end)
 
-    it("has faults of its servers", function()
+    it("expire, cut, heal and delay act on a world's servers", function()
         alone(function(world)
             local server, lease = zklock.memory("shop"), hold{ timeout = 4 }
             local session = lease.session
@@ -478,7 +480,7 @@ describe("a world #zklock.world", function()
         end)
     end)
 
-    it("counts its own sessions alone", function()
+    it("metrics() in a world counts only the world's sessions", function()
         local text = alone(function()
             hold()
             return zklock.metrics()
@@ -486,7 +488,7 @@ describe("a world #zklock.world", function()
         assert.matches('zklock_acquires_total{[^}]*"granted"[^}]*} 1\n', text)
     end)
 
-    it("is gone on with by hand", function()
+    it("choose() and step() run a world by hand", function()
         local done = {}
         local world = assert(zklock.world(function(world)
             start_two(world, function(n)
@@ -504,7 +506,7 @@ describe("a world #zklock.world", function()
         assert.matches("over", tostring(world))
     end)
 
-    it("has no choice left when its processes have ended", function()
+    it("a world has no choice left when its processes have ended", function()
         local ended = false
         local world = assert(zklock.world(function(world)
             world:process("p", function() end)
@@ -515,7 +517,7 @@ describe("a world #zklock.world", function()
         assert.is_true(ended)
     end)
 
-    it("lets one choose which packet arrives", function()
+    it("choose() can let any packet arrive first", function()
         local world = assert(zklock.world(function(world)
             start_two(world, function() hold() end)
         end))
@@ -534,7 +536,7 @@ describe("a world #zklock.world", function()
         assert.is_true(#world:choices() > 0)
     end)
 
-    it("ends at its limit of steps or of time", function()
+    it("a world ends at its limit of steps or of time", function()
         local function program(world)
             world:process("endless", function() while true do world:pause() end end)
         end
@@ -549,7 +551,7 @@ describe("a world #zklock.world", function()
         assert.matches("not over after 100 s", result.first.problem)
     end)
 
-    it("says what it does not take", function()
+    it("simulate() and a world name their wrong arguments", function()
         local function refused(pattern, ...)
             local ok, problem = pcall(...)
             assert.is_false(ok)
@@ -586,7 +588,7 @@ describe("a world #zklock.world", function()
         refused("is for a coroutine of a process", world.pause, world)
     end)
 
-    it("is left by an error at any instruction", function()
+    it("an error at any instruction leaves the world", function()
         for count = 1, 2000, 7 do
             local hooked = coroutine.create(function()
                 debug.sethook(function()
@@ -603,7 +605,7 @@ describe("a world #zklock.world", function()
         end
     end)
 
-    it("has no other world in it", function()
+    it("a world cannot run inside another world", function()
         local code = alone(function()
             return select(3, zklock.simulate(function() end))
         end)
@@ -624,7 +626,7 @@ describe("a schedule is wrong #zklock.simulate", function()
         return function(world) world:process("p", function() fn(world) end) end
     end
 
-    it("if a callback raises an error", function()
+    it("a schedule is wrong if a callback raises an error", function()
         for _, use in ipairs{
             function(session) session:watch("/", function() error "bad" end) end,
             function(session) session:members("/m", function() error "bad" end) end,
@@ -641,7 +643,8 @@ describe("a schedule is wrong #zklock.simulate", function()
         end
     end)
 
-    it("if there is no process, or one uses a session from outside", function()
+    it("a schedule is wrong without a process, or if a process uses a session from outside",
+    function()
         assert.equal("there was no process", first_of(function() end).problem)
         local outside = assert(zklock.connect("memory:outside"))
         local first, result = first_of(of_one(function()
@@ -652,7 +655,7 @@ describe("a schedule is wrong #zklock.simulate", function()
         outside:close()
     end)
 
-    it("if code of no process yields", function()
+    it("a schedule is wrong if code outside of the processes yields", function()
         local function yields() coroutine.yield() end
         for _, program in ipairs{
             yields,
@@ -663,7 +666,7 @@ describe("a schedule is wrong #zklock.simulate", function()
         end
     end)
 
-    it("if a coroutine goes on for ever while time stands still, which is named", function()
+    it("a schedule is wrong if a coroutine, which is named, runs for ever at one time", function()
         local first = first_of(of_one(function(world) while true do world:pause() end end))
         assert.equal("p makes no progress: 10000 turns while time stands still", first.problem)
         first = first_of(function(world)
@@ -674,7 +677,7 @@ describe("a schedule is wrong #zklock.simulate", function()
                      first.problem)
     end)
 
-    it("not if much happens at one time", function()
+    it("a schedule is not wrong if much happens at one time", function()
         local count = 0
         local result = simulate(of_one(function(world)
             for _ = 1, 20000 do world:at(1, function() count = count + 1 end) end
@@ -684,13 +687,13 @@ describe("a schedule is wrong #zklock.simulate", function()
         assert.equal(20000, count)
     end)
 
-    it("if an error says that something was interrupted", function()
+    it("a schedule is wrong by an error whose text ends with interrupted!", function()
         local first, result = first_of(of_one(function() error "the payment was interrupted!" end))
         assert.matches("interrupted!$", first.problem)
         assert.equal(5, result.wrong)
     end)
 
-    it("by a table, which is shown, and needs no more faults than a text does", function()
+    it("an error that is a table is shown, and needs no more faults than a text", function()
         local function raises_table(world)
             with_lock(setmetatable({ finally = function(_, fn)
                 world:finally(function()
@@ -708,7 +711,7 @@ describe("a schedule is wrong #zklock.simulate", function()
         assert.is_truthy(tostring(result):find('{ code = "oversold", stock = 0 }', 1, true))
     end)
 
-    it("and says so if it does not repeat", function()
+    it("a result tells if its wrong schedule does not repeat", function()
         local calls = 0
         local first, result = first_of(of_one(function()
             calls = calls + 1
@@ -719,7 +722,7 @@ describe("a schedule is wrong #zklock.simulate", function()
         assert.is_true(first_of(of_one(function() error "always" end)).repeats)
     end)
 
-    it("in the same way by steps, by run, and where it is simulated", function()
+    it("a schedule is wrong in the same way by step(), run() and simulate()", function()
         local function stuck(world)
             start_two(world, function(n)
                 local session = connect()
@@ -745,7 +748,8 @@ end)
 
 
 describe("a result tells what was tried #zklock.simulate", function()
-    it("faults by their kinds, locks, and orders that came again", function()
+    it("a result tells the faults by kind, the critical sections and the repeated orders",
+    function()
         local result = simulate(with_lock, { seeds = 200, faults = { stop = true, kill = true } })
         local tried = result.tried
         assert.is_true(tried.sections > 200 and tried.sections <= 400)
@@ -757,14 +761,14 @@ describe("a result tells what was tried #zklock.simulate", function()
             tried.faults.kill, tried.repeated), (tostring(result):gsub("\nIt does.*", "")))
     end)
 
-    it("or that no fault was", function()
+    it("a result tells that no fault was tried, and by default it has 1000 schedules", function()
         assert.matches("^5 schedules, none wrong\n10 critical sections ran; no fault was tried; ",
                        tostring(simulate(with_lock, { seeds = 5 })))
         local function nothing(world) world:process("p", function() end) end
         assert.equal(1000, simulate(nothing).schedules)
     end)
 
-    it("in half of the seeds one of several kinds alone", function()
+    it("half of the seeds try one of several kinds of faults alone", function()
         local counts = {}
         for seed = 1, 400 do
             local kinds = {}
@@ -777,7 +781,7 @@ describe("a result tells what was tried #zklock.simulate", function()
         assert.is_true(counts[4] > 0)
     end)
 
-    it("in a story to which the program adds lines", function()
+    it("world:note() adds a line to the story", function()
         local world = play(function(world)
             world:note("begins")
             world:process("p", function() world:note{ stock = 1 } end)
@@ -789,7 +793,7 @@ end)
 
 
 describe("a fault #zklock.simulate", function()
-    it("comes at its rate, however short the waits are", function()
+    it("a fault comes at its rate, however short the waits are", function()
         for _, wait in ipairs{ 0.001, 0.01, 0.1 } do
             local result = simulate(function(world)
                 world:process("p", function()
@@ -803,7 +807,7 @@ describe("a fault #zklock.simulate", function()
         end
     end)
 
-    it("that ends by itself does not end a later one", function()
+    it("the end of an earlier cut does not end a later one", function()
         local world = play(function(world)
             world:process("p", function()
                 connect{ timeout = 100 }
@@ -832,7 +836,7 @@ describe("the moment from which a schedule was likely to be wrong #the_moment", 
         ["random priorities"] = { pct = 2, seeds = 1000, faults = { stop = true } },
         ["all schedules"] = { all = { preemptions = 0 }, faults = stop },
     } do
-        it("is the stop, in the text and in the story: " .. name, function()
+        it("the moment is the stop, in the text and in the story: " .. name, function()
             options.moment = 100
             local result = simulate(slowly_with_lock, options)
             local moment = result.first.moment
@@ -867,7 +871,7 @@ describe("the moment from which a schedule was likely to be wrong #the_moment", 
         ["the beginning"] = { fails, 0, "the beginning" },
     } do
         local program, step, text, least, most = unpack(case, 1, 5)
-        it("is " .. name, function()
+        it("the moment is " .. name, function()
             local result = simulate(program, { moment = 100 })
             local moment = result.first.moment
             assert.same({ step, text, 100 }, { moment.step, moment.text, moment.wrong })
@@ -879,7 +883,8 @@ describe("the moment from which a schedule was likely to be wrong #the_moment", 
         end)
     end
 
-    it("is asked of as many seeds as it is to be, or of fewer if there are many steps", function()
+    it("the moment is sought with as many seeds as asked for, or with fewer for many steps",
+    function()
         local function moment_of(seeds, pauses)
             return simulate(function(world)
                 world:process("p", function()
@@ -931,14 +936,14 @@ describe("all schedules #all_schedules", function()
     }
     for _, case in ipairs(cases) do
         local program, bounds, text, faults = unpack(case, 1, 4)
-        it("are run, each once, and counted: " .. text, function()
+        it("all schedules are run, each once, and counted: " .. text, function()
             local result = simulate(program, { all = bounds, faults = faults })
             assert.equal(text, tostring(result):match "^(.-), %d* ?n?o?n?e? ?wrong")
             assert.equal(not text:find("not all"), result.complete)
         end)
     end
 
-    it("are each another order of turns", function()
+    it("all schedules are different orders of turns", function()
         local orders, order = {}, nil
         local result = simulate(function(world)
             order = {}
@@ -956,7 +961,7 @@ describe("all schedules #all_schedules", function()
         assert.equal(20, #orders)
     end)
 
-    it("have an oversold bun without a lock, and with a lock none", function()
+    it("some schedules are oversold without a lock, and none with a lock", function()
         local result = simulate(sale(sell_slowly), { all = true })
         assert.same({ 52, 18, "7:1" },
                     { result.schedules, result.wrong, result.first.schedule })
@@ -966,7 +971,7 @@ describe("all schedules #all_schedules", function()
         assert.equal(0, simulate(slowly_with_lock, { all = { preemptions = 3 } }).wrong)
     end)
 
-    it("have the one stop by which a bun is oversold in spite of a lock", function()
+    it("a schedule with one stop is oversold in spite of a lock", function()
         local options = { all = { preemptions = 0 }, faults = { stop = { most = 1 } } }
         local result = simulate(slowly_with_lock, options)
         assert.same({ preemptions = 0, stop = 1 }, result.bounds)
@@ -980,7 +985,7 @@ describe("all schedules #all_schedules", function()
         assert.matches("the first: schedule \"" .. first.schedule .. "\"", tostring(again))
     end)
 
-    it("have one in which time goes on before a packet arrives, as late as it may", function()
+    it("a schedule delays a packet for as long as faults.delay allows", function()
         local function wrong_of(seconds)
             return simulate(function(world)
                 world:process("p", function() assert(connect():mutex("/l"):acquire(seconds)) end)
@@ -990,7 +995,7 @@ describe("all schedules #all_schedules", function()
         assert.equal(0, wrong_of(0.011))
     end)
 
-    it("are told apart from a schedule that the program does not have", function()
+    it("a schedule that the program does not have is reported", function()
         for _, name in ipairs{ "2:99", "9999:1" } do
             local result = simulate(slowly_with_lock, { schedule = name })
             assert.equal(("the program has no schedule %q"):format(name), result.first.problem)
@@ -1072,7 +1077,7 @@ describe("a search of all schedules #all_schedules", function()
             note(lease and (select(3, lease:guard{ { "create", "/kept", "written" } })) or "done")
         end,
     } do
-        it("comes to all that comes out without its reduction: " .. name, function()
+        it("a search has all outcomes of a search without its reduction: " .. name, function()
             local outcomes
             local function program(world)
                 local log, other = {}, nil
@@ -1105,7 +1110,8 @@ describe("a planted bug #pct", function()
     local page = assert(require "spec.files".read("docs/testing-your-code.md"))
 
     for _, bug in ipairs(require "spec.planted") do
-        it("is found by random priorities and among all schedules: " .. bug.name, function()
+        it("a planted bug is found by random priorities and among all schedules: " .. bug.name,
+        function()
             assert.is_true(simulate(bug.program, { all = { runs = 300 } }).wrong > 0)
             local options = { pct = bug.depth, seeds = 100 }
             local result = simulate(bug.program, options)
@@ -1118,7 +1124,7 @@ describe("a planted bug #pct", function()
         end)
     end
 
-    it("is found with at least the probability that is promised", function()
+    it("a planted bug is found with at least the promised probability", function()
         for _, bug in ipairs(require "spec.planted") do
             if bug.depth == 2 then
                 local result = simulate(bug.program, { pct = 2, seeds = 400 })
@@ -1131,7 +1137,7 @@ describe("a planted bug #pct", function()
         end
     end)
 
-    it("is found together with the fault that it needs", function()
+    it("a bug is found together with the fault that it needs", function()
         local faults = { stop = { most = 1 }, kill = true }
         local first = simulate(slowly_with_lock, { pct = 1, seeds = 300, faults = faults }).first
         assert.matches("oversold", first.problem)

@@ -71,7 +71,7 @@ end)
 
 
 describe("a process that was stopped once #after_a_pause", function()
-    it("the process gets a free lock by a try as soon as proofs count again", function()
+    it("the process gets a free lock by its first try", function()
         in_bursts(5, 100, function(session)
             local lease = assert(session:mutex("/a"):acquire(0))
             assert.equal("held", lease:state())

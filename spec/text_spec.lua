@@ -89,7 +89,7 @@ end)
 
 
 describe("metrics with all allowed names and labels #zklock.metrics", function()
-    it("promtool takes the metrics #promtool", function()
+    it("promtool accepts the metrics #promtool", function()
         local own = rig.session "memory:texts"
         rig.used(own:mutex("/named", { metrics = ALLOWED }))
         local file = os.tmpname()
@@ -102,7 +102,7 @@ end)
 
 
 describe("bytes of other programs", function()
-    it("JSON shows the bytes as UTF-8 in one line, each text with a length of its own", function()
+    it("JSON shows the bytes as UTF-8 in one line", function()
         local texts = { ALLOWED }
         for _, list in ipairs{ FOREIGN, CONTROL } do
             for _, text in pairs(list) do texts[#texts + 1] = "<" .. text .. ">" end

@@ -133,7 +133,7 @@ describe("the recipe of two ensembles without an answer from the second #server"
 
     after_each(function() close(opened) end)
 
-    it("a client starts with one ensemble, and has no lock of the other until that answers #slow",
+    it("a client starts with one ensemble, and gets locks of the other once that answers #slow",
        function()
         local all = assert(locks.connect(both, PATIENCE))
         opened[2] = all
@@ -182,7 +182,7 @@ describe("docs/throughput.md", function()
         end
     end
 
-    it("the example of two ensembles runs, but for the addresses", function()
+    it("the example of two ensembles runs, with other addresses", function()
         local opened = open_servers()
         local hosts, said = { ONE, TWO }, nil
         local source = example("two ensembles"):gsub('"zk[^"]*"', function()

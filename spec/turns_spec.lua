@@ -165,7 +165,7 @@ describe("a mutex of turns #order_turns", function()
         assert.is_true(grants < 500, grants) -- because each takes 10 ms; a node's limit is 1024
     end)
 
-    it("tokens are 1024 a node; a queue shows its own, and the first one of each other session " ..
+    it("a node has 1024 tokens; a queue shows the session's own token, and others' first one " ..
        "#server", function()
         local lock = turns(a, 2)
         local first = take_first(lock)
@@ -402,7 +402,7 @@ describe("the end of a turn #order_turns", function()
         assert.is_true(served - begun < 300, served - begun)
     end)
 
-    it("a turn whose node somebody deletes is lost to its holder, and the next begins anew #slow",
+    it("a turn whose node somebody deletes is lost, and the next acquire begins another #slow",
        function()
         local lock = turns(a)
         local first = take_first(lock)
@@ -419,7 +419,7 @@ describe("the end of a turn #order_turns", function()
         assert.same({}, told)
     end)
 
-    it("the end of the session closes all waits, and nobody is granted after", function()
+    it("the session's close ends all waits with closed, and grants nobody", function()
         local lock, before = turns(a), nil
         take_first(lock)
         local codes = line_up({ lock, lock, lock, lock, lock }, function()
@@ -431,7 +431,7 @@ describe("the end of a turn #order_turns", function()
         assert.equal(before.creates, a:stats().creates)
     end)
 
-    it("other processes go on after the end of the process #server #slow", function()
+    it("another process gets the lock after the turn's process was killed #server #slow", function()
         local child = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lock = session:mutex(PATH, { order = "turns" })

@@ -83,7 +83,8 @@ describe("an unfair mutex #order_none", function()
         assert.equal("held", hold(one, 0):state())
     end)
 
-    it("it and a mutex in order of arrival do not exclude each other in two sessions", function()
+    it("an unfair mutex and one in order of arrival do not exclude each other in two sessions",
+    function()
         local lease = hold(one)
         local fifo = hold(b:mutex(path), 1)
         assert.equal("held", lease:state())
@@ -264,7 +265,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         end)
     end
 
-    it("a revocation ahead of the look after a lost reply is heard", function()
+    it("a revocation that comes before the look after a lost reply is heard", function()
         local lease, heard
         cut("drop-reply create2 1")
         proxy:command("refuse")
@@ -345,7 +346,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         fault.reconnected(who, 1)
     end
 
-    it("a create that landed late is removed by the next acquire, which makes its own", function()
+    it("the node of a late create is removed by the next acquire, which makes its own", function()
         land(session)
         local stray = fault.czxid(server, path .. "/lock")
         local lease = hold(lock)
@@ -432,11 +433,11 @@ describe("many sessions with an unfair mutex #order_none", function()
         return creates, seconds
     end
 
-    it("all waiters come when it is free, as a herd (PIT-01)", function()
+    it("all waiters try at once when the lock is free, as a herd (PIT-01)", function()
         assert.equal(8, (herd(8, UNFAIR)))
     end)
 
-    it("waiters with jitter come one after the other #slow", function()
+    it("a waiter with jitter gets the free lock after its pause #slow", function()
         -- The first of eight pauses of up to 4 s, on average 0.5 s.
         local creates, seconds = herd(8, { order = "none", jitter = 4 })
         assert.equal(8, creates)

@@ -124,7 +124,7 @@ describe("watch #session:watch", function()
         assert.equal(4, versions[2])
     end)
 
-    it("a watch is below the chroot", function()
+    it("a watch's path is below the chroot", function()
         change("create %s '' create %s/app root")
         local calls = watched(rig.session(server.hosts .. path), "/app")
         hears(calls, "root")
@@ -441,8 +441,8 @@ describe("the limit of watches #session:watch", function()
         return session:watch(path .. ("x"):rep(2000) .. suffix, function() end)
     end
 
-    it("watch and claims share the limit; a stop makes room, and a second watch of a path needs " ..
-       "none", function()
+    it("a watch above the limit is refused; a stop makes room, and a second watch of a path " ..
+    "needs none", function()
         local stops = {}
         repeat
             local stop = watch_long(#stops + 1)

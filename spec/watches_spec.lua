@@ -152,7 +152,7 @@ describe("a watch without a claim #server #lock:acquire", function()
         assert.equal(0, session:stats().watch_bytes)
     end)
 
-    it("a watch is taken back with one request, and not set again at a reconnect", function()
+    it("a watch is removed by one request, and not set again at a reconnect", function()
         local lease = rig.hold(holder:mutex(path))
         give_up(session:mutex(path), 1, 2)
         rig.at_rest(session)

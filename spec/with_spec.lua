@@ -97,7 +97,7 @@ describe("with #lock:with", function()
     end
 
     for kind, make in pairs(rig.kinds) do
-        it("with on " .. kind .. " returns lost, and the function's results behind the code",
+        it("with on " .. kind .. " returns lost for a lost lease, and the results behind the code",
            function()
             local results = given(make(session, path):with(5, function(lease, ...)
                 lose(lease)
@@ -110,7 +110,7 @@ describe("with #lock:with", function()
         end)
     end
 
-    it("each with of a lost grant returns lost", function()
+    it("nested with() calls of a lost grant each return lost", function()
         local inner, outer
         outer = given(lock:with(function()
             inner = given(lock:with(function(lease) lose(lease) return 1 end))

@@ -74,7 +74,7 @@ describe("a wait in a condition #condition:wait", function()
         end)
     end)
 
-    it("each handle hears of a doubt before the wait, and again after it", function()
+    it("each handle hears that the lease is suspect before the wait, and again after it", function()
         local lock, condition = scene:side(a)
         local leases = {}
         for n = 1, 2 do leases[n] = rig.hold(lock, { timeout = 5, owner = "me" }) end
@@ -330,7 +330,7 @@ describe("a condition's folder #lock:condition", function()
         rig.released(stays("conflict"))
     end)
 
-    it("a refused wait leaves the hold's limit", function()
+    it("a refused wait leaves the lease's max_hold in force", function()
         server:foreign("ephemeral %s x vanish", scene:folder())
         local lock, condition = scene:side(a)
         local lease = rig.hold(lock, { max_hold = 1 })

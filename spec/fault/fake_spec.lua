@@ -61,8 +61,8 @@ describe("a misbehaving server #session:state", function()
         assert.equal(0.1, rig.session(fake.hosts):timeout())
     end)
 
-    it("a server that grants 0 ms to an expired session is asked at times only, and used later " ..
-       "#slow", function()
+    it("a server that grants 0 ms to an expired session is asked only now and then, and used " ..
+    "later #slow", function()
         local session = rig.session(fake.hosts)
         fake:command("grant 0")
         fake:command("cut")
@@ -121,8 +121,8 @@ describe("a misbehaving server #session:state", function()
         is_taken_again(session, id)
     end)
 
-    it("a server that hangs up on all is asked once in a tenth of the session timeout, with the " ..
-       "probe too #slow", function()
+    it("a server that hangs up on all is asked once in a tenth of the session timeout, also by " ..
+    "probes #slow", function()
         fake:command("grant 4000")
         local session = rig.session(fake.hosts)
         refuse(session, "spurn")
@@ -179,7 +179,7 @@ describe("a misbehaving server #session:state", function()
         is_refused()
     end)
 
-    it("a server that ends every session at once is asked for a new one at times only #slow",
+    it("a server that ends every session at once is asked for a new one only now and then #slow",
        function()
         local session = rig.session(fake.hosts)
         fake:command("error -112")

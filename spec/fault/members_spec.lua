@@ -42,7 +42,7 @@ describe("a join #session:join", function()
         ["cut-after getData 1"] = "join", ["drop-reply setData 1"] = "set",
         ["drop-request getData 1"] = "set",
     } do
-        it(("a join makes one node with the newest data in spite of %s: %s"):format(loss, during),
+        it(("a member has one node with the newest data in spite of %s in %s"):format(loss, during),
            function()
             if during == "join" then proxy:command(loss) end
             local member = joins("1")
@@ -169,7 +169,8 @@ end)
 
 
 describe("a server that loses its data #session:members", function()
-    it("the members join again after the server's loss of data, and are told #slow", function()
+    it("a member joins again after the server's loss of data, and members() tells it #slow",
+    function()
         server = rig.server_for_test()
         session = rig.session(server.hosts, { timeout = 1 })
         local member = joins("x")

@@ -77,7 +77,7 @@ describe("a server that lacks operations #failures", function()
         assert.equal("connected", session:state())
     end)
 
-    it("a server that renews a cut session ends its leases at once, and its gaps are remembered",
+    it("a server that renews a cut session ends its leases at once, and its lack is remembered",
        function()
         -- https://github.com/ClickHouse/ClickHouse/issues/116690
         proxy:command("renew")

@@ -328,7 +328,8 @@ describe("a forked child #failures", function()
     does_no_harm("_exit", "system.exit(0)", "0")
     does_no_harm("an error", "error('an end', 0)", "1")
 
-    it("calls return forked while the parent's busy threads fork again and again", function()
+    it("calls in a child return forked also if the parent's threads were busy at the fork",
+    function()
         if program.sanitizer then return end
         local session = rig.session(server.hosts)
         local lock = session:mutex(rig.path())
@@ -560,8 +561,8 @@ describe("the end of a process #session:close", function()
         collectgarbage() collectgarbage() zklock.sleep(0.8) require("os").exit(0)]], 0)
 
     for _, signal in ipairs{ "TERM", "KILL" } do
-        it(("by SIG%s releases all locks within timeout and tick #clock (DEMO-15, Q-04) " ..
-            "#server"):format(signal), function()
+        it(("SIG%s releases all locks within timeout and tick #clock (DEMO-15, Q-04) #server")
+            :format(signal), function()
             local path = rig.path()
             local child = start(path, TIMEOUT, "zklock.sleep(60)")
             server:wait_for_nodes(path, 4)

@@ -91,8 +91,8 @@ describe("a lost reply #lock:acquire", function()
         assert.equal("connected", session:state())
     end
 
-    it("a wait ends at its deadline without a reply to its create, and the janitor removes the " ..
-       "node (BUG-03, samuel-229)", function()
+    it("a wait ends at its deadline without a reply to its create, and the node is removed " ..
+    "later (BUG-03, samuel-229)", function()
         leaves_nothing(function() times_out(0.5, lock.acquire, lock, 0.5) end, function()
             local lease = assert(lock:acquire(20))
             server:wait_for_nodes(lock.path, 1)
@@ -101,8 +101,8 @@ describe("a lost reply #lock:acquire", function()
         end)
     end)
 
-    it("a wait ends with an interrupt without a reply to its create, and the janitor removes " ..
-       "the node (CURATOR-79)", function()
+    it("a wait ends with an interrupt without a reply to its create, and the node is removed " ..
+    "later (CURATOR-79)", function()
         leaves_nothing(function()
             zklock.run(function()
                 fails("interrupted",
@@ -114,8 +114,8 @@ describe("a lost reply #lock:acquire", function()
         end)
     end)
 
-    it("a try ends with timeout at once without a reply to its create, and the janitor removes " ..
-       "the node", function()
+    it("a try ends with timeout at once without a reply to its create, and the node is " ..
+    "removed later", function()
         leaves_nothing(function() times_out(0, lock.acquire, lock, 0) end)
     end)
 

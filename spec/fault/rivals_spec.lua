@@ -101,7 +101,7 @@ describe("a lock after the end of its session #lease:state", function()
         assert.equal(1, nodes())
     end)
 
-    it("the lock object is as good as new (kazoo-282, go-zookeeper) #slow", function()
+    it("the lock object can be used again (kazoo-282, go-zookeeper) #slow", function()
         local lease = hold(lock)
         expire()
         for _ = 1, 2 do

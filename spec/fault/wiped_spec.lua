@@ -90,7 +90,7 @@ describe("a server that comes back without its data #session:state", function()
         has_sessions(server, 0)
     end)
 
-    it("a second loss of data during the doubt ends the session #slow", function()
+    it("a second loss of data during the probe ends the session #slow", function()
         local session = open{ timeout = 4 }
         wipe()
         has_sessions(server, 1)
@@ -132,14 +132,16 @@ describe("a server that comes back without its data #session:state", function()
         nothing_is_left(before)
     end
 
-    it("close is not delayed, and leaves nothing #slow", function() closes(0, 4) end)
+    it("close during the probe is not delayed, and leaves nothing #slow", function()
+        closes(0, 4)
+    end)
 
     -- close() spends half of its time on a connection, to delete the nodes.
     it("close waits for a session with nodes, within its bound #slow", function()
         closes(2, 12, function(session) rig.hold(session:mutex("/held/lock")) end)
     end)
 
-    it("a session collected during the doubt leaves nothing #slow", function()
+    it("a session collected during the probe leaves nothing #slow", function()
         local before = threads()
         local session = assert(zklock.connect(server.hosts, { timeout = 6 }))
         use(session)
@@ -172,7 +174,7 @@ describe("a server that comes back without its data #session:state", function()
     }
 
     for name, ending in pairs(ENDS) do
-        it("a probe is not harmed by " .. name .. " while there is a probe #slow", function()
+        it("a probe ends in order in spite of " .. name .. " #slow", function()
             local child = program.start(server.hosts, [[
                 local system = require "spec.fault.program".system()
                 local session = assert(zklock.connect(HOSTS, { timeout = 6 }))

@@ -333,7 +333,7 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("a forked child is refused the parent's session, which stays alone", function()
+    it("a forked child is refused the parent's session, which stays intact", function()
         if program.sanitizer == "tsan" then return end -- no thread after a fork
         local system = program.system()
         local lease = rig.hold(lock)

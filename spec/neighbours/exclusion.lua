@@ -213,7 +213,7 @@ end)
 
 
 describe("the clients", function()
-    it("are those of the packages", function()
+    it("the clients are those of the packages", function()
         local said = {}
         for i, name in ipairs(NAMES) do said[i] = name .. " " .. neighbours[name]:version() end
         print("\nruns with: " .. table.concat(said, ", "))
@@ -252,7 +252,7 @@ describe("beside the others", function()
         go = neighbours["go-zookeeper"]:hand("holder")
     end)
 
-    side_by_side("queue() shows everybody, and everybody comes in order of arrival", function()
+    side_by_side("queue() shows all clients, which are granted in order of arrival", function()
         local line, looker = { one, curator, go, kazoo, other }, ours()
         hold(one, "mutex", path, nil, "lua-data")
         stand(curator, 2, "mutex", path, nil, "java-data")
@@ -298,7 +298,7 @@ describe("beside the others", function()
         second:resign()
     end)
 
-    side_by_side("who gives up in the middle lets nobody overtake", function()
+    side_by_side("a waiter in the middle that gives up lets nobody overtake", function()
         for _, quitter in ipairs{ curator, kazoo, other } do
             local holder = quitter == kazoo and curator or kazoo
             hold(holder, "mutex", path)
@@ -350,7 +350,8 @@ describe("beside the others", function()
         return node_of(hand, path)
     end
 
-    side_by_side("everybody gets at once what is only kept, and the keeper has it again", function()
+    side_by_side("each client gets a lock that is only kept at once, and the keeper gets it again",
+    function()
         for _, hand in ipairs{ curator, go, kazoo, other } do
             path = rig.path()
             keep(one)
@@ -363,7 +364,7 @@ describe("beside the others", function()
         end
     end)
 
-    side_by_side("everybody waits while the keeper holds, and then has the lock", function()
+    side_by_side("each client waits while the keeper holds, and then gets the lock", function()
         for _, hand in ipairs{ curator, go, kazoo, other } do
             path = rig.path()
             keep(one)
@@ -378,7 +379,8 @@ describe("beside the others", function()
     end)
 
     -- Either the keeper returns the lock first, or the neighbour looks first.
-    side_by_side("a try of theirs has what is only kept, or leaves it to others", function()
+    side_by_side("a neighbour's try gets a lock that is only kept, or leaves it to others",
+    function()
         for _, hand in ipairs{ curator, kazoo } do
             path = rig.path()
             keep(one)
@@ -395,7 +397,7 @@ describe("beside the others", function()
         end
     end)
 
-    side_by_side("a try of theirs fails if the keeper does not hear of it", function()
+    side_by_side("a neighbour's try fails if the keeper does not hear of it", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local keeper = ours({}, proxy.hosts)
         for _, hand in ipairs{ curator, kazoo } do
@@ -412,7 +414,7 @@ describe("beside the others", function()
         end
     end)
 
-    side_by_side("readers of all languages are together, writers wait for each", function()
+    side_by_side("readers of all clients hold together, and writers wait for each", function()
         local readers = { one, curator, kazoo, other, neighbours.Curator:hand("second") }
         for _, reader in ipairs(readers) do hold(reader, "read", path) end
         local writers = { ours(), neighbours.Curator:hand("waiter"),
@@ -433,7 +435,8 @@ describe("beside the others", function()
         have_in_order(writers, queue)
     end)
 
-    side_by_side("our downgrade lets their readers in, and keeps their writers out", function()
+    side_by_side("zklock's downgrade lets Curator's readers in, and keeps its writers out",
+    function()
         local writer = neighbours.Curator:hand("waiter")
         hold(one, "write", path)
         stand(curator, 2, "read", path)
@@ -447,7 +450,8 @@ describe("beside the others", function()
         writer:release()
     end)
 
-    side_by_side("Curator's downgrade lets our readers in, and keeps our writers out", function()
+    side_by_side("Curator's downgrade lets zklock's readers in, and keeps its writers out",
+    function()
         hold(curator, "write", path)
         stand(one, 2, "read", path)
         curator:downgrade()

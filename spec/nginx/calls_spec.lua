@@ -54,7 +54,7 @@ describe("a callback in nginx #nginx #callbacks", function()
         rig.released(queue)
     end)
 
-    it("a callback runs although no timer may wait for it", function()
+    it("a callback runs although the pending timers are used up", function()
         start("lua_max_pending_timers 8;")
         host:get("/open")
         host:get("/listen?path=" .. path)
@@ -63,7 +63,7 @@ describe("a callback in nginx #nginx #callbacks", function()
         news("watch x")
     end)
 
-    it("a callback runs when timers run again, if its session had none from the start #slow",
+    it("a callback runs once timers can run again, if none could when its session was opened #slow",
        function()
         start("lua_max_running_timers 2;")
         host:get("/fill?count=8&path=" .. path)

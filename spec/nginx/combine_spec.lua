@@ -130,7 +130,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         assert.same({ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, batches())
     end)
 
-    it("waiting items go on when nginx did not run their timer #slow", function()
+    it("waiting items are carried out although nginx did not run their timer #slow", function()
         start{ http = "lua_max_running_timers 2;",
                expected = "lua_max_running_timers are not enough" }
         host:get("/long_timer?seconds=3")

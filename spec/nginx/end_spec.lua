@@ -184,7 +184,7 @@ describe("an end in nginx #nginx #session:close", function()
             nginx.finish(begun)
         end)
 
-        it("quit leaves nothing, before the session could expire", function()
+        it("a worker that quits leaves no node, before its session could expire", function()
             start()
             get("keep", "&session_timeout=60")
             contenders(1)

@@ -152,7 +152,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         end)
     end
 
-    it("the work of timers ends first, within the drain", function()
+    it("a worker waits for the work of timers, within the drain", function()
         start{ query = "drain=60", code = [[
             local lease = assert(session:mutex(path):acquire())
             app.wait_for_go(path)
@@ -192,7 +192,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         rig.shell("rm -r %s", folder)
     end)
 
-    it("the loops of timers end without a timer for that", function()
+    it("the loops of timers end although nginx has no timer left for that", function()
         local FEW = "lua_max_running_timers are not enough"
         start{ http = "lua_max_running_timers 3;", expected = FEW } -- two, and the dispatcher's
         begin "held"

@@ -202,7 +202,8 @@ describe("a member in nginx #nginx #session:join", function()
         assert.same({ path .. "/a" }, server:nodes(path))
     end)
 
-    it("leave_when_told leaves when its worker is told to go, though a request is open", function()
+    it("a member leaves by a timer of the worker that is told to exit, though a request is open",
+       function()
         join()
         host:get "/leave_when_told?name=a"
         local worker, finish = told_to_exit()

@@ -49,7 +49,7 @@ describe("the metrics of an nginx #nginx #zklock.metrics", function()
         nginx.stop_all()
     end)
 
-    it("the metrics of all workers are one text that promtool takes", function()
+    it("the metrics of all workers are one text that promtool accepts", function()
         host = nginx.example()
         for _ = 1, 4 do -- a worker may have no session yet
             rig.wait_for("a sale", function() return host:get("/buy?sku=a").status == 200 end)

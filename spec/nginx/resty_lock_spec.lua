@@ -82,7 +82,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         contenders(0)
     end)
 
-    it("lock() names the phases in which it may wait", function()
+    it("lock() in header_filter is refused, and the message names that phase", function()
         host = start{ server = "location = /here {" .. phase("content", 'ngx.say("here")') ..
             phase("header_filter", [[
                 local _, why = require("zklock.resty_lock"):new("some"):lock("foo")
@@ -103,7 +103,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         end)
     end)
 
-    it("a worker of two servers holds the lock alone", function()
+    it("a lock that one worker holds is taken for all workers of two servers", function()
         host = start{ workers = 2 }
         local other = start{ workers = 2 }
         assert.equal("free", ask "keep")

@@ -59,7 +59,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
 
     describe("a wait", function()
         for _, phase in ipairs{ "rewrite", "access", "content" } do
-            it("is possible in " .. phase, function()
+            it("a wait is possible in " .. phase, function()
                 local with = '_by_lua_block { require("spec.nginx.app").with() } '
                 local content = phase == "content" and "" or "content" .. with
                 start{ server = ("location = /phase { %s %s }"):format(phase .. with, content) }
@@ -287,7 +287,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         assert.equal(3, count)
     end)
 
-    it("the worker may be nobody, and its socket leaves no trace", function()
+    it("a worker that runs as nobody works, and its socket leaves no file", function()
         start{ user = "nobody nogroup" }
         assert.equal("held", (ask "with"))
         assert.equal("", host:temporary())
@@ -295,7 +295,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         assert.equal(1, tonumber(peers)) -- its end of the connection; the door is closed
     end)
 
-    it("a worker without a socket looks by itself, and logs that once", function()
+    it("a worker without a socket polls, and logs that once", function()
         local library = program.library("worker")
         start{ environment = "NO_FOLDER=1 LD_PRELOAD=" .. library, expected = "no socket in" }
         assert.same({ held = 30 }, answers_behind(hold(), 30, "/with"))
@@ -304,7 +304,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         os.remove(library)
     end)
 
-    it("each wait looks by itself without a timer", function()
+    it("each wait polls while nginx has no timer", function()
         start{ http = "lua_max_running_timers 1;",
                expected = "lua_max_running_timers are not enough" }
         local lease = hold()
