@@ -16,15 +16,15 @@ local function bench(what, words)
 end
 
 
--- The cells of a line under their titles; of two with the same title the second.
-local function named(lines, number)
+-- The cells of a line by their titles. The second cell with a title counts.
+local function cells_by_title(lines, number)
     local row = {}
     for i, title in ipairs(lines[1]) do row[title] = lines[number][i] end
     return row
 end
 
 
-local function number(cell) return tonumber(cell:match "[%d.e-]+") end
+local function number_in(cell) return tonumber(cell:match "[%d.e-]+") end
 
 
 describe("make bench WHAT=many", function()
@@ -36,7 +36,7 @@ describe("make bench WHAT=many", function()
             for i, column in ipairs{ "served", "timeouts" } do
                 local seen = {}
                 for line = 2, #tables[i] do
-                    local cells = named(tables[i], line)
+                    local cells = cells_by_title(tables[i], line)
                     seen[cells.client] = cells[column]
                 end
                 for name in who:gmatch "[^,]+" do
@@ -51,11 +51,11 @@ describe("make bench WHAT=many", function()
     it("measures the rows locks, ensembles and kept #slow", function()
         local tables = bench("many", "--rows locks,ensembles,kept --tasks 5 --cycles 2 "
                              .. "--threads 2,3 --alternations 10")
-        assert.matches("^1; ", named(tables[1], 2)[ZKLOCK])
-        assert.is_true(number(named(tables[3], 2)["two servers"]) > 0)
-        assert.is_true(number(named(tables[4], 2)["kept, ms"]) > 0)
+        assert.matches("^1; ", cells_by_title(tables[1], 2)[ZKLOCK])
+        assert.is_true(number_in(cells_by_title(tables[3], 2)["two servers"]) > 0)
+        assert.is_true(number_in(cells_by_title(tables[4], 2)["kept, ms"]) > 0)
         for line = 2, 3 do -- loopback, 10 ms
-            assert.is_true(number(named(tables[5], line)["kept"]) > 0)
+            assert.is_true(number_in(cells_by_title(tables[5], line)["kept"]) > 0)
         end
     end)
 end)
@@ -65,8 +65,8 @@ describe("make bench WHAT=contended", function()
     it("measures a line, turns, and waiters that give up #slow", function()
         local times, _, _, _, leave = table.unpack(bench("contended",
             "--sessions 2 --kinds mutex --delays 0 --waiters 10 --clients zklock,turns"))
-        assert.matches("^1; ", named(times, 2)[ZKLOCK])
-        assert.is_true(number(named(times, 3)[clients.turns.label]) > 0)
-        assert.equal("10", named(leave, 2).timeouts)
+        assert.matches("^1; ", cells_by_title(times, 2)[ZKLOCK])
+        assert.is_true(number_in(cells_by_title(times, 3)[clients.turns.label]) > 0)
+        assert.equal("10", cells_by_title(leave, 2).timeouts)
     end)
 end)

@@ -70,7 +70,7 @@ local function in_a_world(sources, seed)
                 "local zklock, HOSTS, say, inflict = ...\n" .. source, "=" .. name))
             local function say(...)
                 local texts = { ... }
-                for place = 1, select("#", ...) do texts[place] = tostring((select(place, ...))) end
+                for n = 1, select("#", ...) do texts[n] = tostring((select(n, ...))) end
                 lines[#lines + 1] = table.concat(texts, "\t")
             end
             local function inflict(fault) world[fault](world, name) end
@@ -96,7 +96,7 @@ local PROGRAMS = {
         say(zklock.connect(HOSTS, { timeout = 1 }):mutex("/x"):acquire(20):state())
     ]] },
 
-    { "a wait lasts until a hold is over, however long that takes", [[
+    { "a deadlock lasts until the max_hold of a lease is over", [[
         local session = zklock.connect(HOSTS, { timeout = 0.5 })
         local lease = session:mutex("/x"):acquire{ max_hold = 3 }
         zklock.sleep(0.5)
@@ -109,7 +109,7 @@ local PROGRAMS = {
         say(lease:release())
     ]] },
 
-    { "a wait lasts until the jitter is over", [[
+    { "a wait for an unfair lock lasts until the jitter is over", [[
         local lock = zklock.connect(HOSTS, { timeout = 0.5 }):mutex("/x", { order = "none" })
         local lease = lock:acquire()
         zklock.sleep(1)
@@ -121,7 +121,7 @@ local PROGRAMS = {
         say(session:mutex("/x", { order = "none", jitter = 3 }):acquire():state())
     ]] },
 
-    { "a process that is cut off has no network for a new session either", [[
+    { "a process that is cut off cannot open another session", [[
         local first = zklock.connect(HOSTS, { timeout = 2 })
         inflict "cut"
         local second, _, code = zklock.connect(HOSTS, { connect_timeout = 0.5 })
@@ -139,7 +139,7 @@ local PROGRAMS = {
         say(zklock.connect(HOSTS):mutex("/x"):acquire(20):state())
     ]] },
 
-    { "a lease of a process that stays cut off is lost, and others get the lock", [[
+    { "a process that stays cut off loses its lease, and another process gets the lock", [[
         local lease = zklock.connect(HOSTS, { timeout = 1 }):mutex("/x"):acquire()
         lease:on_lost(function(_, state) say(state) end)
         inflict "cut"
@@ -170,7 +170,7 @@ local PROGRAMS = {
             function() while not done do zklock.sleep(0) end end)
     ]] },
 
-    { "a wait ends with its session, which another coroutine closes", [[
+    { "a wait ends when another coroutine closes its session", [[
         local session = zklock.connect(HOSTS)
         session:mutex("/x"):acquire{ owner = "another" }
         zklock.run(

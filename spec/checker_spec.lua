@@ -48,22 +48,22 @@ local BY_SERVERS = { created = true, became = true, marked = true, deleted = tru
 
 -- --- the steps of a case ----------------------------------------------------------------
 
--- The place of the step that another case has instead; at the end if none has.
-local function place_of(steps, step)
-    local place, several
+-- The index of another case's step that this step replaces, or the end.
+local function index_for(steps, step)
+    local index, several
     for i, other in ipairs(steps) do
         if other.who == step.who and other.event == step.event and other.case ~= step.case then
-            several = place ~= nil
-            if not place or other.at == step.at then place = i end
+            several = index ~= nil
+            if not index or other.at == step.at then index = i end
         end
     end
-    assert(not several or steps[place].at == step.at, "which one? " .. step.event)
-    return place or #steps + 1
+    assert(not several or steps[index].at == step.at, "which one? " .. step.event)
+    return index or #steps + 1
 end
 
 
--- Takes away all that somebody did, or all of that name, or of that moment.
-local function take_away(steps, who, which)
+-- Removes the steps of a claim or process: all, of one event, or of one moment.
+local function remove_steps(steps, who, which)
     local count = #steps
     for i = count, 1, -1 do
         local step = steps[i]
@@ -84,13 +84,13 @@ local function edit(case, steps, line)
         if whose then who, rest = whose, of_whom end
         if sign == "-" then
             for which in (rest == "" and "all" or rest):gmatch("%S+") do
-                take_away(steps, who, which)
+                remove_steps(steps, who, which)
             end
         else
             local at, event, words = rest:match("^([%d.]+) (%l+) *(.*)$")
             assert(at, "no step: " .. part)
             local step = { case = case, who = who, at = tonumber(at), event = event, words = words }
-            steps[sign == "+" and #steps + 1 or place_of(steps, step)] = step
+            steps[sign == "+" and #steps + 1 or index_for(steps, step)] = step
         end
     end
 end
@@ -312,8 +312,9 @@ describe("an event of truth.pl from the servers' logs", function()
         files.write(("%s/%d/data/version-2/log.1"):format(folder, server), table.concat(lines))
     end
 
-    -- A log for each server tells that, in lines EPOCH.N EVENT NAME without most zeros.
-    local function assert_of_logs(expected, ...)
+    -- Checks the events that truth.pl finds in a log of each server, as lines EPOCH.N EVENT NAME
+    -- without most zeros.
+    local function assert_events(expected, ...)
         local command, lines = "perl spec/torture/truth.pl", {}
         for n = 1, select("#", ...) do
             write_log(n, (select(n, ...)))
@@ -337,8 +338,8 @@ describe("an event of truth.pl from the servers' logs", function()
     local made, gone = { 1, 15, create(NAME) }, { 2, -11, "" }
     local made_again, gone_again = { 11, 15, create(NAME) }, { 12, -11, "" }
 
-    it("a held node's word in its data is an event", function()
-        assert_of_logs({ "0.2 created x-lock-7", "0.4 marked x-lock-7", "0.5 deleted x-lock-7" }, {
+    it("the word `held` as new data of a node is an event, and other data is not", function()
+        assert_events({ "0.2 created x-lock-7", "0.4 marked x-lock-7", "0.5 deleted x-lock-7" }, {
             { 1, 5, set(NAME, HELD) }, -- of no node
             { 2, 15, create(NAME) },
             { 3, 5, set(NAME, "host:1\nheld") },
@@ -349,7 +350,7 @@ describe("an event of truth.pl from the servers' logs", function()
 
     it("a downgrade in one transaction is an event, and a failed one is not", function()
         local writer, reader = "x-__WRIT__0000000007", "x-__READ__0000000007"
-        assert_of_logs({ "0.1 created x-__WRIT__7", "0.4 became x-__READ__7 was x-__WRIT__7",
+        assert_events({ "0.1 created x-__WRIT__7", "0.4 became x-__READ__7 was x-__WRIT__7",
                          "0.5 deleted x-__READ__7" }, {
             { 1, 15, create(writer) },
             { 2, 14, multi(1, create(reader), -1, int(-101)) }, -- the second was refused
@@ -359,9 +360,9 @@ describe("an event of truth.pl from the servers' logs", function()
         })
     end)
 
-    it("a leader's own transactions count if it leads again, and other servers have them by a " ..
-       "snapshot", function()
-        assert_of_logs({ "0.1 created x-lock-7", "0.2 deleted x-lock-7", "0.11 created x-lock-7",
+    it("transactions that only a leader logged count if it leads again, and others " ..
+    "get them by a snapshot", function()
+        assert_events({ "0.1 created x-lock-7", "0.2 deleted x-lock-7", "0.11 created x-lock-7",
                          "0.12 deleted x-lock-7" },
             { made, gone, made_again, gone_again }, { made, made_again, gone_again },
             { made, gone_again })
@@ -371,7 +372,7 @@ describe("an event of truth.pl from the servers' logs", function()
     function()
         local others = { made, gone, of_epoch(6, 1, 2, delete(NAME)) }
         os.execute(("touch %s/2/data/version-2/snapshot.500000001"):format(folder))
-        assert_of_logs({ "0.1 created x-lock-7", "0.2 deleted x-lock-7", "5.1 created x-lock-7",
+        assert_events({ "0.1 created x-lock-7", "0.2 deleted x-lock-7", "5.1 created x-lock-7",
                          "6.1 deleted x-lock-7" },
             { made, gone, of_epoch(5, 1, 15, create(NAME)) }, others, others)
     end)
@@ -379,7 +380,7 @@ describe("an event of truth.pl from the servers' logs", function()
     it("transactions that only a leader logged do not count if others went on without it",
     function()
         local others = { made, { 11, -10, "" }, gone_again }
-        assert_of_logs({ "0.1 created x-lock-7", "0.12 deleted x-lock-7" },
+        assert_events({ "0.1 created x-lock-7", "0.12 deleted x-lock-7" },
             { made, gone, gone_again }, others, others)
     end)
 
@@ -390,19 +391,19 @@ describe("an event of truth.pl from the servers' logs", function()
         it("an event is lost if a later epoch made its node or its count of children again",
         function()
             local log = { first, second }
-            assert_of_logs({ "2.1 created x-lock-7", "1.1 lost x-lock-7 by 1,2,3" }, log, log, log)
+            assert_events({ "2.1 created x-lock-7", "1.1 lost x-lock-7 by 1,2,3" }, log, log, log)
         end)
 
         it("a write and later events are lost if a later epoch wrote the same version", function()
             local log = { first, of_epoch(1, 2, 5, set(NAME, HELD)),
                           of_epoch(1, 3, 2, delete(NAME)), of_epoch(2, 1, 5, set(NAME, HELD)) }
-            assert_of_logs({ "1.1 created x-lock-7", "2.1 marked x-lock-7",
+            assert_events({ "1.1 created x-lock-7", "2.1 marked x-lock-7",
                              "1.2 lost x-lock-7 by 1,2,3", "1.3 lost x-lock-7 by 1,2,3" },
                 log, log, log)
         end)
 
         it("an event in the log of only one server does not count", function()
-            assert_of_logs({ "2.1 created x-lock-7" }, { first, second }, { second }, { second })
+            assert_events({ "2.1 created x-lock-7" }, { first, second }, { second }, { second })
         end)
 
         it("an event that two servers have cut off their logs is lost", function()
@@ -414,7 +415,7 @@ describe("an event of truth.pl from the servers' logs", function()
                     truncate $log, 16 or die $!;' %s1]]):format(library, log)))
                 os.rename(log .. "1", log .. "0")
             end
-            assert_of_logs({ "2.1 created x-lock-7", "1.1 lost x-lock-7 by 1,2" },
+            assert_events({ "2.1 created x-lock-7", "1.1 lost x-lock-7 by 1,2" },
                            { second }, { second }, { second })
             os.remove(library)
         end)

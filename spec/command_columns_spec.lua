@@ -3,8 +3,8 @@
 local ls = require "zklock.command.ls"
 local show = require "zklock.command.show"
 
-local ENSEMBLE = 4294967297 -- the smallest token of an ensemble
-local TURNS = 9007199254740991 -- the largest token that a number of every Lua holds
+local ENSEMBLE_TOKEN = 4294967297 -- the smallest token of an ensemble
+local LARGEST_TOKEN = 9007199254740991 -- in turns, in a number of every Lua
 
 
 local function contender(token, since)
@@ -32,7 +32,8 @@ for name, text_of in pairs{
     describe("the table of zklock " .. name, function()
         it("the table shows every token whole, at the right of one column, and cuts names",
            function()
-            local text = text_of{ contender(ENSEMBLE), contender(TURNS), contender(7) }
+            local text = text_of{ contender(ENSEMBLE_TOKEN), contender(LARGEST_TOKEN),
+                                  contender(7) }
             local lines, shown = text:gmatch "[^\n]+", { "4294967297", "9007199254740991", "7" }
             local column = end_of("TOKEN", lines())
             for _, token in ipairs(shown) do assert.equal(column, end_of(token, lines())) end
@@ -40,7 +41,7 @@ for name, text_of in pairs{
         end)
 
         it("the table shows an age whole", function()
-            local text = text_of{ contender(ENSEMBLE, os.time() - 119.5 * 60) }
+            local text = text_of{ contender(ENSEMBLE_TOKEN, os.time() - 119.5 * 60) }
             assert.matches(" 119 min ", text)
         end)
 

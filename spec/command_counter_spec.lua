@@ -6,7 +6,7 @@ local rig = require "spec.rig"
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local SHELLS = tonumber(os.getenv("ZKLOCK_SHELLS") or 30)
-local STRUCK = 10
+local STRIKES = 10
 local LONG = 300 -- seconds for the whole test, on a busy machine
 
 describe("a counter in a file #server", function()
@@ -72,7 +72,7 @@ describe("a counter in a file #server", function()
     -- all its descendants. Returns the stopped processes.
     local function strike(lock, file)
         local struck, stopped, count = {}, {}, 0
-        while count < STRUCK do
+        while count < STRIKES do
             local pid = rig.wait_for("a holder", function()
                 local found = holder(lock)
                 if ended(file) >= SHELLS - count then return "none" end

@@ -53,13 +53,13 @@ describe("zklock graph #server", function()
         return made, sessions
     end
 
-    local function place(i) return ("%s/%d"):format(path, i) end
+    local function path_of(i) return ("%s/%d"):format(path, i) end
 
     local function while_in_circle(count, fn)
-        local own, sessions = named(count, function(each, i) return each:mutex(place(i)) end)
+        local own, sessions = named(count, function(each, i) return each:mutex(path_of(i)) end)
         hold_each(own)
         local wanted = {}
-        for i, each in ipairs(sessions) do wanted[i] = each:mutex(place(i % count + 1)) end
+        for i, each in ipairs(sessions) do wanted[i] = each:mutex(path_of(i % count + 1)) end
         while_waiting(wanted, fn)
     end
 
@@ -105,47 +105,49 @@ describe("zklock graph #server", function()
                     has(said, "\ncertain deadlock:")
                     for i = 1, count do
                         has(said, ("\n  %s waits for %s, where %s holds"):format(name_of(i),
-                            place(i % count + 1), name_of(i % count + 1)))
+                            path_of(i % count + 1), name_of(i % count + 1)))
                     end
                     assert.equal(count, select(2, said:gsub("\n  ", "")))
                 end)
             end)
         end
 
-        it("a circle is only possible without --one-owner, because a session may have several " ..
-           "owners", function()
-            local own, sessions = named(2, function(each, i) return each:mutex(place(i)) end)
+        it("a circle is only a possible deadlock without --one-owner, because a session may " ..
+        "have several owners", function()
+            local own, sessions = named(2, function(each, i) return each:mutex(path_of(i)) end)
             hold_each(own)
-            local wanted = { sessions[1]:mutex(place(2)), sessions[2]:mutex(place(1)) }
+            local wanted = { sessions[1]:mutex(path_of(2)), sessions[2]:mutex(path_of(1)) }
             while_waiting(wanted, function()
                 has(ends(1, "graph %s", path), "possible deadlock, certain only if each")
                 has(ends(1, "graph --json %s", path), '"certain":false')
             end)
         end)
 
-        it("a circle is only possible if another session's permits may end it", function()
-            local own, sessions = named(2, function(each, i) return each:semaphore(place(i), 1) end)
+        it("a circle of semaphores is only a possible deadlock", function()
+            local own, sessions = named(2, function(each, i)
+                return each:semaphore(path_of(i), 1)
+            end)
             hold_each(own)
             local wanted = {
-                sessions[1]:semaphore(place(2), 1), sessions[2]:semaphore(place(1), 1),
+                sessions[1]:semaphore(path_of(2), 1), sessions[2]:semaphore(path_of(1), 1),
             }
             while_waiting(wanted, function()
                 has(ends(1, "graph --one-owner %s", path), "possible deadlock")
             end)
         end)
 
-        it("a circle leads through a multi-lock that waits ahead", function()
-            local first, sessions = named(3, function(each, i) return each:mutex(place(i)) end)
+        it("a circle may lead through a multi-lock that is only ahead in line", function()
+            local first, sessions = named(3, function(each, i) return each:mutex(path_of(i)) end)
             local a, b, c = unpack(sessions)
-            hold_each{ first[1], c:mutex(place(2)) }
-            local both = b:multi{ b:mutex(place(1)), first[2] }
+            hold_each{ first[1], c:mutex(path_of(2)) }
+            local both = b:multi{ b:mutex(path_of(1)), first[2] }
             rig.run(1, function() both:acquire(600) end, function()
-                server:wait_for_nodes(place(2), 2)
-                rig.run(1, function() a:mutex(place(2)):acquire(600) end, function()
-                    server:wait_for_nodes(place(2), 3)
+                server:wait_for_nodes(path_of(2), 2)
+                rig.run(1, function() a:mutex(path_of(2)):acquire(600) end, function()
+                    server:wait_for_nodes(path_of(2), 3)
                     has(ends(1, "graph %s", path),
-                        ("  a waits for %s, where b is ahead"):format(place(2)),
-                        ("  b waits for %s, where a holds"):format(place(1)))
+                        ("  a waits for %s, where b is ahead"):format(path_of(2)),
+                        ("  b waits for %s, where a holds"):format(path_of(1)))
                     for _, each in ipairs(sessions) do each:close() end
                 end)
             end)
@@ -171,8 +173,8 @@ describe("zklock graph #server", function()
         it("a circle that only one look at busy locks shows is not certain #slow", function()
             local over = false
             local workers = named(6, function(each)
-                return { gate = each:mutex(path .. "/gate"), each:mutex(place(1)),
-                         each:mutex(place(2)) }
+                return { gate = each:mutex(path .. "/gate"), each:mutex(path_of(1)),
+                         each:mutex(path_of(2)) }
             end)
             local function work(i)
                 local locks, turn = workers[i], i

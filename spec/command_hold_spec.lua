@@ -5,7 +5,8 @@ local files = require "spec.files"
 local rig = require "spec.rig"
 
 local LUA = commands.LUA
-local fresh, start, ends, has = commands.fresh, commands.start, commands.ends, commands.has
+local fresh_path, start, ends = commands.fresh_path, commands.start, commands.ends
+local has = commands.has
 local hold = commands.verb "hold"
 
 describe("zklock hold #server", function()
@@ -26,13 +27,13 @@ describe("zklock hold #server", function()
         return rig.shell("%s", (text:gsub("%%s", LUA .. " bin/zklock")))
     end
 
-    local function kept(handle)
+    local function remember(handle)
         assert.matches("^[^:]+:/%S+/zklock%-%w+$", handle)
         handles[#handles + 1] = handle
         return handle
     end
 
-    local function held(text, ...) return kept(ends(0, text, ...)) end
+    local function hold_and_remember(text, ...) return remember(ends(0, text, ...)) end
 
     local function pid_of_holder()
         return session:mutex(path):queue()[1].identity:match("%d+$")
@@ -46,26 +47,26 @@ describe("zklock hold #server", function()
 
 
     it("check and release take the handle, and nobody else gets the lock meanwhile", function()
-        local token = fresh()
-        local handle = held(hold("%s --for 5m --token-file %s", path, token))
+        local token = fresh_path()
+        local handle = hold_and_remember(hold("%s --for 5m --token-file %s", path, token))
         assert.equal(session:mutex(path):queue()[1].token, tonumber(files.read(token)))
         for _ = 1, 2 do assert.equal("", ends(0, "check %s", handle)) end
         assert.equal("", ends(75, hold("-n %s --for 5m", path)))
         assert.equal("", ends(0, "release %s", handle))
         server:wait_for_nodes(path, 0)
         is_lost(handle, "was released")
-        held(hold("-n %s --for 1m", path))
+        hold_and_remember(hold("-n %s --for 1m", path))
     end)
 
     it("a hold outlives the process group that started it, and keeps none of its descriptors",
        function()
-        local handle = kept(script(([[exec 2>&1; setsid --wait sh -c '%%s %s 3>&1; kill -9 0']])
+        local handle = remember(script(([[exec 2>&1; setsid --wait sh -c '%%s %s 3>&1; kill -9 0']])
             :format(hold("%s --for 1m", path))):match "%S+")
         ends(0, "check %s", handle)
     end)
 
     it("check and release work from another network namespace and with another TMPDIR", function()
-        local handle = held(hold("%s --for 5m", path))
+        local handle = hold_and_remember(hold("%s --for 5m", path))
         local apart = script("unshare -rn true && echo yes") ~= "" and "unshare -rn" or ""
         for _, verb in ipairs{ "check", "release" } do
             assert.equal("0\n", script(("TMPDIR=/ %s %%s %s %s; echo $?")
@@ -76,15 +77,15 @@ describe("zklock hold #server", function()
     it("hold takes the kinds of lock that run takes", function()
         for _, option in ipairs{ "-s", "--permits 1/2" } do
             local place = path .. option:gsub("%W", "")
-            held(hold("%s %s --for 5m", option, place))
-            held(hold("-n %s %s --for 5m", option, place))
+            hold_and_remember(hold("%s %s --for 5m", option, place))
+            hold_and_remember(hold("-n %s %s --for 5m", option, place))
         end
         ends(75, hold("-n -x %ss --for 5m", path))
         ends(9, hold("-E 9 -n --permits 1/2 %spermits12 --for 5m", path))
     end)
 
     it("a hold ends when its time is over", function()
-        local handle = held(hold("%s --for 0.5s", path))
+        local handle = hold_and_remember(hold("%s --for 0.5s", path))
         server:wait_for_nodes(path, 0)
         rig.wait_for("the end of the process", function()
             return commands.outcome("check %s", handle) == 1
@@ -94,8 +95,8 @@ describe("zklock hold #server", function()
 
 
     describe("a lost hold", function()
-        it("a broken lock is told with 1 until its release", function()
-            local handle = held(hold("%s --for 5m", path))
+        it("check and release end with 1 after the lock was broken", function()
+            local handle = hold_and_remember(hold("%s --for 5m", path))
             rig.delete_node(server, path)
             rig.wait_for("the loss", function()
                 return commands.outcome("check %s", handle) == 1
@@ -106,7 +107,7 @@ describe("zklock hold #server", function()
 
         it("check and release end with 1 after the hold's process was killed",
            function()
-            local handle = held(hold("%s --for 5m", path))
+            local handle = hold_and_remember(hold("%s --for 5m", path))
             rig.signal("KILL", pid_of_holder())
             is_lost(handle, "has ended, so the lock is lost")
             is_lost(handle, "was released")
@@ -115,7 +116,8 @@ describe("zklock hold #server", function()
         it("check ends with 69 while no server answers, and with 1 after the session timeout " ..
            "#slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
-            local handle = held("--hosts %s --timeout 8 hold %s --for 5m", proxy.hosts, path)
+            local handle = hold_and_remember("--hosts %s --timeout 8 hold %s --for 5m", proxy.hosts,
+                                             path)
             proxy:shut()
             has(ends(69, "check %s", handle), "no server says", path)
             rig.wait_for("the loss", function()
@@ -135,7 +137,7 @@ describe("zklock hold #server", function()
         end)
 
         it("TERM ends a hold", function()
-            local handle = held(hold("%s --for 5m", path))
+            local handle = hold_and_remember(hold("%s --for 5m", path))
             rig.signal("TERM", pid_of_holder())
             server:wait_for_nodes(path, 0)
             is_lost(handle, "has ended")
@@ -172,7 +174,8 @@ describe("zklock hold #server", function()
         end)
 
         it("a token file that cannot be written ends with 70, without the lock", function()
-            has(ends(70, hold("%s --for 5m --token-file %s/no/file", path, fresh())), "no/file")
+            has(ends(70, hold("%s --for 5m --token-file %s/no/file", path, fresh_path())),
+                "no/file")
             server:wait_for_nodes(path, 0)
         end)
 
@@ -185,7 +188,7 @@ describe("zklock hold #server", function()
 
     it("release ends with 69 if the holder is stopped, and works once it continues #slow",
        function()
-        local handle = held(hold("%s --for 5m", path))
+        local handle = hold_and_remember(hold("%s --for 5m", path))
         local pid = pid_of_holder()
         rig.signal("STOP", pid)
         has(ends(69, "release %s", handle), "process " .. pid, "has not answered")

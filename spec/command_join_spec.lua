@@ -4,7 +4,8 @@ local commands = require "spec.commands"
 local rig = require "spec.rig"
 
 local LUA, SLEEP, IMMORTAL = commands.LUA, commands.SLEEP, commands.IMMORTAL
-local fresh, start, running, ends = commands.fresh, commands.start, commands.running, commands.ends
+local fresh_path, start = commands.fresh_path, commands.start
+local running, ends = commands.running, commands.ends
 local join = commands.verb "join"
 
 describe("zklock #server", function()
@@ -27,8 +28,8 @@ describe("zklock #server", function()
         return text ~= "" and newest()[1].session
     end
 
-    -- Adds another node, so that all earlier changes were told.
-    local function mark()
+    -- Adds a node, and waits until it is the only node.
+    local function mark_is_alone()
         change("create %s/mark ''")
         wait_for_members("mark=")
     end
@@ -168,9 +169,9 @@ describe("zklock #server", function()
             ends_without_a_word(process)
         end)
 
-        -- Ends the session of a member that is cut off, and joins in its place. Returns the
-        -- process, the other member, the proxy, and the former session.
-        local function robbed()
+        -- Starts a member, cuts it off, ends its session, and joins with its name. Returns the
+        -- process, the other member, the proxy, and the ended session.
+        local function start_and_rob()
             local proxy = rig.proxy_for_test(server.hosts)
             local process, said = running("--hosts %s --timeout 60 join --data ours %s a %s",
                                           proxy.hosts, folder, IMMORTAL)
@@ -186,7 +187,7 @@ describe("zklock #server", function()
 
         it("the command goes on while another node holds the name, and join takes it afterwards " ..
            "#slow", function()
-            local process, other, _, id = robbed()
+            local process, other, _, id = start_and_rob()
             process:passes_on("USR2")
             wait_for_members("a=theirs")
             other:leave()
@@ -199,10 +200,10 @@ describe("zklock #server", function()
 
         it("join passes TERM on while another node holds the name, and gives up the name #slow",
            function()
-            local process, other = robbed()
+            local process, other = start_and_rob()
             process:passes_on("TERM")
             other:leave()
-            mark()
+            mark_is_alone()
             process:passes_on("USR2")
             ends_without_a_word(process)
             wait_for_members("mark=")
@@ -219,7 +220,7 @@ describe("zklock #server", function()
         end)
 
         it("join passes TERM on while it joins again, and leaves no node #slow", function()
-            local process, other, proxy = robbed()
+            local process, other, proxy = start_and_rob()
             proxy:command("hold create2 1")
             other:leave()
             wait_for_members("")
@@ -231,7 +232,7 @@ describe("zklock #server", function()
         end)
 
         it("join ends with the command while it joins again, and leaves no node #slow", function()
-            local process, other, proxy = robbed()
+            local process, other, proxy = start_and_rob()
             proxy:reset()
             proxy:command("hold create2 1")
             other:leave()
@@ -245,7 +246,7 @@ describe("zklock #server", function()
 
     describe("zklock join that gets a signal", function()
         for _, name in ipairs{ "INT", "QUIT", "TERM" } do
-            it(name .. ": the member is gone for a quicker client", function()
+            it("the member is gone for every client before the command gets " .. name, function()
                 local proxy = rig.proxy_for_test(server.hosts)
                 local process = running([[--hosts %s --timeout 20 join %s a sh -c 'trap "
                     %s bin/zklock --hosts %s members %s; exit 5" %s; echo in
@@ -261,7 +262,7 @@ describe("zklock #server", function()
         it("a member is gone after TERM, also if the command goes on", function()
             local process = running(join("--data x %s a %s", folder, IMMORTAL))
             for _ = 1, 2 do process:passes_on("TERM") end
-            mark()
+            mark_is_alone()
             process:ends(0, "USR1")
         end)
 
@@ -288,12 +289,12 @@ describe("zklock #server", function()
     describe("the end of zklock join's command", function()
         it("SIGTERM, and SIGKILL after the grace, end the command when zklock is killed #slow",
            function()
-            local out = fresh()
+            local out = fresh_path()
             local process = start(join([[--grace 0.2 %s a sh -c '
                 trap "echo term >%s" TERM; echo $$; while :; do sleep 0.02; done']], folder, out))
             local pid = tonumber(process:line())
             process:signal("KILL")
-            assert.equal("term", commands.said(out))
+            assert.equal("term", commands.first_line(out))
             commands.wait_for_state(nil, pid)
         end)
 

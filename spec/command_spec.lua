@@ -6,8 +6,9 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local LUA, SLEEP, IMMORTAL = commands.LUA, commands.SLEEP, commands.IMMORTAL
-local fresh, start, running, ends = commands.fresh, commands.start, commands.running, commands.ends
-local has, said = commands.has, commands.said
+local fresh_path, start = commands.fresh_path, commands.start
+local running, ends = commands.running, commands.ends
+local has, first_line = commands.has, commands.first_line
 local run, elect, join = commands.verb "run", commands.verb "elect", commands.verb "join"
 
 local ENDS_BY_TERM = [[sh -c 'trap "echo TERM; exit 0" TERM; echo in
@@ -200,8 +201,8 @@ describe("zklock #server", function()
         end)
 
         it("the command runs in the foreground of its terminal, and gives it back", function()
-            local out = fresh()
-            local script = files.write(fresh(), ([[
+            local out = fresh_path()
+            local script = files.write(fresh_path(), ([[
                 show() { echo "$1 $(ps -o pgid=,tpgid= -p $$)" >>%s; }
                 if [ "$1" = inner ]; then show inner; exit 0; fi
                 %s bin/zklock %s sh "$0" inner
@@ -216,8 +217,8 @@ describe("zklock #server", function()
         end)
 
         it("the command gets the terminal once it reads it, in a pipeline", function()
-            local script = files.write(fresh(), ("%s bin/zklock %s sh -c 'read x; echo got $x' "
-                .. "| cat\n"):format(LUA, run("%s", path)))
+            local script = files.write(fresh_path(), ("%s bin/zklock %s sh -c 'read x; echo got $x'"
+                .. " | cat\n"):format(LUA, run("%s", path)))
             local text = rig.shell("echo word | timeout 60 script -qec 'sh %s' /dev/null", script)
             assert.matches("got word", text)
         end)
@@ -317,11 +318,11 @@ describe("zklock #server", function()
 
         it("a lost lease ends all of the command's group with SIGKILL after the grace #slow",
            function()
-            local out = fresh()
+            local out = fresh_path()
             local process = running(run([[--grace 0.2 %s sh -c '
                 trap "" TERM; sh -c "echo \$\$ >%s; while :; do sleep 0.02; done" &
                 echo in; while :; do sleep 0.02; done']], path, out))
-            local pid = tonumber(said(out))
+            local pid = tonumber(first_line(out))
             remove_node()
             process:ends(76)
             assert.is_nil(commands.state(pid))
@@ -426,7 +427,7 @@ describe("zklock #server", function()
         -- Starts a run whose command survives SIGTERM. Returns zklock's process, the command's pid,
         -- and the file to which the command writes.
         local function stubborn()
-            local out = fresh()
+            local out = fresh_path()
             local process = start([[--timeout 8 run %s sh -c 'trap "echo term >%s" TERM; echo $$
                 while :; do sleep 0.02; done']], path, out)
             return process, tonumber(process:line()), out
@@ -436,7 +437,7 @@ describe("zklock #server", function()
            "again #slow", function()
             local process, pid, out = stubborn()
             process:signal("KILL")
-            assert.equal("term", said(out))
+            assert.equal("term", first_line(out))
             rig.hold(session:mutex(path), 60)
             assert.is_nil(commands.state(pid))
         end)
@@ -447,7 +448,7 @@ describe("zklock #server", function()
             process:signal("STOP")
             rig.hold(session:mutex(path), 60)
             assert.is_nil(commands.state(pid))
-            assert.equal("term", said(out))
+            assert.equal("term", first_line(out))
             process:ends(76, "CONT")
         end)
 
@@ -466,7 +467,7 @@ describe("zklock #server", function()
             -- A command of the user nobody that starts a process of root. Returns the command and
             -- that pid.
             local function of_root(line, before, after)
-                local helper = fresh()
+                local helper = fresh_path()
                 rig.shell("cp $(command -v setpriv) %s; chmod 4755 %s; chmod 711 $(dirname %s)",
                           helper, helper, helper)
                 commands.prefix = NOBODY
@@ -500,10 +501,10 @@ describe("zklock #server", function()
             end
         end
 
-        it("a command that ends by itself leaves its background processes alone", function()
-            local out = fresh()
+        it("background processes of a command that ends by itself go on", function()
+            local out = fresh_path()
             ends(0, run("%s sh -c 'sleep 60 >&- 2>&- & echo $! >%s'", path, out))
-            local pid = tonumber(said(out))
+            local pid = tonumber(first_line(out))
             assert.is_truthy(commands.state(pid))
             rig.shell("kill %d", pid)
         end)
@@ -886,7 +887,7 @@ describe("zklock #server", function()
 
     it("zklock ls loads only the laboratory's verb, and zklock does not load zklock.child",
        function()
-        local script = files.write(fresh(), [[
+        local script = files.write(fresh_path(), [[
             io.stdout:setvbuf "no" -- keeps the order of both streams
             require "zklock"
             print(package.loaded["zklock.child"], require("zklock.core").child)
@@ -902,7 +903,7 @@ describe("zklock #server", function()
 
     it("each verb has help with an example, and completion knows all verbs and options", function()
         local bash, zsh = ends(0, "completion bash"), ends(0, "completion zsh")
-        local script = files.write(fresh(), bash .. "\n")
+        local script = files.write(fresh_path(), bash .. "\n")
         assert.equal("", rig.shell("bash -n %s 2>&1", script))
         local page = files.read("docs/zklock.1"):gsub("\\%-", "-")
         local guide = files.read("docs/command.md")

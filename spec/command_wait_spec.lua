@@ -24,7 +24,7 @@ describe("zklock #server", function()
         return ("--hosts %s --timeout 20 "):format(proxy.hosts) .. text:format(...)
     end
 
-    local function ids()
+    local function session_ids()
         local found = {}
         for id in server:ask("cons"):gmatch("sid=0x(%x+)") do found[id] = true end
         return found
@@ -56,13 +56,14 @@ describe("zklock #server", function()
             end)
         end
 
-        it("a wait goes on when a server ends the session before it answers (PIT-02)", function()
-            local before = ids()
+        it("a wait goes on in a new session if the first one ends before an answer (PIT-02)",
+        function()
+            local before = session_ids()
             proxy:command("hold getData 1")
             local process = start(through_proxy("run %s sh -c 'echo $ZKLOCK_SESSION'", path))
             local id
             rig.wait_for("a session", function()
-                for each in pairs(ids()) do id = not before[each] and each or id end
+                for each in pairs(session_ids()) do id = not before[each] and each or id end
                 return id
             end)
             proxy:shut()

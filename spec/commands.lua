@@ -37,8 +37,7 @@ function commands.end_all()
 end
 
 
---- Returns a file that no other test uses.
-function commands.fresh()
+function commands.fresh_path()
     number = number + 1
     return ("%s/%d"):format(folder, number)
 end
@@ -57,7 +56,7 @@ Process.__index = Process
 --- Starts `zklock TEXT`, a formatted line for a shell, behind commands.prefix if set. All output
 -- comes on one stream, then the status. Signals act as usual even under nohup.
 function commands.start(text, ...)
-    local script = files.write(commands.fresh(), ("echo $$\nexec setpriv --pdeathsig KILL "
+    local script = files.write(commands.fresh_path(), ("echo $$\nexec setpriv --pdeathsig KILL "
         .. "env --default-signal=HUP,INT,QUIT,TERM %s %s bin/zklock %s\n"):format(
         commands.prefix or "", LUA, text:format(...)))
     commands.prefix = nil
@@ -176,7 +175,7 @@ end
 
 
 --- Waits for a file's first line, and returns it.
-function commands.said(path)
+function commands.first_line(path)
     return rig.wait_for("a line in a file", function()
         local text = files.read(path)
         return text and text:match("^(.-)\n")

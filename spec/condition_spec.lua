@@ -26,7 +26,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
 
     it("a wait gives the lock up until a signal, and gets it again with a larger token", function()
         local token
-        local result, lease = scene:meanwhile(a, function(lease)
+        local result, lease = scene:wait_while(a, function(lease)
             token = lease.token
             assert.equal(0, #server:nodes(path))
             assert.equal(1, scene:wake(b))
@@ -36,15 +36,15 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         assert.is_true(lease:check(20))
         assert.is_true(lease.token > token)
         assert.equal(1, #server:nodes(path))
-        scene:waiting(0)
+        scene:wait_for_waiters(0)
         rig.released(lease)
     end)
 
     it("a woken waiter returns after the signaller's release", function()
-        assert.same({ "signaller", 1 }, scene:come({ a }, function(order)
+        assert.same({ "signaller", 1 }, scene:line_up({ a }, function(order)
             local lease, condition = scene:holding(b)
             assert.equal(1, condition:signal(lease))
-            scene:contending(2)
+            scene:wait_for_contenders(2)
             assert.is_true(lease:check(20))
             order[#order + 1] = "signaller"
             lease:release()
@@ -55,20 +55,22 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
     it("a wait is never missed by the next holder's signal (Menagerie) #slow",
        function()
         local lock, condition = scene:side(a)
-        local other, same = scene:side(b)
+        local other, other_condition = scene:side(b)
         for round = 1, 40 do
             local lease = rig.hold(lock)
             rig.line_up({ other }, function()
                 assert.is_true(condition:wait(lease, LONG))
                 lease:release()
-            end, function(_, theirs) assert.equal(1, same:signal(theirs), "round " .. round) end)
+            end, function(_, theirs)
+                assert.equal(1, other_condition:signal(theirs), "round " .. round)
+            end)
         end
     end)
 
     it("a signal wakes the longest waiter of all sessions", function()
-        assert.same({ 1, 2, 3, 4, 5 }, scene:come({ a, b, a, c, b }, function(order)
+        assert.same({ 1, 2, 3, 4, 5 }, scene:line_up({ a, b, a, c, b }, function(order)
             for n = 1, 5 do
-                scene:waiting(6 - n)
+                scene:wait_for_waiters(6 - n)
                 assert.equal(1, scene:wake(n % 2 == 0 and a or c))
                 rig.wait_for("the return", function() return #order == n end)
             end
@@ -77,7 +79,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
     end)
 
     it("each signal wakes one more waiter, also under one lease, and returns the count", function()
-        assert.equal(3, #scene:come({ a, b, c }, function(order)
+        assert.equal(3, #scene:line_up({ a, b, c }, function(order)
             local lease, condition = scene:holding(a)
             assert.equal(1, condition:signal(lease))
             assert.equal(1, condition:signal(lease))
@@ -107,7 +109,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
             assert.equal("held", lease:state())
             lease:release()
         end, function()
-            scene:waiting(50)
+            scene:wait_for_waiters(50)
             assert.equal(50, scene:wake(a, "broadcast"))
         end)
         assert.equal(50, back)
@@ -120,13 +122,13 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         end, function()
             woken.empty = scene:await(b, LONG, "empty")
         end, function()
-            scene:waiting(1, "full")
-            scene:waiting(1, "empty")
+            scene:wait_for_waiters(1, "full")
+            scene:wait_for_waiters(1, "empty")
             assert.equal(0, scene:wake(c, "broadcast", "other"))
             assert.equal(1, scene:wake(c, "broadcast", "full"))
             rig.wait_for("one", function() return woken.full end)
             assert.is_nil(woken.empty)
-            scene:waiting(1, "empty")
+            scene:wait_for_waiters(1, "empty")
             assert.equal(1, scene:wake(c, "signal", "empty"))
         end)
         assert.same({ full = true, empty = true }, woken)
@@ -134,7 +136,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
 
     it("a signal does not reach another lock's condition of the same name", function()
         local other = b:mutex(path .. "-2")
-        assert.same({ 1 }, scene:come({ a }, function(order)
+        assert.same({ 1 }, scene:line_up({ a }, function(order)
             assert(other:with(LONG, function(lease)
                 assert.equal(0, other:condition("c"):broadcast(lease))
             end))
@@ -154,7 +156,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
             assert.equal("held", lease:state())
             lease:release()
         end, function()
-            scene:waiting(1)
+            scene:wait_for_waiters(1)
             rig.released(rig.hold(other:read()))
             local lease = rig.hold(other:write())
             assert.equal(1, other:write():condition("c"):signal(lease))
@@ -171,16 +173,16 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
 
         -- Changes the number of items COUNT times, each once may(items) is true, and signals.
         local function work(session, may, change, wait_in, signal_to)
-            local lock, until_then = scene:side(session, wait_in)
-            local then_tell = lock:condition(signal_to)
+            local lock, awaited = scene:side(session, wait_in)
+            local signalled = lock:condition(signal_to)
             local function step(lease)
                 local items = tonumber((assert(session:get(store))))
                 while not may(items) do
-                    assert(until_then:wait(lease, LONG))
+                    assert(awaited:wait(lease, LONG))
                     items = tonumber((assert(session:get(store))))
                 end
                 assert(lease:guard{ { "set", store, ("%d"):format(items + change) } })
-                assert(then_tell:signal(lease))
+                assert(signalled:signal(lease))
             end
             for _ = 1, COUNT do assert(lock:with(LONG, step)) end
         end
@@ -232,7 +234,7 @@ describe("the handles of a waiter in a condition #condition:wait", function()
 
     -- Waits with that handle until b signals, with fn() meanwhile. Returns true, or the code.
     local function wait_with(lease, fn)
-        return (scene:meanwhile(a, function()
+        return (scene:wait_while(a, function()
             if fn then fn() end
             assert.equal(1, scene:wake(b))
         end, lease))
@@ -305,7 +307,7 @@ describe("the handles of a waiter in a condition #condition:wait", function()
     it("a loss during the wait reaches all handles", function()
         local leases = handles(2)
         local told = rig.told(leases[2])
-        assert.equal("lost", (scene:meanwhile(a, function()
+        assert.equal("lost", (scene:wait_while(a, function()
             rig.delete_node(server, scene:folder())
         end, leases[1])))
         a:dispatch()

@@ -14,20 +14,20 @@ function Scene:folder(name)
 end
 
 
-function Scene:waiting(count, name)
+function Scene:wait_for_waiters(count, name)
     self.server:wait_for_nodes(self:folder(name), count)
 end
 
 
-function Scene:contending(count)
+function Scene:wait_for_contenders(count)
     self.server:wait_for_nodes(self.path, count)
 end
 
 
 --- Waits until no node is left, and no claim in the sessions.
 function Scene:nothing_left(...)
-    self:contending(0)
-    self:waiting(0)
+    self:wait_for_contenders(0)
+    self:wait_for_waiters(0)
     rig.at_rest(...)
 end
 
@@ -46,9 +46,9 @@ function Scene:holding(session, name)
 end
 
 
---- Lets the owner "me" wait, with `lease` or its own, while fn() runs; returns the wait's result,
--- true or its code, and the lease.
-function Scene:meanwhile(session, fn, lease, timeout)
+--- Lets the owner "me" wait in the condition, with `lease` or a new lease, while fn(lease) runs.
+-- Returns true or the wait's code, and the lease.
+function Scene:wait_while(session, fn, lease, timeout)
     local lock, condition = self:side(session)
     local result
     lease = lease or rig.hold(lock, { timeout = 5, owner = "me" })
@@ -56,7 +56,7 @@ function Scene:meanwhile(session, fn, lease, timeout)
         local ok, _, code = condition:wait(lease, timeout or LONG)
         result = ok or code
     end, function()
-        self:waiting(1)
+        self:wait_for_waiters(1)
         fn(lease)
     end)
     return result, lease
@@ -85,16 +85,17 @@ function Scene:wake(session, method, name)
 end
 
 
---- Lets each of these sessions wait in line for "owner n", the first until its timeout, then calls
--- fn(). Returns their numbers, or codes, in the order of their return.
-function Scene:come(sessions, fn, timeout)
+--- Lets "owner n" of session n wait in the condition, one after the other, the first at most for
+-- `timeout`. Then calls fn(order). Returns the numbers, or the codes of failed waits, in the order
+-- of their return.
+function Scene:line_up(sessions, fn, timeout)
     local order = {}
     rig.run(#sessions, function(n)
-        self:waiting(n - 1)
+        self:wait_for_waiters(n - 1)
         local result = self:await(sessions[n], n == 1 and timeout or LONG, nil, "owner " .. n)
         order[#order + 1] = result == true and n or result
     end, function()
-        self:waiting(#sessions)
+        self:wait_for_waiters(#sessions)
         fn(order)
     end)
     return order

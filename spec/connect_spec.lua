@@ -69,11 +69,11 @@ end)
 describe("connect #zklock.connect", function()
     after_each(rig.close_sessions)
 
-    local longest = "the server's longest timeout for "
+    local longest = "the server's longest timeout, if asked for "
     for name, row in pairs{
         ["the timeout asked for, if the server allows it"] = { 3, 3 },
         ["the server's shortest timeout, if a shorter one is asked for"] = { 0.1, 0.4 },
-        [longest .. "a long one"] = { 3600, 60 },
+        [longest .. "an hour"] = { 3600, 60 },
         [longest .. "a month"] = { 2592000, 60 },
         [longest .. "a century"] = { 3.2e9, 60 },
         [longest .. "the largest number"] = { 1e300, 60 },
@@ -238,7 +238,7 @@ describe("credentials #zklock.connect", function()
         end
         assert.equal("auth", select(3, lock:queue()))
         assert.equal("auth", select(3, lock:with(5, error)))
-        rig.counts(bob, { claims = 0 })
+        rig.wait_for_stats(bob, { claims = 0 })
         assert.equal("connected", bob:state())
     end)
 

@@ -10,7 +10,7 @@ local table_of_states = require "spec.sim.states"
 
 local WIDTH = 100
 
-local PLACES = {
+local OTHER_TAGS = {
     clock = true, nginx = true, promtool = true, real = true, server = true, slow = true,
 }
 
@@ -176,7 +176,7 @@ describe("the reference", function()
         end
         for _, tag in ipairs(promises.all()) do promised[tag] = true end
         for tag in pairs(promises.tests(paths)) do
-            if not promised[tag] and not PLACES[tag] then unknown[#unknown + 1] = tag end
+            if not promised[tag] and not OTHER_TAGS[tag] then unknown[#unknown + 1] = tag end
         end
         local _, missing = promises.report(paths)
         assert.same({ {}, {} }, { missing, unknown })
@@ -202,7 +202,7 @@ describe("the pages in Chinese", function()
         return found
     end
 
-    local function all(text, pattern)
+    local function sorted_matches(text, pattern)
         local found = {}
         for each in text:gmatch(pattern) do found[#found + 1] = each end
         table.sort(found)
@@ -230,7 +230,8 @@ describe("the pages in Chinese", function()
         it(page .. " has the English page's numbers, links, headings and lists", function()
             for _, pattern in ipairs{ "%d[%d.]*%f[^%d.]", "%]%((%S-)%)", "\n(#+) ",
                                       "\n[*%d]+%.? " } do
-                assert.same(all(plain(english), pattern), all(plain(chinese), pattern))
+                assert.same(sorted_matches(plain(english), pattern),
+                            sorted_matches(plain(chinese), pattern))
             end
         end)
     end
@@ -241,8 +242,8 @@ describe("the pages in Chinese", function()
 
         local function lacking(text, other, pattern)
             local there, missing = {}, {}
-            for _, each in ipairs(all(plain(other), pattern)) do there[each] = true end
-            for _, each in ipairs(all(plain(text), pattern)) do
+            for _, each in ipairs(sorted_matches(plain(other), pattern)) do there[each] = true end
+            for _, each in ipairs(sorted_matches(plain(text), pattern)) do
                 if not there[each] then missing[#missing + 1] = each end
             end
             return missing

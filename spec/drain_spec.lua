@@ -10,13 +10,13 @@ before_each(function() server, path, session = rig.begin(1) end)
 after_each(rig.close_sessions)
 
 
-local function closing(options)
+local function start_close(options)
     local self = {}
     coroutine.wrap(function() self.result = { session:close(options) } end)()
     return self
 end
 
-local function has_closed(close)
+local function is_closed(close)
     rig.wait_for("the end of the session", function() return close.result end)
     assert.same({ true }, close.result)
     assert.equal("closed", session:state())
@@ -29,16 +29,16 @@ describe("a session that drains #session:close", function()
             local held, lock = rig.excluding(kind, session, session, path)
             local lease = rig.hold(held)
             local order = rig.line_up({ lock, lock }, function()
-                local close = closing{ drain = 60 }
+                local close = start_close{ drain = 60 }
                 assert.equal("closed", (rig.code_of(lock, { owner = "late" })))
                 assert.equal("closed", (rig.code_of(session:mutex(path .. "-b"), 0)))
                 assert.is_nil(close.result)
                 assert.equal("held", lease:state())
                 assert.equal("connected", session:state())
                 assert(lease:release())
-                has_closed(close)
+                is_closed(close)
             end)
-            table.sort(order) -- readers come together
+            table.sort(order) -- readers are granted together
             assert.same({ 1, 2 }, order)
             server:wait_for_nodes(path, 0)
         end)
@@ -48,14 +48,14 @@ describe("a session that drains #session:close", function()
         zklock.run(function()
             local lock = session:mutex(path)
             local lease = rig.hold(lock)
-            local close = closing{ drain = 60 }
+            local close = start_close{ drain = 60 }
             local again = assert(lock:acquire())
             assert(again:check(20))
             assert(again:guard{ { "create", path .. "/x", "" }, { "delete", path .. "/x" } })
             assert(again:release())
             assert.is_nil(close.result)
             assert(lease:release())
-            has_closed(close)
+            is_closed(close)
         end)
     end)
 
@@ -63,7 +63,7 @@ describe("a session that drains #session:close", function()
         local lock = session:mutex(path)
         local lease = rig.hold(lock)
         assert.same({ "closed" }, rig.line_up({ lock }, function()
-            has_closed(closing{ drain = 0.2 })
+            is_closed(start_close{ drain = 0.2 })
         end))
         assert.equal("released", lease:state())
         server:wait_for_nodes(path, 0)
@@ -73,13 +73,13 @@ describe("a session that drains #session:close", function()
         local lock, gate = session:mutex(path), session:mutex(path .. "-t", { order = "turns" })
         local lease, turn = rig.hold(lock), rig.hold(gate)
         local order = rig.line_up({ lock, gate, gate }, function(order)
-            local close = closing{ drain = 60, drain_waiters = false }
+            local close = start_close{ drain = 60, drain_waiters = false }
             rig.wait_for("the waiters", function() return #order == 3 end)
             assert.equal("held", lease:state())
             assert(turn:release())
             assert.is_nil(close.result)
             assert(lease:release())
-            has_closed(close)
+            is_closed(close)
         end)
         assert.same({ "closed", "closed", "closed" }, order)
     end)

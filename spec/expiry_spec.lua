@@ -39,7 +39,8 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         first_id = reopened:id()
         rig.run(#waiters, function(i) waiters[i]() end, function()
             for n = 1, 2 do
-                rig.waiting(fragile[n].session, #waiters / 2 + 2) -- a multi-lock has two waits
+                local waits = #waiters / 2 + 2 -- a multi-lock has two
+                rig.wait_for_waits(fragile[n].session, waits)
                 fragile[n].cut()
             end
             server:wait_for_nodes(base .. "/own", 0)

@@ -42,7 +42,7 @@ end
 local function remember(element, _, _, trace)
     if not element.descriptor or element.descriptor == "output" then return nil, true end
     local spec = file_of(element):gsub("^%./", "")
-    local line = (element.trace or trace).currentline or 0 -- a file's
+    local line = (element.trace or trace).currentline or 0 -- 0 for a file
     failed[#failed + 1] = {
         spec = spec,
         filter = element.descriptor == "it" and filter_of(element) or "",

@@ -23,13 +23,13 @@ eval "exec %s $(command -v busted) --helper=spec/failed.lua -o plainTerminal $sp
 end
 
 
-local function failures(text)
+local function output_of_spec(text)
     return output_of("make SPEC=" .. files.write(folder .. "/it_spec.lua", text))
 end
 
 
--- The names of the tests that fail under the n-th command.
-local function run_alone(output, n)
+-- Runs the n-th command in the output. Returns the names of the tests that fail.
+local function run_again(output, n)
     local commands, names = {}, {}
     for command in output:gmatch "\nagain: ([^\n]*)" do commands[#commands + 1] = command end
     for name in output_of(commands[n]):gmatch "\n%u%l+ %-> [^\n]*\n([^\n]*)" do
@@ -41,16 +41,16 @@ end
 
 describe("the commands after a failed run", function()
     it("a failed test's command runs only that test, whatever its name", function()
-        local output = failures [==[
+        local output = output_of_spec [==[
             describe("here", function()
                 it([[isn't "so": $HOME `id` 100% (x) ü]], function() error "" end)
                 it("raises", function() error "" end)
             end)
             describe("and there", function() it("raises", function() error "" end) end)
         ]==]
-        assert.same({ [[here isn't "so": $HOME `id` 100% (x) ü]] }, run_alone(output, 1))
-        assert.same({ "here raises" }, run_alone(output, 2))
-        assert.same({ "and there raises" }, run_alone(output, 3))
+        assert.same({ [[here isn't "so": $HOME `id` 100% (x) ü]] }, run_again(output, 1))
+        assert.same({ "here raises" }, run_again(output, 2))
+        assert.same({ "and there raises" }, run_again(output, 3))
     end)
 
     it("a failure outside of the tests has a command for all of its file", function()
@@ -61,11 +61,11 @@ describe("the commands after a failed run", function()
             'describe("it", function() error "" end)',
             "no Lua",
         } do
-            assert.truthy(failures(text):find(command, 1, true), text)
+            assert.truthy(output_of_spec(text):find(command, 1, true), text)
         end
     end)
 
     it("a run without a failure has no command", function()
-        assert.falsy(failures('it("is", function() end)'):find("again:", 1, true))
+        assert.falsy(output_of_spec('it("is", function() end)'):find("again:", 1, true))
     end)
 end)

@@ -14,12 +14,12 @@ local function collect_until(what, condition)
 end
 
 
---- Registers callbacks of both kinds, which refer to `it`. Returns their stops, and the set of live
--- callbacks.
-local function listen(lease, it)
+-- Registers an on_lost and an on_revoke callback that refer to `object`. Returns their stop
+-- functions, and the set of callbacks that are not collected.
+local function listen(lease, object)
     local stops, alive = {}, setmetatable({}, { __mode = "k" })
     for i, name in ipairs{ "on_lost", "on_revoke" } do
-        local function fn() return it end
+        local function fn() return object end
         alive[fn] = true
         stops[i] = lease[name](lease, fn)
     end

@@ -194,7 +194,7 @@ local function needs(files, room, inlines)
     local home, names, graph = {}, {}, {}
     for path, text in pairs(files) do
         if path:find("^src/" .. room .. "/[^/]+%.c$") then
-            text = text:gsub("/%*.-%*/", ""):gsub("enum [%w_]+", "") -- a type may be named so, too
+            text = text:gsub("/%*.-%*/", ""):gsub("enum [%w_]+", "") -- not a type's name
             names[path] = add_names({}, text, inlines)
             for name in pairs(definitions(text)) do home[name] = path end
         end

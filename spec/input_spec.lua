@@ -52,7 +52,7 @@ describe("bad hosts #zklock.connect", function()
     bad("a word in brackets", "[cafe]:2181", form)
     bad("a name in brackets", "[localhost]:2181", form)
     bad("a port right behind the bracket", "[::1]2181", form)
-    bad("a second good entry does not help", "[::1:2181,127.0.0.1:2181", form)
+    bad("a good entry behind a bad one", "[::1:2181,127.0.0.1:2181", form)
     bad("a URL", "zk://a:2181", form)
     bad("a chroot that ends in /", "a:1/shop/", "chroot", "must not end with /")
     bad("a chroot with an empty segment", "a:1//shop", "chroot", "empty segment")
@@ -67,13 +67,13 @@ describe("a bad option of connect #zklock.connect", function()
     end
 
     bad("not a table", 5, "the options of connect must be a table, not 5")
-    bad("a name that is not known", { timout = 5 }, 'unknown option "timout"',
+    bad("an unknown name", { timout = 5 }, 'unknown option "timout"',
          "known: acl, auth, connect_timeout, drain, grace, identity, margin, on_event, " ..
              "on_state, parents, recover, reopen, timeout, tls")
     bad("a list", { "digest:a:b" }, "unknown option 1", "known: acl, auth")
     bad("timeout 0", { timeout = 0 }, "timeout must be seconds, at least 0.1, not 0")
     bad("a negative timeout", { timeout = -1 }, "timeout must be seconds, at least 0.1, not -1")
-    bad("a timeout that nobody can live by", { timeout = 1e-8 },
+    bad("a tiny timeout", { timeout = 1e-8 },
          "timeout must be seconds, at least 0.1, not 1e-08")
     bad("timeout NaN", { timeout = nan }, "timeout must be seconds, at least 0.1")
     bad("an infinite timeout", { timeout = huge }, "timeout must be seconds")
@@ -85,8 +85,8 @@ describe("a bad option of connect #zklock.connect", function()
     bad("margin NaN", { margin = nan }, "margin must be in (0, 0.5]")
     bad("margin in a string", { margin = "x" }, "margin must be a number")
     bad("an unknown acl", { acl = "all" }, 'acl must be "open" or "creator" or "read", not "all"')
-    bad("acl creator of nobody", { acl = "creator" }, 'acl = "creator" needs auth')
-    bad("acl read of nobody", { acl = "read" }, 'acl = "read" needs auth')
+    bad("acl creator without auth", { acl = "creator" }, 'acl = "creator" needs auth')
+    bad("acl read without auth", { acl = "read" }, 'acl = "read" needs auth')
     bad("unknown parents", { parents = "ephemeral" },
          'parents must be "container" or "persistent", not "ephemeral"')
     bad("auth without a scheme", { auth = "password" }, '"scheme:credentials"')
@@ -100,7 +100,7 @@ describe("a bad option of connect #zklock.connect", function()
     bad("a relative folder to recover", { recover = "run" },
          'recover must be the absolute path of a folder, not "run"')
     bad("a negative grace", { recover = "/run", grace = -1 }, "grace must be seconds, 0 or more")
-    bad("grace of nothing", { grace = 1 }, "grace needs recover")
+    bad("grace without recover", { grace = 1 }, "grace needs recover")
     bad("an on_state that is no function", { on_state = "x" },
          'on_state must be a function, not "x"')
 end)

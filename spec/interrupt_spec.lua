@@ -8,8 +8,8 @@ local server = rig.shared()
 local jit = rawget(_G, "jit") -- its hooks are for all threads, and not for compiled code
 
 local ALL = os.getenv("ZKLOCK_INTERRUPTS") == "all"
-local POINTS = 60
-local BOUND = 20
+local POINTS = 60 -- interrupts of an operation, about
+local BOUND = 20 -- seconds
 
 local TASK = {} -- raises in each task
 local hook = { fired = true }
@@ -60,7 +60,7 @@ end
 
 
 describe("an interrupt #session:interrupt", function()
-    local session, other -- of many operations, so that leftovers would meet the next
+    local session, other -- shared by all operations, so that the next one would meet leftovers
 
     setup(function()
         if jit then jit.off() end
@@ -73,9 +73,9 @@ describe("an interrupt #session:interrupt", function()
     end)
     after_each(rig.close_sessions)
 
-    local function at_rest(of)
+    local function at_rest(given_session)
         local deadline, looks = core.now() + 10, 0
-        while of:stats().claims > 0 do
+        while given_session:stats().claims > 0 do
             assert(core.now() < deadline, "it leaves something behind")
             looks = looks + 1
             if looks > 5 then collectgarbage() end
@@ -83,7 +83,7 @@ describe("an interrupt #session:interrupt", function()
         end
     end
 
-    local function free(path)
+    local function assert_free(path)
         assert(other:mutex(path):acquire(10)):release()
         local take_it = coroutine.wrap(function() return session:mutex(path):acquire(10) end)
         local lease, message = take_it()
@@ -117,14 +117,14 @@ describe("an interrupt #session:interrupt", function()
         end
         if setting.holder then setting.holder:release() end
         if setting.lease then setting.lease:release() end
-        for _, each in pairs(session.watchers) do -- a member that was interrupted on its way here
+        for _, each in pairs(session.watchers) do -- of an interrupted call, which did not return it
             if each.leave then each:leave() else each:stop() end
         end
         local own = setting.own
         setting = nil -- luacheck: ignore
         if own then at_rest(own) end
         at_rest(session)
-        free(path)
+        assert_free(path)
         return hook.fired
     end
 
@@ -406,7 +406,8 @@ describe("an interrupt #session:interrupt", function()
         assert.is_truthy(session:id())
         rig.wait_for("two connections", function()
             collectgarbage()
-            return tonumber(server:ask("srvr"):match("Connections: (%d+)")) <= 3 -- it asks itself
+            local count = tonumber(server:ask("srvr"):match("Connections: (%d+)"))
+            return count <= 3 -- ask() makes the third
         end)
     end)
 

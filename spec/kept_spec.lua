@@ -12,35 +12,35 @@ local hold, released, settled, wait_for = rig.hold, rig.released, rig.settled, r
 local REQUESTS = { "creates", "sets", "deletes", "lists", "gets", "exists" }
 
 
-local function kept(session, seconds, options)
+local function lock_with_keep(session, seconds, options)
     options = options or {}
     options.keep = seconds or LONG
     return session:mutex(path, options)
 end
 
-local function nodes(count) server:wait_for_nodes(path, count) end
+local function wait_for_nodes(count) server:wait_for_nodes(path, count) end
 
-local function requests(session)
+local function count_requests(session)
     local stats, sum = session:stats(), 0
     for _, name in ipairs(REQUESTS) do sum = sum + stats[name] end
     return sum - stats.syncs
 end
 
--- Acquires and releases a kept lock. Its node stays, and the session watches for others. Returns
--- the lock and the last token.
-local function have_kept(session, options)
-    local lock = kept(session or a, LONG, options)
+-- Acquires and releases a lock with `keep`, so that its node is kept. Returns the lock and the last
+-- token.
+local function leave_kept(session, options)
+    local lock = lock_with_keep(session or a, LONG, options)
     local lease = hold(lock)
     assert(lease:release())
     settled(lock.session)
-    nodes(1)
+    wait_for_nodes(1)
     return lock, lease.token
 end
 
 -- Checks that a release removes the node, because another session wanted the lock, too.
 local function is_not_kept(lock)
     released(hold(lock))
-    nodes(0)
+    wait_for_nodes(0)
 end
 
 
@@ -54,8 +54,8 @@ after_each(rig.close_sessions)
 
 describe("a kept lock #a_lock_that_is_kept", function()
     it("a kept lock's acquires cost no request, and their tokens grow", function()
-        local lock, last = have_kept()
-        local before = requests(a)
+        local lock, last = leave_kept()
+        local before = count_requests(a)
         for i = 1, 200 do
             local lease = hold(lock, i % 2 == 0 and 0 or 5)
             assert.equal(last + 1, lease.token)
@@ -67,12 +67,12 @@ describe("a kept lock #a_lock_that_is_kept", function()
             before = before + 4
             assert(lease:release())
         end
-        assert.equal(before, requests(a))
-        nodes(1)
+        assert.equal(before, count_requests(a))
+        wait_for_nodes(1)
     end)
 
     it("a kept lock changes its node after 1024 grants, for a few requests", function()
-        local lock, first = have_kept()
+        local lock, first = leave_kept()
         local before = a:stats()
         local last = first
         for _ = 1, 1030 do
@@ -86,23 +86,23 @@ describe("a kept lock #a_lock_that_is_kept", function()
         assert.same({ 1, 1, 2 }, { after.creates - before.creates, after.deletes - before.deletes,
                                    after.lists - before.lists })
         assert.equal(7 - 1, last % 1024)
-        nodes(1)
+        wait_for_nodes(1)
     end)
 
     -- Session a is not dispatched here; only b waits.
     it("another session gets a kept lock at once, though the keeper's Lua does not run", function()
         for _, options in ipairs{ { keep = LONG }, { token = "turns" } } do
             path = rig.path()
-            local _, token = have_kept()
+            local _, token = leave_kept()
             local lease = hold(b:mutex(path, options), 20)
             assert.is_true(lease.token > token)
-            nodes(1)
+            wait_for_nodes(1)
             released(lease)
         end
     end)
 
     it("another client, whatever its language, gets a kept lock at once", function()
-        have_kept()
+        leave_kept()
         local own = server:nodes(path)[1]
         server:foreign("create %s/f47ac10b58cc4372a5670e02b2c3d479__lock__0000000007 x", path)
         wait_for("the end of the kept node", function()
@@ -111,7 +111,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
     end)
 
     it("a waiter that arrives during a hold gets the lock when that hold ends", function()
-        local lock = have_kept()
+        local lock = leave_kept()
         local lease, events = hold(lock), a:stats().events
         local order = rig.line_up({ b:mutex(path, { token = "turns" }) }, function(order)
             wait_for("the news", function() return a:stats().events > events end)
@@ -127,49 +127,49 @@ describe("a kept lock #a_lock_that_is_kept", function()
 
     it("a kept lock that was handed over, and is wanted again soon, is not kept for a while",
        function()
-        local lock = have_kept()
-        released(hold(kept(b)))
+        local lock = leave_kept()
+        released(hold(lock_with_keep(b)))
         is_not_kept(lock)
     end)
 
     it("the kept node goes when the time to keep it ends", function()
-        local lock = kept(a, 0.2)
+        local lock = lock_with_keep(a, 0.2)
         hold(lock):release()
-        nodes(0)
+        wait_for_nodes(0)
         local before = a:stats().creates
-        have_kept()
+        leave_kept()
         assert.equal(before + 1, a:stats().creates)
     end)
 
     it("the kept node goes when its session is closed", function()
-        have_kept()
+        leave_kept()
         a:close()
-        nodes(0)
+        wait_for_nodes(0)
     end)
 
     it("release_all leaves a kept lock alone; its former lease stays released", function()
-        local lock = kept(a)
+        local lock = lock_with_keep(a)
         local lease = hold(lock, { owner = "x" })
         assert(lease:release())
         settled(a)
         assert.equal(0, a:release_all("x"))
-        nodes(1)
+        wait_for_nodes(1)
         local again = hold(lock, { owner = "x" })
         assert.equal("released", lease:state())
         assert.equal(1, a:release_all("x"))
         assert.equal("released", again:state())
-        nodes(1)
+        wait_for_nodes(1)
     end)
 
     it("the kept node goes when somebody asks its holder to give way #slow", function()
-        have_kept(rig.session(server.hosts))
+        leave_kept(rig.session(server.hosts))
         assert.equal(1, (b:mutex(path):revoke(20)))
-        nodes(0)
+        wait_for_nodes(0)
     end)
 
     it("an owner enters a kept lock again, and its last release keeps the node", function()
-        local lock = have_kept()
-        local before = requests(a)
+        local lock = leave_kept()
+        local before = count_requests(a)
         local first = hold(lock, { owner = "x" })
         local second = hold(lock, { owner = "x" })
         assert.equal(first.token, second.token)
@@ -177,18 +177,18 @@ describe("a kept lock #a_lock_that_is_kept", function()
         assert.equal("held", second:state())
         assert(second:release())
         released(hold(lock, { owner = "y" }))
-        assert.equal(before, requests(a))
+        assert.equal(before, count_requests(a))
     end)
 
     it("the queue shows a kept lock as kept, not as held", function()
-        local lock, token = have_kept()
+        local lock, token = leave_kept()
         local entry = lock:queue()[1]
         assert.same({ false, true, true, token },
                     { entry.held, entry.kept, entry.mine, entry.token })
     end)
 
     it("a kept lock has conditions, as any mutex in order of arrival", function()
-        local lock = have_kept()
+        local lock = leave_kept()
         local condition, woken = assert(lock:condition("c")), nil
         zklock.run(function()
             local lease = hold(lock, { owner = "waiter", timeout = 20 })
@@ -204,32 +204,32 @@ describe("a kept lock #a_lock_that_is_kept", function()
     end)
 
     it("a multi-lock first removes the kept node of its part, and keeps none itself", function()
-        local lock = have_kept()
+        local lock = leave_kept()
         local both = a:multi{ lock, a:mutex(path .. "-2", { keep = LONG }) }
         released(hold(both, 0))
-        nodes(0)
+        wait_for_nodes(0)
     end)
 
     it("another lock of the session on that path removes the kept node", function()
         for _, options in ipairs{ {}, { order = "turns" } } do
             path = rig.path()
-            have_kept()
+            leave_kept()
             released(hold(a:mutex(path, options), 0))
-            nodes(0)
+            wait_for_nodes(0)
         end
     end)
 
     it("a kept lock in turns stays kept when nobody waits, and serves later waiters",
        function()
-        local lock, token = have_kept(a, { order = "turns" })
-        local before, tokens = requests(a), {}
+        local lock, token = leave_kept(a, { order = "turns" })
+        local before, tokens = count_requests(a), {}
         rig.run(5, function(n)
             local lease = hold(lock, { timeout = 20, owner = n })
             tokens[#tokens + 1] = lease.token
             assert(lease:release())
         end)
         assert.same({ token + 1, token + 2, token + 3, token + 4, token + 5 }, tokens)
-        assert.equal(before, requests(a))
+        assert.equal(before, count_requests(a))
         released(hold(b:mutex(path, { order = "turns" })))
     end)
 
@@ -268,8 +268,8 @@ end)
 
 
 describe("a try of another session #a_lock_that_is_kept", function()
-    it("a try gets a lock that is only kept, also while the keeper's Lua does nothing", function()
-        local _, token = have_kept()
+    it("a try gets a lock that is only kept, also while the keeper's Lua does not run", function()
+        local _, token = leave_kept()
         local lease = hold(b:mutex(path, { token = "turns" }), 0)
         assert.is_true(lease.token > token)
     end)
@@ -277,27 +277,27 @@ describe("a try of another session #a_lock_that_is_kept", function()
     it("a try of a held lock fails with busy, and leaves nothing", function()
         for _, was_kept in ipairs{ false, true } do
             path = rig.path()
-            if was_kept then have_kept() end
-            local lease = hold(kept(a, LONG, { data = "shop" }))
+            if was_kept then leave_kept() end
+            local lease = hold(lock_with_keep(a, LONG, { data = "shop" }))
             settled(a)
             local code, message = rig.code_of(b:mutex(path, { token = "turns" }), 0)
             assert.equal("busy", code, message)
-            nodes(1)
+            wait_for_nodes(1)
             local entry = b:mutex(path):queue()[1]
             assert.same({ true, "shop" }, { entry.held, entry.data })
             released(lease)
-            nodes(0) -- a node that told a try that it is held is not kept
+            wait_for_nodes(0) -- a node that told a try that it is held is not kept
         end
     end)
 
     it("a try fails with busy after zklock or Curator asked the holder to give way #slow",
        function()
         local holder = rig.session(server.hosts)
-        local lock, look = kept(holder, LONG, { data = "shop" }), b:mutex(path)
+        local lock, look = lock_with_keep(holder, LONG, { data = "shop" }), b:mutex(path)
         hold(lock)
         settled(holder)
         assert.equal("busy", (rig.code_of(b:mutex(path, { token = "turns" }), 0)))
-        nodes(1)
+        wait_for_nodes(1)
         local node = server:nodes(path)[1]
         local function says(text)
             wait_for(text, function() return b:get(node) == text end)
@@ -310,34 +310,34 @@ describe("a try of another session #a_lock_that_is_kept", function()
         says "__REVOKE__\31held"
         local patient = rig.session(server.hosts, { connect_timeout = LONG })
         assert.equal("busy", (rig.code_of(patient:mutex(path, { token = "turns" }), 0)))
-        nodes(1)
+        wait_for_nodes(1)
     end)
 
     it("a try whose holder does not answer fails after the time to connect", function()
         local link = rig.fragile(server, { timeout = 20 })
-        hold(kept(link.session))
+        hold(lock_with_keep(link.session))
         settled(link.session)
         link.cut()
         local hasty = rig.session(server.hosts, { connect_timeout = 0.5 })
         local try = hasty:mutex(path, { token = "turns" })
         assert.equal("timeout", (rig.takes(0, 10, rig.code_of, try, 0)))
-        nodes(1)
+        wait_for_nodes(1)
         link.heal()
     end)
 
     it("another session's queue says of a kept lock that its holder is unknown", function()
-        have_kept(a, { data = "shop" })
+        leave_kept(a, { data = "shop" })
         local entry = b:mutex(path):queue()[1]
         assert.same({ "unknown", "shop" }, { entry.held, entry.data })
         assert.is_nil(entry.kept)
         assert.is_false(a:mutex(path):queue()[1].held)
     end)
 
-    it("a try behind a kept lock and its waiter fails with busy", function()
-        have_kept()
-        local lease = hold(kept(a))
+    it("a try of a kept lock with a holder and a waiter fails with busy", function()
+        leave_kept()
+        local lease = hold(lock_with_keep(a))
         released(rig.wait_while(a:mutex(path, { token = "turns" }), { timeout = 20 }, function()
-            nodes(2)
+            wait_for_nodes(2)
             assert.equal("busy", (rig.code_of(b:mutex(path), 0)))
             released(lease)
         end))
@@ -350,7 +350,7 @@ describe("a kept lock whose session is cut off #a_lock_that_is_kept", function()
 
     before_each(function()
         link = rig.fragile(server, { timeout = 6 })
-        lock, token = have_kept(link.session)
+        lock, token = leave_kept(link.session)
         link.cut()
         wait_for("the cut", function() return link.session:state() ~= "connected" end)
     end)

@@ -345,8 +345,8 @@ describe("on_lost #lease:on_lost", function()
 end)
 
 
--- Makes the event of the callbacks, once.
-local makers = {
+-- Functions that cause each callback's event once.
+local causes = {
     on_lost = lose,
     on_revoke = function(lease)
         local session = lease.session
@@ -356,7 +356,7 @@ local makers = {
     end,
 }
 
-for name, make in pairs(makers) do
+for name, cause in pairs(causes) do
     describe(name, function()
         local lease, told
         before_each(function()
@@ -378,7 +378,7 @@ for name, make in pairs(makers) do
                 register(fn)
                 expected[i] = ("bacadb"):sub(i, i)
             end
-            make(lease)
+            cause(lease)
             assert.same(expected, told)
             register(a)
             assert.equal("a", told[7]) -- at once, and only this function
@@ -391,7 +391,7 @@ for name, make in pairs(makers) do
             stops[1]()
             stops[3]()
             stops[1]()
-            make(lease)
+            cause(lease)
             assert.same({ "b", "a" }, told)
             for _, stop in ipairs(stops) do stop() end
         end)
@@ -405,14 +405,14 @@ for name, make in pairs(makers) do
             stops[2] = register(teller("second"))
             stops[3] = register(teller("third"))
             register(teller("last"))
-            make(lease)
+            cause(lease)
             assert.same({ "first", "last" }, told)
         end)
 
         it("a callback that a callback registers is called, and each callback once", function()
             register(function() register(teller("within")) end)
             register(teller("after"))
-            make(lease)
+            cause(lease)
             assert.same({ "after", "within" }, told)
         end)
     end)

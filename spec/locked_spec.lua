@@ -136,12 +136,12 @@ describe("a locked function #session:locked", function()
         ["a\0b"] = "a%00b",
         ["a\nb\127"] = "a%0Ab%7F",
         ["\194\133"] = "%C2%85", -- U+0085, a control character
-        ["\229\149\134\229\147\129"] = "\229\149\134\229\147\129", -- two of Chinese
+        ["\229\149\134\229\147\129"] = "\229\149\134\229\147\129", -- two Chinese characters
         ["\240\159\142\129!"] = "%F0%9F%8E%81!", -- above U+FFFF, which ZooKeeper does not take
         ["\239\191\191"] = "%EF%BF%BF", -- U+FFFF
         ["\237\160\128"] = "%ED%A0%80", -- a surrogate
         ["caf\233"] = "caf%E9", -- Latin-1
-        ["\192\128"] = "%C0%80", -- too long for its value
+        ["\192\128"] = "%C0%80", -- more bytes than its value needs
     } do
         it(("the key may be any text: %q"):format(text), function()
             assert.equal(escaped, key_of(1, text))

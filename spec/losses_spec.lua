@@ -6,8 +6,8 @@
 local zklock = require "zklock"
 
 local TIMEOUT = 4
-local SHORT, LONG = 0.5, 3 * TIMEOUT -- a session outlives the first, and not the second
-local PATIENT = 100
+local SHORT, LONG = 0.5, 3 * TIMEOUT -- seconds; a session outlives SHORT, and not LONG
+local PATIENT = 100 -- seconds
 local AFTER = 1e-6 -- seconds; a packet is on its way for longer
 local PATH, OTHER = "/locks/bun", "/locks/tea"
 
@@ -27,17 +27,17 @@ local function outcome(result, _, code)
 end
 
 
-local function hold(it, wish)
-    local lease, _, code = it.lock:acquire(wish or it.wish or PATIENT)
-    it.lease = lease
+local function hold(case, wish)
+    local lease, _, code = case.lock:acquire(wish or case.wish or PATIENT)
+    case.lease = lease
     return lease and "held" or code
 end
 
 
-local function until_true(it, fn)
-    local due = it.world:now() + PATIENT
+local function wait_until(case, fn)
+    local due = case.world:now() + PATIENT
     while not fn() do
-        assert(it.world:now() < due, "it takes too long")
+        assert(case.world:now() < due, "it takes too long")
         zklock.sleep(0.5)
     end
 end
@@ -46,10 +46,10 @@ end
 local function mutex(session) return session:mutex(PATH) end
 
 
--- The other process lets the actor begin, and comes a second later.
-local function come_after(it)
-    it.ready = true
-    until_true(it, function() return it.began end)
+-- Lets the actor begin, and returns a second later.
+local function come_after(case)
+    case.ready = true
+    wait_until(case, function() return case.began end)
     zklock.sleep(1)
 end
 
@@ -63,10 +63,10 @@ end
 --   lock(session)  makes the lock that both processes want
 local operations = {
     ["taking a free lock"] = {
-        begin = function(it)
-            hold(it)
-            it.lease:release{ wait = PATIENT }
-            it.lease = nil
+        begin = function(case)
+            hold(case)
+            case.lease:release{ wait = PATIENT }
+            case.lease = nil
         end,
         act = hold, outcome = "held",
     },
@@ -75,13 +75,13 @@ local operations = {
         act = hold, outcome = "held",
     },
     ["trying a lock"] = {
-        act = function(it) return hold(it, 0) end,
+        act = function(case) return hold(case, 0) end,
         outcome = "held", or_else = "timeout",
     },
     ["waiting in line"] = {
-        others = function(it)
-            local lease = assert(it.rival:acquire(PATIENT))
-            come_after(it)
+        others = function(case)
+            local lease = assert(case.rival:acquire(PATIENT))
+            come_after(case)
             lease:release()
         end,
         act = hold, outcome = "held",
@@ -103,10 +103,10 @@ local operations = {
     },
     ["taking turns"] = {
         lock = function(session) return session:mutex(OTHER, { order = "turns" }) end,
-        act = function(it)
+        act = function(case)
             local grants = 0
             local function take()
-                local lease = it.lock:acquire{ timeout = PATIENT, owner = {} }
+                local lease = case.lock:acquire{ timeout = PATIENT, owner = {} }
                 if not lease then return end
                 grants = grants + 1
                 lease:release()
@@ -118,28 +118,28 @@ local operations = {
     },
     ["keeping a lock and taking it once more"] = {
         lock = function(session) return session:mutex(PATH, { keep = 60 }) end,
-        act = function(it)
-            local code = hold(it)
-            if not it.lease then return code end
-            it.lease:release()
-            return hold(it)
+        act = function(case)
+            local code = hold(case)
+            if not case.lease then return code end
+            case.lease:release()
+            return hold(case)
         end,
         outcome = "held",
     },
     ["releasing a lock"] = {
         begin = hold,
-        act = function(it) return outcome(it.lease:release{ wait = PATIENT }) end,
+        act = function(case) return outcome(case.lease:release{ wait = PATIENT }) end,
         outcome = "true",
     },
     ["checking a lease"] = {
         begin = hold,
-        act = function(it) return outcome(it.lease:check(PATIENT)) end,
+        act = function(case) return outcome(case.lease:check(PATIENT)) end,
         outcome = "true",
     },
     ["looking at the queue"] = {
         begin = hold,
-        act = function(it)
-            local queue, _, code = it.lock:queue(PATIENT)
+        act = function(case)
+            local queue, _, code = case.lock:queue(PATIENT)
             return queue and "a list" or code
         end,
         outcome = "a list",
@@ -147,46 +147,46 @@ local operations = {
     ["becoming a reader"] = {
         lock = function(session) return session:rwlock(OTHER):write() end,
         begin = hold,
-        act = function(it) return outcome(it.lease:downgrade(PATIENT)) end,
+        act = function(case) return outcome(case.lease:downgrade(PATIENT)) end,
         outcome = "true",
     },
     ["writing under guard"] = {
-        begin = function(it)
-            hold(it)
-            assert(it.lease:guard{ { "create", "/stock", "1" } })
+        begin = function(case)
+            hold(case)
+            assert(case.lease:guard{ { "create", "/stock", "1" } })
         end,
-        act = function(it)
-            return outcome(it.lease:guard{ { "set", "/stock", "0" }, timeout = PATIENT })
+        act = function(case)
+            return outcome(case.lease:guard{ { "set", "/stock", "0" }, timeout = PATIENT })
         end,
         outcome = "true", or_else = "unknown",
     },
     ["waiting in a condition"] = {
-        others = function(it)
-            it.ready = true
-            local condition = it.rival:condition "full"
+        others = function(case)
+            case.ready = true
+            local condition = case.rival:condition "full"
             repeat
                 zklock.sleep(1)
-                local lease = assert(it.rival:acquire(PATIENT))
+                local lease = assert(case.rival:acquire(PATIENT))
                 condition:signal(lease, PATIENT)
                 lease:release()
-            until it.ended or it.struck
+            until case.ended or case.struck
         end,
         begin = hold,
-        act = function(it)
-            return outcome(it.lock:condition("full"):wait(it.lease, PATIENT))
+        act = function(case)
+            return outcome(case.lock:condition("full"):wait(case.lease, PATIENT))
         end,
         outcome = "true",
     },
     ["signalling a condition"] = {
         begin = hold,
-        act = function(it)
-            return outcome(it.lock:condition("full"):signal(it.lease, PATIENT))
+        act = function(case)
+            return outcome(case.lock:condition("full"):signal(case.lease, PATIENT))
         end,
         outcome = "0",
     },
     ["joining, setting and leaving"] = {
-        act = function(it)
-            local member, _, code = it.session:join("/members", { name = "a", timeout = PATIENT })
+        act = function(case)
+            local member, _, code = case.session:join("/members", { name = "a", timeout = PATIENT })
             if not member then return code end
             local set
             set, _, code = member:set("2", PATIENT)
@@ -197,38 +197,38 @@ local operations = {
     },
     ["reading a node"] = {
         begin = hold,
-        act = function(it)
-            local data, _, code = it.session:get(PATH, PATIENT)
+        act = function(case)
+            local data, _, code = case.session:get(PATH, PATIENT)
             return data and "data" or code
         end,
         outcome = "data",
     },
     ["following a folder"] = {
-        others = function(it)
-            come_after(it)
-            assert(it.other:join("/members", { name = "b", timeout = PATIENT }))
+        others = function(case)
+            come_after(case)
+            assert(case.other:join("/members", { name = "b", timeout = PATIENT }))
         end,
-        act = function(it)
+        act = function(case)
             local last
-            assert(it.session:members("/members", function(list, _, code)
+            assert(case.session:members("/members", function(list, _, code)
                 last = list and (list[1] and list[1].name or "none") or code
             end))
-            until_true(it, function() return last == "b" end)
+            wait_until(case, function() return last == "b" end)
             return last
         end,
         outcome = "b",
     },
     ["watching a node"] = {
-        others = function(it)
-            come_after(it)
-            local lease = assert(it.other:mutex(OTHER):acquire(PATIENT))
+        others = function(case)
+            come_after(case)
+            local lease = assert(case.other:mutex(OTHER):acquire(PATIENT))
             assert(lease:guard{ { "create", "/price", "5" }, timeout = PATIENT })
             lease:release()
         end,
-        act = function(it)
+        act = function(case)
             local last
-            assert(it.session:watch("/price", function(data, _, code) last = data or code end))
-            until_true(it, function() return last == "5" end)
+            assert(case.session:watch("/price", function(data, _, code) last = data or code end))
+            wait_until(case, function() return last == "5" end)
             return last
         end,
         outcome = "5",
@@ -250,64 +250,65 @@ local function nodes_left()
 end
 
 
-local function be_actor(it, operation)
-    it.session = assert(zklock.connect("memory:shop", { timeout = TIMEOUT }))
-    it.lock, it.wish = (operation.lock or mutex)(it.session), operation.wish
-    until_true(it, function() return it.ready end)
-    if operation.begin then operation.begin(it) end
-    it.began = it.world:now()
-    it.outcome = operation.act(it)
-    it.ended = it.world:now()
+local function be_actor(case, operation)
+    case.session = assert(zklock.connect("memory:shop", { timeout = TIMEOUT }))
+    case.lock, case.wish = (operation.lock or mutex)(case.session), operation.wish
+    wait_until(case, function() return case.ready end)
+    if operation.begin then operation.begin(case) end
+    case.began = case.world:now()
+    case.outcome = operation.act(case)
+    case.ended = case.world:now()
     zklock.sleep(1)
-    if it.lease then it.lease:release() end
-    it.released = true
-    until_true(it, function()
-        local stats = it.session:stats()
-        return stats.in_flight == 0 and (stats.claims == 0 or it.lock.keep)
+    if case.lease then case.lease:release() end
+    case.released = true
+    wait_until(case, function()
+        local stats = case.session:stats()
+        return stats.in_flight == 0 and (stats.claims == 0 or case.lock.keep)
     end)
-    it.session:close()
+    case.session:close()
 end
 
 
-local function be_other(it, operation)
-    it.other = assert(zklock.connect("memory:shop", { timeout = TIMEOUT }))
-    it.rival = (operation.lock or mutex)(it.other)
-    if operation.others then operation.others(it) else it.ready = true end
-    until_true(it, function() return it.ended or it.struck and not it.fault.brief end)
-    local lease = assert(it.rival:acquire(operation.wish or PATIENT))
-    assert(it.released or not it.lease or not it.lease:held(), "two hold")
+local function be_other(case, operation)
+    case.other = assert(zklock.connect("memory:shop", { timeout = TIMEOUT }))
+    case.rival = (operation.lock or mutex)(case.other)
+    if operation.others then operation.others(case) else case.ready = true end
+    wait_until(case, function() return case.ended or case.struck and not case.fault.brief end)
+    local lease = assert(case.rival:acquire(operation.wish or PATIENT))
+    assert(case.released or not case.lease or not case.lease:held(), "two hold")
     zklock.sleep(1)
     assert(lease:check(PATIENT))
     lease:release()
-    until_true(it, function() return it.released or it.fault.kills end)
-    until_true(it, function() return nodes_left() == 0 end)
+    wait_until(case, function() return case.released or case.fault.kills end)
+    wait_until(case, function() return nodes_left() == 0 end)
 end
 
 
 local function run(operation, fault, at)
-    local it = { fault = fault or { brief = true } }
+    local case = { fault = fault or { brief = true } }
     local world = assert(zklock.world(function(world)
-        it.world = world
-        world:process("actor", function() be_actor(it, operation) end)
-        world:process("other", function() be_other(it, operation) end)
+        case.world = world
+        world:process("actor", function() be_actor(case, operation) end)
+        world:process("other", function() be_other(case, operation) end)
         if not fault then return end
         world:at(at, function()
-            it.struck = true
+            case.struck = true
             fault[2](world)
         end)
     end, { faults = { delay = 0.01 } }))
     local ok, problem = world:run()
-    return it, ok and world, problem
+    return case, ok and world, problem
 end
 
 
 -- Returns a moment at which each packet of the actor's operation is on its way.
 local function moments(operation)
-    local it, world = run(operation)
-    assert.equal(operation.outcome, it.outcome)
+    local case, world = run(operation)
+    assert.equal(operation.outcome, case.outcome)
     local list = {}
     for _, message in ipairs(world.messages) do
-        if message.process == "actor" and message.sent >= it.began and message.sent < it.ended then
+        local in_time = message.sent >= case.began and message.sent < case.ended
+        if message.process == "actor" and in_time then
             list[#list + 1] = { at = message.sent + AFTER, text = message.text, up = message.up }
         end
     end
@@ -320,19 +321,19 @@ describe("an operation in a world #lock:acquire #session:join #session:members #
     for name, operation in pairs(operations) do
         local list
         for _, fault in ipairs(faults) do
-            it(("a process that is %s at any packet, %s, comes to its outcome"):format(fault[1],
-               name), function()
+            it(("%s comes to its outcome if its process is %s at any packet"):format(name,
+               fault[1]), function()
                 list = list or moments(operation)
                 assert.is_true(#list > 1)
                 for _, moment in ipairs(list) do
-                    local it, ok, problem = run(operation, fault, moment.at)
+                    local case, ok, problem = run(operation, fault, moment.at)
                     local what = ("%s %s at %.6f: "):format(moment.up and "to" or "from",
                                                             moment.text, moment.at)
                     assert.is_truthy(ok, what .. tostring(problem))
-                    local as_without = it.outcome == operation.outcome
-                        or it.outcome == operation.or_else
-                    local ended = not fault.brief and (not it.outcome or ENDS[it.outcome])
-                    assert.is_true(as_without or ended, what .. tostring(it.outcome))
+                    local as_without = case.outcome == operation.outcome
+                        or case.outcome == operation.or_else
+                    local ended = not fault.brief and (not case.outcome or ENDS[case.outcome])
+                    assert.is_true(as_without or ended, what .. tostring(case.outcome))
                 end
             end)
         end

@@ -13,7 +13,7 @@ local zklock = require "zklock"
 local unpack = table.unpack or unpack
 local SEEDS = 50
 local FAULTS = { stop = true, kill = true, cut = true, expire = true, delay = 0.05 }
-local CALM, LONG = 200, 10 -- seconds without a fault, after CALM, of which LONG is observed
+local CALM, OBSERVED = 200, 10 -- seconds; from CALM on no fault is left, and OBSERVED are counted
 
 
 local function list_of(...)
@@ -51,11 +51,11 @@ end
 -- ticks.
 local function three(body, look)
     return function(world)
-        local calm, any = {}, {}
+        local calm, ticks = {}, {}
         local function ran(what, name)
             local now = world:now()
-            if what == "tick" then any[#any + 1] = { at = now, name = name } end
-            if now < CALM or now >= CALM + LONG then return end
+            if what == "tick" then ticks[#ticks + 1] = { at = now, name = name } end
+            if now < CALM or now >= CALM + OBSERVED then return end
             calm[what] = calm[what] or {}
             calm[what][name] = (calm[what][name] or 0) + 1
         end
@@ -63,10 +63,10 @@ local function three(body, look)
             local name = "member " .. n
             world:process(name, function()
                 local session = insist(zklock.connect, "memory:members", { timeout = 10 })
-                body(session, name, ran, function() return world:now() < CALM + 2 * LONG end)
+                body(session, name, ran, function() return world:now() < CALM + 2 * OBSERVED end)
             end)
         end
-        world:finally(function() look(calm, any) end)
+        world:finally(function() look(calm, ticks) end)
     end
 end
 
@@ -211,7 +211,7 @@ describe("a timer of the cluster #session:members", function()
         local result = simulated(tick, function(calm)
             local name, times = only(calm.tick)
             for other in pairs(calm.life) do assert(name <= other, "not the first") end
-            assert(times >= LONG / PERIOD - 1 and times <= LONG / PERIOD + 1, times)
+            assert(times >= OBSERVED / PERIOD - 1 and times <= OBSERVED / PERIOD + 1, times)
         end)
         assert.equal(0, result.wrong, tostring(result))
     end)

@@ -253,7 +253,7 @@ describe("member:set() #member:set", function()
         hears(told, "a=1")
     end)
 
-    local function lacks_none()
+    local function each_list_has_it()
         for i = 2, #told do assert.not_equal("", told[i]) end
     end
 
@@ -272,7 +272,7 @@ describe("member:set() #member:set", function()
             assert.equal("weight=" .. i, (assert(session:get(folder .. "/a"))))
         end
         hears(told, "a=weight=20")
-        lacks_none()
+        each_list_has_it()
         assert.equal("joined", (member:state()))
     end)
 
@@ -337,7 +337,7 @@ describe("member:set() #member:set", function()
         end)
         assert.equal(15, answers)
         hears(told, "a=" .. last)
-        lacks_none()
+        each_list_has_it()
     end)
 
     it("another client's data stay until the next set, and a node made again has the own data",
@@ -415,7 +415,7 @@ describe("a member whose session expires #member:state", function()
         local member = joins(fragile.session, "a", "x")
         hears(told, "a=x")
         expire(fragile, told, "", function() member:leave() end)
-        rig.counts(fragile.session, { expiries = 1 })
+        rig.wait_for_stats(fragile.session, { expiries = 1 })
         caught_up(session, fragile.session)
         assert.same({ "", "a=x", "" }, told)
         assert.equal(0, fragile.session:stats().watches)
@@ -659,7 +659,7 @@ describe("members of a folder or node that may not be read #session:members", fu
         assert.equal(1, session:stats().watches)
         change("show %s")
         hears(told, "")
-        rig.counts(session, { watches = 0 })
+        rig.wait_for_stats(session, { watches = 0 })
     end)
 
     it('join gives "auth" #server', function()

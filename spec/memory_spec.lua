@@ -247,16 +247,16 @@ describe("delay #zklock.memory", function()
 end)
 
 
--- A pause of a twelfth of the session timeout counts as a stop of the process, after which no claim
--- is granted for a while.
-local function be_patient()
+-- Opens sessions with a long timeout. A pause of a twelfth of it counts as a stop of the process,
+-- after which no claim is granted for a while.
+local function open_with_long_timeout()
     one = rig.session(HOSTS, { timeout = 60 })
     two = rig.session(HOSTS, { timeout = 60 })
 end
 
 
 describe("a session full of nodes", function()
-    before_each(be_patient)
+    before_each(open_with_long_timeout)
 
     it("a claim that waits for its turn waits on until there is room for its node #slow", function()
         local LIMIT, path = 512 * 1024, "/" .. ("x"):rep(150 * 1024)
@@ -268,16 +268,16 @@ describe("a session full of nodes", function()
         zklock.run(function()
             codes.second = rig.code_of(lock, { timeout = 60, owner = "second" })
         end, function()
-            rig.waiting(one, 1)
+            rig.wait_for_waits(one, 1)
             assert(two:mutex(path):revoke()) -- ends the turn, so that the second makes a node
-            rig.counts(one, { creates = creates + 1 })
+            rig.wait_for_stats(one, { creates = creates + 1 })
             third = rig.keep(lock:acquire{ timeout = 60, owner = "third" })
         end, function()
-            rig.waiting(one, 2)
+            rig.wait_for_waits(one, 2)
             codes.large = rig.code_of(one:mutex("/" .. ("y"):rep(250 * 1024)), 0)
             rig.hold(filler, { timeout = 60, owner = "filler" })
         end, function()
-            rig.counts(one, { creates = creates + 2 })
+            rig.wait_for_stats(one, { creates = creates + 2 })
             assert.equal(1, one:interrupt("second"))
             assert.equal(creates + 2, one:stats().creates)
             memory:delay(0)
@@ -294,7 +294,7 @@ end)
 
 
 describe("a session full of watches", function()
-    before_each(be_patient)
+    before_each(open_with_long_timeout)
 
     it("a session in a turn gives up the turn's watch to wait for another lock",
        function()

@@ -95,7 +95,7 @@ describe("stats() #session:stats", function()
             local own = n == 1 and holder or session
             own:mutex(path):with(function()
                 if n == 2 then return end
-                rig.counts(session, { waits = 1, in_flight = 0 })
+                rig.wait_for_stats(session, { waits = 1, in_flight = 0 })
                 zklock.sleep(seconds)
             end)
         end)

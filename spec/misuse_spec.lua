@@ -32,8 +32,8 @@ local WRONG = { -1, 0 / 0, true, "", { unknown = 1 }, { -1 } }
 
 local function done() return true end
 
--- Calls the method with wrong arguments. No error may come from inside the library.
-local function tells_of_the_call(object, method)
+-- Calls the method with wrong arguments. Raises if an error comes from inside the library.
+local function check_errors(object, method)
     local fn = object[method]
     for _, wrong in ipairs(WRONG) do
         for _, given in ipairs{ { wrong }, { "/a", wrong }, { done, wrong }, { wrong, done } } do
@@ -114,12 +114,12 @@ describe("a method with wrong arguments #failures", function()
             local is_method = name:sub(1, 2) ~= "__" and type(object[name]) == "function"
             names[name] = is_method or nil
         end
-        local of_class = { "new", "connect", "run", "use" }
-        for _, name in ipairs(of_class) do names[name] = nil end
+        local class_functions = { "new", "connect", "run", "use" }
+        for _, name in ipairs(class_functions) do names[name] = nil end
         return names
     end
 
-    local function asks_for_a_colon(name, word, list)
+    local function test_colon(name, word, list)
         it("a method of a " .. name .. " asks for a colon, and its own object", function()
             local object = objects[name]
             local other = word == "session" and objects.mutex or objects.session
@@ -151,10 +151,10 @@ describe("a method with wrong arguments #failures", function()
 
     for name, word in pairs(kinds) do
         known[word] = true
-        asks_for_a_colon(name, word, named[word])
+        test_colon(name, word, named[word])
         if name ~= "request" then
-            it("a method of a " .. name .. " names nothing that its user did not write", function()
-                for method in pairs(named[word]) do tells_of_the_call(objects[name], method) end
+            it("an error of a " .. name .. "'s method is not of a line inside zklock", function()
+                for method in pairs(named[word]) do check_errors(objects[name], method) end
             end)
         end
     end
@@ -163,7 +163,7 @@ describe("a method with wrong arguments #failures", function()
         ["engine"] = "engine", ["engine zookeeper"] = "engine", ["engine's rwlock"] = "rwlock",
         ["engine's lock"] = "lock", ["engine's lease"] = "lease",
     } do
-        asks_for_a_colon(name, word)
+        test_colon(name, word)
     end
 
     it("the reference's classes are tested", function()
@@ -175,13 +175,13 @@ end)
 -- Messages are also checked in the specs of the calls, in input_spec.lua and, for timeouts, in
 -- timeout_spec.lua.
 describe("the line that misuse blames #failures", function()
-    local session, lock, lease, parts, engines, redisson, its_lock, zookeeper
+    local session, lock, lease, parts, engines, redisson, redisson_lock, zookeeper
     setup(function()
         session, lock, lease = open_session()
         parts = session:multi{ session:mutex(rig.path()), session:mutex(rig.path()) }
         engines = open_engines()
         redisson, zookeeper = engines.redisson, engines.zookeeper
-        its_lock = redisson:mutex("some")
+        redisson_lock = redisson:mutex("some")
     end)
     teardown(function()
         engines:close()
@@ -235,12 +235,14 @@ describe("the line that misuse blames #failures", function()
         ["engine:multi, no list"] = function() redisson:multi() end,
         ["engine:multi, no lock"] = function() redisson:multi{ "a" } end,
         ["engine:multi, a lock of zklock's"] = function() redisson:multi{ lock } end,
-        ["acquire of an engine's lock"] = function() its_lock:acquire(-1) end,
-        ["acquire of an engine's, string"] = function() its_lock:acquire("x") end,
-        ["acquire of an engine's, an unknown option"] = function() its_lock:acquire{ x = 1 } end,
-        ["with of an engine's, nothing"] = function() its_lock:with() end,
-        ["with of an engine's, timeout"] = function() its_lock:with(-1, print) end,
-        ["with of an engine's, no function"] = function() its_lock:with(1, "x") end,
+        ["acquire of an engine's lock"] = function() redisson_lock:acquire(-1) end,
+        ["acquire of an engine's, string"] = function() redisson_lock:acquire("x") end,
+        ["acquire of an engine's, an unknown option"] = function()
+            redisson_lock:acquire{ x = 1 }
+        end,
+        ["with of an engine's, nothing"] = function() redisson_lock:with() end,
+        ["with of an engine's, timeout"] = function() redisson_lock:with(-1, print) end,
+        ["with of an engine's, no function"] = function() redisson_lock:with(1, "x") end,
         ["engine zookeeper:mutex, no name"] = function() zookeeper:mutex() end,
         ["engine zookeeper:mutex, options"] = function() zookeeper:mutex("a", { x = 1 }) end,
         ["engine zookeeper:rwlock, no name"] = function() zookeeper:rwlock() end,
@@ -333,7 +335,7 @@ describe("a world", function()
             local method = name:match "^world:(.+)"
             local world = method and zklock.world(function(each) each:process("a", done) end)
             if world then
-                tells_of_the_call(world, method)
+                check_errors(world, method)
                 count = count + 1
             end
         end

@@ -11,7 +11,7 @@ before_each(function() session = rig.session(server.hosts) end)
 after_each(rig.close_sessions)
 
 
-local function of_each_kind(make)
+local function test_owner_of(make)
     local path, lock
     before_each(function()
         path = rig.path()
@@ -58,7 +58,7 @@ end
 
 for kind, make in pairs(rig.kinds) do
     if kind ~= "a semaphore" and kind ~= "a multi-lock" then
-        describe("an owner of " .. kind, function() of_each_kind(make) end)
+        describe("an owner of " .. kind, function() test_owner_of(make) end)
     end
 end
 
@@ -280,7 +280,7 @@ describe("interrupt #session:interrupt", function()
         end, function()
             got = hold(locks[1], { timeout = 20, owner = "b" })
         end, function()
-            rig.waiting(session, 3)
+            rig.wait_for_waits(session, 3)
             assert.equal(2, session:interrupt("a"))
             rig.wait_for("ended", function() return codes[1] and codes[2] end)
             assert.equal(0, session:interrupt("a"))
@@ -300,7 +300,7 @@ describe("interrupt #session:interrupt", function()
             thread = coroutine.running()
             code, message = code_of(session:mutex(path))
         end, function()
-            rig.waiting(session, 1)
+            rig.wait_for_waits(session, 1)
             assert(session:interrupt(thread) == 1)
         end)
         assert.equal("interrupted", code)
@@ -357,7 +357,7 @@ describe("release_all #session:release_all", function()
             got[#got + 1] = lease
         end
         zklock.run(come, come, function()
-            rig.waiting(session, 2)
+            rig.wait_for_waits(session, 2)
             assert(far:release())
             rig.wait_for("one has it", function() return got[1] end)
             assert.equal(1, session:release_all("a"))

@@ -139,7 +139,7 @@ describe("queue() #lock:queue", function()
         rig.run(owners, function(n)
             assert.equal("closed", rig.code_of(waiting:mutex(path), { owner = n }))
         end, function()
-            rig.waiting(waiting, owners)
+            rig.wait_for_waits(waiting, owners)
             local queue = lock:queue(10)
             waiting:close()
             assert.equal(owners + 1, #queue)
@@ -225,9 +225,9 @@ describe("another client's node #lock:queue", function()
         assert.is_truthy(name:find("^lock%-%d+$"))
     end)
 
-    -- A waiter behind the lease, in a session of its own, with so many watches. during(that
-    -- session) runs before the release, and must not bring a grant.
-    local function is_not_had(lease, watches, during)
+    -- Lets another session wait behind the lease, with this number of watches. Checks that
+    -- during(session) brings no grant, and that the lease's release does.
+    local function assert_still_waits(lease, watches, during)
         local own = rig.session(server.hosts)
         local got = rig.wait_while(own:mutex(path), { timeout = 20 }, function()
             rig.wait_for("watched", function() return own:stats().watches == watches end)
@@ -243,7 +243,7 @@ describe("another client's node #lock:queue", function()
         local lease, name = hold(lock, 5), "lock-0000000005"
         foreign(("create %s/x '' delete %s/x "):rep(5):gsub("%%s", path) ..
                 "create %s/%s ''", path, name)
-        is_not_had(lease, 3, function(own)
+        assert_still_waits(lease, 3, function(own)
             assert.equal(3, #lock:queue())
             assert.equal(name, lock:queue()[2].name)
             foreign("delete %s/%s", path, name)
@@ -253,7 +253,7 @@ describe("another client's node #lock:queue", function()
     end)
 
     it("a waiter whose node was deleted queues again (Menagerie)", function()
-        is_not_had(hold(lock, 5), 2, function()
+        assert_still_waits(hold(lock, 5), 2, function()
             local name = lock:queue()[2].name
             foreign("delete %s/%s", path, name)
             rig.wait_for("again two", function()

@@ -41,17 +41,17 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.shell("rm -rf %s %s-copy", folder, folder)
     end)
 
-    local function start_holder(of, more, options)
+    local function start_holder(lock_path, more, options)
         options = options or {}
         options.input = true
         local holder = program.start(options.hosts or server.hosts,
-                                     HOLDER:format(folder, of or path, more or ""), options)
+                                     HOLDER:format(folder, lock_path or path, more or ""), options)
         holders[#holders + 1] = holder
         holder:says("holds")
         return holder
     end
 
-    local function killed_holder(...)
+    local function kill_holder(...)
         local holder = start_holder(...)
         holder:signal("KILL")
         holder:finish()
@@ -72,33 +72,37 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         return rig.session(hosts, options)
     end
 
-    local function list(of)
+    local function list(given_folder)
         local names = {}
-        for name in rig.shell("ls %s", of or folder):gmatch("%S+") do names[#names + 1] = name end
+        for name in rig.shell("ls %s", given_folder or folder):gmatch("%S+") do
+            names[#names + 1] = name
+        end
         return names
     end
 
     local function wait_for_recovered(session, count)
-        rig.counts(session, { recovered = count })
+        rig.wait_for_stats(session, { recovered = count })
     end
 
-    local function wait_for_expiry(of, id)
-        rig.wait_for("its end", function() return not of:ask("dump"):find("0x" .. id, 1, true) end)
+    local function wait_for_expiry(given_server, id)
+        rig.wait_for("its end", function()
+            return not given_server:ask("dump"):find("0x" .. id, 1, true)
+        end)
     end
 
-    -- A session is counted before its file goes.
-    local function wait_for_files(count, of)
-        rig.wait_for(count .. " files", function() return #list(of) == count end)
+    -- Also shows that a session was counted, because its file goes after that.
+    local function wait_for_files(count, given_folder)
+        rig.wait_for(count .. " files", function() return #list(given_folder) == count end)
     end
 
-    local function is_left_alone(session, of)
-        wait_for_files(1, of)
+    local function is_left_alone(session, given_folder)
+        wait_for_files(1, given_folder)
         assert.equal(0, session:stats().recovered)
         assert.equal(1, #server:nodes(path))
     end
 
     it("a dead process's session is ended by the next connect with its folder", function()
-        killed_holder()
+        kill_holder()
         assert.equal(1, #list())
         local session = connect()
         local lease = rig.hold(session:mutex(path))
@@ -111,7 +115,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         local strict = rig.server{ tick = 2000, environment = "JVMFLAGS='" ..
             "-Dzookeeper.enforce.auth.enabled=true -Dzookeeper.enforce.auth.schemes=digest'" }
         finally(function() strict:stop() end)
-        killed_holder(nil, nil, { hosts = strict.hosts, environment = "AUTH=digest:a:b" })
+        kill_holder(nil, nil, { hosts = strict.hosts, environment = "AUTH=digest:a:b" })
         local session = connect{ hosts = strict.hosts, auth = "digest:a:b" }
         rig.hold(session:mutex(path))
         wait_for_recovered(session, 1)
@@ -120,7 +124,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
 
     it("a session that had expired already is not counted", function()
         local quick = rig.shared()
-        killed_holder(nil, nil, { hosts = quick.hosts, environment = "SESSION=0.4" })
+        kill_holder(nil, nil, { hosts = quick.hosts, environment = "SESSION=0.4" })
         wait_for_expiry(quick, list()[1]:match("^0*(%x+)-"))
         local session = connect{ hosts = quick.hosts, timeout = 0.4 }
         wait_for_files(1)
@@ -139,7 +143,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
     it("the session of a stopped process lives on", function()
         local stopped, other = start_holder(), rig.path()
         stopped:signal("STOP")
-        killed_holder(other)
+        kill_holder(other)
         local session = connect()
         wait_for_recovered(session, 1)
         wait_for_files(2)
@@ -178,7 +182,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
             child = system.fork(60)
             if child == 0 then os.exit(0, true) end
             system.wait(child)]]
-        killed_holder(rig.path())
+        kill_holder(rig.path())
         wait_for_recovered(connect(), 1)
         still_holds(holder)
     end)
@@ -199,7 +203,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
     } do
         it("the session is left to its timeout, and its file removed, when the file " .. name .. "",
            function()
-            killed_holder()
+            kill_holder()
             rig.shell(change:gsub("%%s", folder):gsub("%%", "%%%%"))
             assert.equal(1, #list())
             is_left_alone(connect())
@@ -209,7 +213,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
     it("the session is left to its timeout under other hosts, or another chroot", function()
         server:foreign("create /other x")
         for _, hosts in ipairs{ server.hosts .. "/other", server.hosts .. ",127.0.0.1:1" } do
-            killed_holder()
+            kill_holder()
             local session = connect{ hosts = hosts }
             is_left_alone(session)
             session:close()
@@ -247,7 +251,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
     it("many connects at once end each dead session once, and no living session", function()
         local sessions = {}
         for _ = 1, 5 do
-            killed_holder()
+            kill_holder()
             rig.run(4, function()
                 local session = connect()
                 sessions[#sessions + 1] = session
@@ -267,14 +271,14 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
     end)
 
     it("the session is ended only after `grace`", function()
-        killed_holder()
+        kill_holder()
         local seconds = rig.timed(function() rig.hold(connect{ grace = 0.5 }:mutex(path)) end)
         assert.is_true(seconds >= 0.5, seconds)
     end)
 
     it("the session is ended when a server answers again after an outage", function()
         local proxy = rig.proxy_for_test(server.hosts)
-        killed_holder(nil, nil, { hosts = proxy.hosts })
+        kill_holder(nil, nil, { hosts = proxy.hosts })
         local session = connect{ hosts = proxy.hosts, grace = 1 }
         proxy:shut()
         rig.becomes(session, "suspended")
@@ -284,8 +288,9 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         wait_for_files(1)
     end)
 
-    it("a session whose heir is closed is left to the next connect", function()
-        killed_holder()
+    it("a dead session is left to the next connect if the session that would end it is closed",
+    function()
+        kill_holder()
         local patient = connect{ grace = 60 }
         assert.is_nil((patient:mutex(path):acquire(0.1)))
         patient:close()

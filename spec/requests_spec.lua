@@ -29,7 +29,7 @@ describe("the requests #lock:acquire", function()
         proxy:reset()
     end)
 
-    local function counted(expected)
+    local function wait_for_counts(expected)
         local seen
         rig.eventually(function()
             seen = proxy:seen()
@@ -52,7 +52,7 @@ describe("the requests #lock:acquire", function()
     end
 
     local function assert_counts(expected)
-        counted(expected)
+        wait_for_counts(expected)
         settle()
         assert.same(expected, proxy:seen())
     end
@@ -187,7 +187,7 @@ describe("the requests #lock:acquire", function()
         start_counting()
         lease:release()
         hold(lock)
-        local counts = counted{ create2 = 1 }
+        local counts = wait_for_counts{ create2 = 1 }
         assert.same({ 1, 1, 1 }, { counts.delete, counts.create2, counts.getChildren })
     end)
 
@@ -474,11 +474,11 @@ describe("memory", function()
         assert_growth(60, 1500, function(count)
             for i = 1, count do
                 cycle(session, path)
-                if i % 10 == 0 then rig.at_rest(session) end -- a heap on a slow machine is no leak
+                if i % 10 == 0 then rig.at_rest(session) end -- pending requests are no leak
             end
         end)
         rig.released(taken_lease)
-        rig.counts(session, { watches = 0 })
+        rig.wait_for_stats(session, { watches = 0 })
     end)
 
     it("memory does not grow over 100 sessions", function()

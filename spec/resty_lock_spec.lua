@@ -43,7 +43,7 @@ end)
 after_each(rig.close_sessions)
 
 
-describe("resty_lock before use() #resty_lock.use", function() -- these come first
+describe("resty_lock before use() #resty_lock.use", function() -- must come first
     it('new returns "closed" before use()', function()
         fails("closed", resty_lock:new(name))
     end)

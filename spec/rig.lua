@@ -717,7 +717,7 @@ end
 
 
 --- Waits until `count` acquires of the session wait; each part of a multi-lock counts.
-function rig.waiting(session, count)
+function rig.wait_for_waits(session, count)
     rig.wait_for(count .. " waits", function() return session:stats().waits == count end)
 end
 
@@ -731,7 +731,7 @@ end
 
 
 --- Waits until the session's stats() match: { watches = 2, in_flight = 0 }.
-function rig.counts(session, expected)
+function rig.wait_for_stats(session, expected)
     rig.wait_for(rig.literal(expected), function()
         local stats = session:stats()
         for name, count in pairs(expected) do
@@ -893,7 +893,7 @@ end
 --- Returns the code and message with which acquire(arg) fails.
 function rig.code_of(lock, arg)
     local lease, message, code = lock:acquire(arg)
-    assert(lease == nil, "it can be had")
+    assert(lease == nil, "it is free")
     return code, message
 end
 
@@ -1000,19 +1000,19 @@ function rig.never_two(wishes, times)
 end
 
 
-local paths = 0
+local path_count = 0
 
 --- Returns a lock path that no other test uses. Every spec file has a rig of its own.
 function rig.path()
-    paths = paths + 1
-    return ("/spec/%d-%.0f-%d"):format(rig.pid, now() * 1e9, paths)
+    path_count = path_count + 1
+    return ("/spec/%d-%.0f-%d"):format(rig.pid, now() * 1e9, path_count)
 end
 
 
---- Returns the shared server, a path, and `sessions` sessions, with which most tests begin.
-function rig.begin(sessions)
+--- Returns the shared server, a new path, and this number of sessions.
+function rig.begin(session_count)
     local server = rig.shared()
-    return server, rig.path(), unpack(rig.sessions(sessions, server.hosts))
+    return server, rig.path(), unpack(rig.sessions(session_count, server.hosts))
 end
 
 

@@ -11,7 +11,7 @@ local function foreign(command, ...)
     return select(2, server:foreign(command, ...))
 end
 
-local function besides(name, fn)
+local function beside_node(name, fn)
     foreign("create %s/%s x", path, name)
     fn()
     foreign("delete %s/%s", path, name)
@@ -21,7 +21,7 @@ local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.relea
 
 local function nodes_are(count) server:wait_for_nodes(path, count) end
 
-local function shape()
+local function node_endings()
     local list = {}
     for n, node in ipairs(server:nodes(path)) do list[n] = node:match("__(%u+__%d+)$") end
     table.sort(list)
@@ -30,7 +30,7 @@ end
 
 
 local function becomes_reader()
-    rig.wait_for("a reader", function() return (shape()[1] or ""):find("READ") end)
+    rig.wait_for("a reader", function() return (node_endings()[1] or ""):find("READ") end)
 end
 before_each(function()
     server, path, a, b = rig.begin(2)
@@ -175,14 +175,14 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
     it("readers hold with other clients' readers, and wait for their writers", function()
         released(hold(one:read()))
         for _, name in ipairs{ "0a1b__rlock__0000000000", "_c_x-__READ__0000000000" } do
-            besides(name, function()
+            beside_node(name, function()
                 released(hold(one:read(), 0))
                 assert.equal("busy", code_of(one:write(), 0))
             end)
         end
         for _, name in ipairs{ "0a1b__lock__0000000000", "_c_x-__WRIT__0000000000",
                                "_c_x-lock-0000000000" } do
-            besides(name, function()
+            beside_node(name, function()
                 assert.equal("busy", code_of(one:read(), 0))
                 assert.equal("timeout", code_of(one:write(), 0.1))
             end)
@@ -223,9 +223,9 @@ describe("a downgrade #lease:downgrade", function()
     it("a downgrade lets readers in and keeps writers out, with the same place and token",
        function()
         local lease = hold(one:write())
-        local token, number = lease.token, shape()[1]:match("%d+")
+        local token, number = lease.token, node_endings()[1]:match("%d+")
         assert.is_true(lease:downgrade())
-        assert.same({ "READ__" .. number }, shape())
+        assert.same({ "READ__" .. number }, node_endings())
         assert.equal(token, lease.token)
         assert.equal("held", lease:state())
         assert.is_true(lease:check(20))
@@ -300,8 +300,8 @@ describe("a downgrade #lease:downgrade", function()
             proxy:command("%s multi 1", fault)
             assert.is_true(lease:downgrade(10))
             assert.equal(1, session:stats().reconnects)
-            assert.equal(1, #shape())
-            assert.truthy(shape()[1]:find("READ"))
+            assert.equal(1, #node_endings())
+            assert.truthy(node_endings()[1]:find("READ"))
             assert.is_true(lease:check(20))
             assert.equal(token, lease.token)
             released(lease)

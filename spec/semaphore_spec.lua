@@ -367,7 +367,7 @@ describe("permits when something fails #server #session:semaphore", function()
             local leases = { hold(holder), hold(holder, { owner = "x" }) }
             proxy:command(loss)
             released(rig.wait_while(gate, { permits = 2, timeout = 30 }, function()
-                fault.reconnected(session, 1)
+                fault.wait_for_reconnects(session, 1)
                 leases[2]:release()
             end))
             released(leases[1])

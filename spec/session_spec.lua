@@ -239,7 +239,7 @@ end)
 
 
 describe("fd and dispatch #real #session:fd #session:dispatch", function()
-    local function yielding()
+    local function use_yielding_driver()
         zklock.driver{ wait = function(_, request)
             local thread = coroutine.running()
             request:on_done(function() coroutine.resume(thread) end)
@@ -253,7 +253,7 @@ describe("fd and dispatch #real #session:fd #session:dispatch", function()
         local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
         session:dispatch()
         assert.equal(0, rig.takes(0, 5, session.dispatch, session))
-        yielding()
+        use_yielding_driver()
         local lease
         coroutine.wrap(function() lease = session:mutex(path):acquire(20) end)()
         assert.is_nil(lease)
@@ -288,7 +288,7 @@ describe("fd and dispatch #real #session:fd #session:dispatch", function()
             assert.is_false(readable(fd, 0))
             for _ = 1, 3 do
                 local holder, lease = assert(lock:acquire(20)), nil
-                yielding()
+                use_yielding_driver()
                 coroutine.wrap(function()
                     lease = session:mutex(lock.path):acquire{ timeout = 20, on_queued = quiet }
                 end)()

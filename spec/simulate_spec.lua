@@ -420,7 +420,7 @@ describe("a process of a world #zklock.world", function()
             end
             start(1)
         end)
-        assert.equal(1, most) -- those that have ended are not looked at
+        assert.equal(1, most) -- ended coroutines are forgotten
     end)
 end)
 

@@ -17,8 +17,8 @@ local ALLOWED = "a \"quoted\" \\ {x=\"y\"} <b>& %s \226\128\168 \240\159\142\129
 
 local session, lock
 
--- The entries of texts that are shown elsewhere.
-local places = {
+-- The calls that take texts, by the names of the texts.
+local calls = {
     ["the name in the metrics"] = function(text) session:mutex("/a", { metrics = text }) end,
     ["the name of a read-write lock"] = function(text) session:rwlock("/a", { metrics = text }) end,
     ["the name of a semaphore"] = function(text)
@@ -49,23 +49,23 @@ describe("a text of the user #failures", function()
     end)
     teardown(rig.close_sessions)
 
-    local function is_refused(place, text, why)
-        local ok, message = pcall(place, text)
+    local function is_refused(call, text, why)
+        local ok, message = pcall(call, text)
         assert.is_false(ok)
         assert.matches(why, message)
         assert.is_true(utf8.is_valid(message), message)
         assert.is_nil(message:find("%c"), message)
     end
 
-    for name, place in pairs(places) do
+    for name, call in pairs(calls) do
         for what, text in pairs(FOREIGN) do
             it(("a text without UTF-8 is refused as %s: %s"):format(name, what), function()
-                is_refused(place, text, "must be UTF%-8")
+                is_refused(call, text, "must be UTF%-8")
             end)
         end
         for what, text in pairs(CONTROL) do
             it(("a text is refused as %s with %s"):format(name, what), function()
-                is_refused(place, text, "must not contain .*control characters")
+                is_refused(call, text, "must not contain .*control characters")
             end)
         end
     end
@@ -77,11 +77,11 @@ describe("a text of the user #failures", function()
     end)
 
     it("all other characters are allowed", function()
-        for name, place in pairs(places) do
+        for name, call in pairs(calls) do
             local in_path = name:find "path" or name:find "folder" or name:find "member"
                 or name:find "condition"
             local text = in_path and ALLOWED:gsub("\240.*", "") or ALLOWED
-            local ok, message = pcall(place, text)
+            local ok, message = pcall(call, text)
             assert.is_true(ok, name .. ": " .. tostring(message))
         end
     end)

@@ -25,9 +25,9 @@ describe("the recipe of two ensembles", function()
     local opened
 
     local function connect(ensembles)
-        local all = assert(locks.connect(ensembles))
-        opened[#opened + 1] = all
-        return all
+        local client = assert(locks.connect(ensembles))
+        opened[#opened + 1] = client
+        return client
     end
 
     before_each(function()
@@ -38,11 +38,11 @@ describe("the recipe of two ensembles", function()
     after_each(function() close(opened) end)
 
     it("each path is in one ensemble, the same for each client, and both are used", function()
-        local here, there, count = connect(BOTH), connect(BOTH), { 0, 0 }
+        local one, other, count = connect(BOTH), connect(BOTH), { 0, 0 }
         for n = 1, PATHS do
             local path = "/locks/sku-" .. n
-            local lease = assert(here:mutex(path):acquire(5))
-            local _, _, code = there:mutex(path):acquire(0)
+            local lease = assert(one:mutex(path):acquire(5))
+            local _, _, code = other:mutex(path):acquire(0)
             assert.equal("busy", code)
             for i, hosts in ipairs(BOTH) do
                 local nodes = zklock.memory(hosts:match(":(.*)")):children(path)
@@ -57,8 +57,8 @@ describe("the recipe of two ensembles", function()
     for what, ensembles in pairs{ ["another order"] = SWAPPED, ["fewer"] = { ONE },
                                   ["more"] = { ONE, TWO, ONE } } do
         it("a client with another set is refused: " .. what, function()
-            local all, problem = locks.connect(ensembles)
-            assert.is_nil(all)
+            local client, problem = locks.connect(ensembles)
+            assert.is_nil(client)
             assert.matches("not %d of " .. #ensembles, problem)
         end)
     end
@@ -66,8 +66,8 @@ describe("the recipe of two ensembles", function()
     it("an ensemble that was not marked is refused", function()
         opened[2]:close()
         opened[2] = assert(zklock.connect(TWO))
-        local all, problem = locks.connect(BOTH)
-        assert.is_nil(all)
+        local client, problem = locks.connect(BOTH)
+        assert.is_nil(client)
         assert.matches("no part, not 2 of 2", problem)
     end)
 
@@ -82,24 +82,24 @@ describe("the recipe of two ensembles", function()
             locks.mark(list)
             connect(list)
             locks.retire(ONE)
-            local all, problem = locks.connect(list)
-            assert.is_nil(all)
+            local client, problem = locks.connect(list)
+            assert.is_nil(client)
             assert.matches("is retired, not 1 of " .. #list, problem)
         end
     end)
 
     it("the paths of one ensemble go on while the other is away", function()
-        local all = connect(BOTH)
+        local client = connect(BOTH)
         local paths = {}
         for n = 1, PATHS do
             local path = "/locks/sku-" .. n
-            paths[all:session(path) == all.sessions[1] and 1 or 2] = path
+            paths[client:session(path) == client.sessions[1] and 1 or 2] = path
         end
-        zklock.memory("ensemble-one"):cut(all.sessions[1])
-        assert(all:mutex(paths[2]):acquire(5)):release()
-        assert.equal("suspended", all:session(paths[1]):state())
-        zklock.memory("ensemble-one"):heal(all.sessions[1])
-        assert(all:mutex(paths[1]):acquire(5)):release()
+        zklock.memory("ensemble-one"):cut(client.sessions[1])
+        assert(client:mutex(paths[2]):acquire(5)):release()
+        assert.equal("suspended", client:session(paths[1]):state())
+        zklock.memory("ensemble-one"):heal(client.sessions[1])
+        assert(client:mutex(paths[1]):acquire(5)):release()
     end)
 end)
 
@@ -109,11 +109,11 @@ describe("the recipe of two ensembles without an answer from the second #server"
     local server = rig.shared()
     local opened, proxy, both, paths
 
-    local function find_paths(all)
+    local function find_paths(client)
         local found = {}
         for n = 1, PATHS do
             local path = "/locks/sku-" .. n
-            found[all:session(path) == all.sessions[1] and 1 or 2] = path
+            found[client:session(path) == client.sessions[1] and 1 or 2] = path
         end
         return found
     end
@@ -125,9 +125,9 @@ describe("the recipe of two ensembles without an answer from the second #server"
         both = { ONE, proxy.hosts .. root }
         opened = { assert(zklock.connect(ONE)) }
         locks.mark(both)
-        local all = assert(locks.connect(both))
-        paths = find_paths(all)
-        all:close()
+        local client = assert(locks.connect(both))
+        paths = find_paths(client)
+        client:close()
         proxy:command("refuse")
     end)
 
@@ -135,36 +135,36 @@ describe("the recipe of two ensembles without an answer from the second #server"
 
     it("a client starts with one ensemble, and gets locks of the other once that answers #slow",
        function()
-        local all = assert(locks.connect(both, PATIENCE))
-        opened[2] = all
-        assert(all:mutex(paths[1]):acquire(5)):release()
-        local lock, message, code = all:mutex(paths[2])
+        local client = assert(locks.connect(both, PATIENCE))
+        opened[2] = client
+        assert(client:mutex(paths[1]):acquire(5)):release()
+        local lock, message, code = client:mutex(paths[2])
         rig.is_refused("connection", "no ZooKeeper server answered", lock, message, code)
         proxy:command("accept")
-        assert(all:mutex(paths[2]):acquire(5)):release()
-        assert.equal(all:session(paths[2]), all:session(paths[2]))
+        assert(client:mutex(paths[2]):acquire(5)):release()
+        assert.equal(client:session(paths[2]), client:session(paths[2]))
     end)
 
     it("another set, and a late ensemble that was retired, are refused #slow", function()
         assert.is_nil((locks.connect({ both[2], both[1] }, PATIENCE)))
-        local all = assert(locks.connect(both, PATIENCE))
-        opened[2] = all
+        local client = assert(locks.connect(both, PATIENCE))
+        opened[2] = client
         proxy:command("accept")
         locks.retire(both[2])
-        rig.is_refused("conflict", "retired, not 2 of 2", all:mutex(paths[2]))
+        rig.is_refused("conflict", "retired, not 2 of 2", client:mutex(paths[2]))
     end)
 
     it("a client does not start if no ensemble answers #slow", function()
-        local all, problem = locks.connect({ both[2] }, PATIENCE)
-        assert.is_nil(all)
+        local client, problem = locks.connect({ both[2] }, PATIENCE)
+        assert.is_nil(client)
         assert.matches("no ZooKeeper server answered", problem)
     end)
 
     it("two coroutines that find a late ensemble at once share its session #slow", function()
-        local all = assert(locks.connect(both, PATIENCE))
-        opened[2] = all
+        local client = assert(locks.connect(both, PATIENCE))
+        opened[2] = client
         proxy:command("accept")
-        local function find() return all:session(paths[2]) end
+        local function find() return client:session(paths[2]) end
         local one, other
         zklock.run(function() one = find() end, function() other = find() end)
         assert.equal(one, other)

@@ -9,31 +9,35 @@ local zklock = require "zklock"
 local PATH = "/locks/a"
 
 local calls = {
-    acquire = function(it, timeout) return it.lock:acquire(timeout) end,
-    with = function(it, timeout) return it.lock:with(timeout, error) end,
-    submit = function(it, timeout) return it.submit("item", timeout) end,
-    wait = function(it, timeout) return it.condition:wait(it.lease, timeout) end,
-    signal = function(it, timeout) return it.condition:signal(it.lease, timeout) end,
-    broadcast = function(it, timeout) return it.condition:broadcast(it.lease, timeout) end,
-    check = function(it, timeout) return it.lease:check(timeout) end,
-    downgrade = function(it, timeout) return it.lease:downgrade(timeout) end,
-    queue = function(it, timeout) return it.lock:queue(timeout) end,
-    ["queue of a multi-lock"] = function(it, timeout) return it.multi:queue(timeout) end,
-    revoke = function(it, timeout) return it.lock:revoke(timeout) end,
-    ["revoke of a multi-lock"] = function(it, timeout) return it.multi:revoke(timeout) end,
-    get = function(it, timeout) return it.session:get(PATH, timeout) end,
-    leader = function(it, timeout) return it.session:election(PATH):leader(timeout) end,
+    acquire = function(objects, timeout) return objects.lock:acquire(timeout) end,
+    with = function(objects, timeout) return objects.lock:with(timeout, error) end,
+    submit = function(objects, timeout) return objects.submit("item", timeout) end,
+    wait = function(objects, timeout) return objects.condition:wait(objects.lease, timeout) end,
+    signal = function(objects, timeout) return objects.condition:signal(objects.lease, timeout) end,
+    broadcast = function(objects, timeout)
+        return objects.condition:broadcast(objects.lease, timeout)
+    end,
+    check = function(objects, timeout) return objects.lease:check(timeout) end,
+    downgrade = function(objects, timeout) return objects.lease:downgrade(timeout) end,
+    queue = function(objects, timeout) return objects.lock:queue(timeout) end,
+    ["queue of a multi-lock"] = function(objects, timeout) return objects.multi:queue(timeout) end,
+    revoke = function(objects, timeout) return objects.lock:revoke(timeout) end,
+    ["revoke of a multi-lock"] = function(objects, timeout)
+        return objects.multi:revoke(timeout)
+    end,
+    get = function(objects, timeout) return objects.session:get(PATH, timeout) end,
+    leader = function(objects, timeout) return objects.session:election(PATH):leader(timeout) end,
 }
 
 
 for name, call in pairs(calls) do
     describe("the timeout of " .. name .. " #times", function()
         local memory = zklock.memory("timeouts")
-        local it_has, deadline
+        local objects, deadline
 
         -- Returns the time at which the call gives up, or would give up, and its code.
         local function wait_of(timeout)
-            local _, _, code = call(it_has, timeout)
+            local _, _, code = call(objects, timeout)
             return current.world() and runtime.now() or deadline, code
         end
 
@@ -41,7 +45,7 @@ for name, call in pairs(calls) do
             local session = assert(zklock.connect("memory:timeouts"))
             local writers = session:rwlock("/locks/held"):write()
             local lock = session:mutex(PATH)
-            it_has = {
+            objects = {
                 session = session,
                 lock = lock,
                 multi = session:multi{ lock, session:mutex("/locks/b") },
@@ -56,7 +60,7 @@ for name, call in pairs(calls) do
             zklock.driver(nil)
             memory:reset()
             memory:delay(0)
-            it_has.session:close()
+            objects.session:close()
         end)
 
         for form, timeout in pairs{ ["a number"] = 7, ["in a table"] = { timeout = 7 } } do
@@ -71,9 +75,9 @@ for name, call in pairs(calls) do
         end
 
         it("an empty table is the same as no timeout #real", function()
-            call(it_has, nil)
+            call(objects, nil)
             local left_out = deadline
-            call(it_has, {})
+            call(objects, {})
             assert.equal(left_out == nil, deadline == nil)
         end)
 
@@ -86,7 +90,7 @@ for name, call in pairs(calls) do
             ["text"] = { "1", "seconds", "table" },
         } do
             it("a timeout is refused as " .. wrong, function()
-                local message = rig.blames(nil, function() call(it_has, case[1]) local _ = 1 end)
+                local message = rig.blames(nil, function() call(objects, case[1]) local _ = 1 end)
                 for i = 2, #case do
                     assert.is_truthy(message:find(case[i], 1, true), message)
                 end

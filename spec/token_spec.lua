@@ -32,46 +32,46 @@ end
 
 
 describe("the recipe of tokens #server", function()
-    local reaper, place, server, recipe, opened
+    local reaper, url, server, recipe, opened
 
     setup(function()
         server, reaper, recipe = rig.shared(), reapers.open(), statements()
-        place = mariadb.start(reaper):gsub("/%?", "/recipe?")
+        url = mariadb.start(reaper):gsub("/%?", "/recipe?")
     end)
     teardown(function() reaper:close() end)
 
     -- Returns a holder with a connection of its own. meanwhile() runs between read and write.
     local function open(meanwhile)
-        local db = database.open(place)
+        local db = database.open(url)
         db:execute "SET innodb_lock_wait_timeout = 1"
         opened[#opened + 1] = db
         local function run(statement, values)
             return db:execute((statement:gsub(":(%l+)", values)))
         end
-        local it = { sold = 0 }
-        function it.show_token(_, id, token)
-            it.shows = true
+        local holder = { sold = 0 }
+        function holder.show_token(_, id, token)
+            holder.shows = true
             return run(recipe.show, { id = db:text(id), token = token })
         end
-        function it.stock(_, id)
+        function holder.stock(_, id)
             local stock = db:number((recipe.read:gsub(":id", db:text(id))))
-            it.has_read = true
+            holder.has_read = true
             if meanwhile then meanwhile() end
             return stock
         end
-        function it.set_stock(_, id, left, condition)
+        function holder.set_stock(_, id, left, condition)
             local values = { id = db:text(id), left = ("%d"):format(left) }
             local written = run(recipe.write .. (condition or ""), values)
-            it.sold = it.sold + written
+            holder.sold = holder.sold + written
             return written
         end
-        function it.transaction(_, fn)
+        function holder.transaction(_, fn)
             db:begin()
             local result = fn()
             db:commit()
             return result
         end
-        return it
+        return holder
     end
 
     local function left()
@@ -80,14 +80,14 @@ describe("the recipe of tokens #server", function()
 
     before_each(function()
         opened = {}
-        database.create(place)
-        opened[1] = database.open(place)
+        database.create(url)
+        opened[1] = database.open(url)
         opened[1]:execute(TABLE)
         opened[1]:execute(("INSERT INTO product VALUES ('%s', %d, 0)"):format(SKU, STOCK))
     end)
     after_each(function()
         for _, db in ipairs(opened) do db:close() end
-        database.drop(place)
+        database.drop(url)
         rig.close_sessions()
     end)
 

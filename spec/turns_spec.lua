@@ -11,14 +11,14 @@ local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
 
 local server, path, a, b
 local at_rest, hold, code_of, released = rig.at_rest, rig.hold, rig.code_of, rig.released
-local waiting = rig.waiting
+local waiting = rig.wait_for_waits
 
 
 local function turns(session, batch)
     return session:mutex(path, { order = "turns", batch = batch })
 end
 
-local function nodes(count) server:wait_for_nodes(path, count) end
+local function wait_for_nodes(count) server:wait_for_nodes(path, count) end
 
 local function take_first(lock)
     return hold(lock, { timeout = 5, owner = "first" })
@@ -90,7 +90,7 @@ describe("a mutex of turns #order_turns", function()
             first:release()
         end)
         assert.same({ 1, 2, 3, 4, 5 }, order)
-        nodes(0)
+        wait_for_nodes(0)
     end)
 
     -- Grants the lock `count` times in an undisturbed session. Returns the cost without heartbeats,
@@ -140,7 +140,7 @@ describe("a mutex of turns #order_turns", function()
         end)
         assert.equal(first.token + 1, second.token)
         assert.same({ 2, 1 }, line_up({ lock, turns(b, 1) }, function()
-            nodes(2)
+            wait_for_nodes(2)
             assert(lock:queue())
             second:release()
         end, function(_, lease) assert.is_true(lease.token > second.token) end))
@@ -192,7 +192,7 @@ describe("a mutex of turns #order_turns", function()
             first:release()
         end, function(n, lease)
             if n == 2 then
-                nodes(3)
+                wait_for_nodes(3)
                 in_line = true
             elseif n == 3 then
                 assert.is_true(in_line)
@@ -290,7 +290,7 @@ describe("a mutex of turns #order_turns", function()
             end)
         end)
         assert.same({ "released", 1 }, { gone, count })
-        nodes(0)
+        wait_for_nodes(0)
     end)
 
     it("a try fails while others wait or hold, and a granted try hands the lock on", function()
@@ -324,11 +324,11 @@ describe("the end of a turn #order_turns", function()
         assert.same({ code, 2, 3 }, line_up(wishes, function(order)
             fn()
             rig.wait_for("its end", function() return order[1] == code end)
-            nodes(3)
+            wait_for_nodes(3)
             holder:release()
         end))
         at_rest(a, b, c)
-        nodes(0)
+        wait_for_nodes(0)
     end
 
     it("a timeout passes the place to the next waiter of the process #slow", function()
@@ -358,7 +358,7 @@ describe("the end of a turn #order_turns", function()
         assert.same({ 2, 1 }, line_up({ one, other }, function()
             assert.equal(1, other:revoke())
             rig.wait_for("the wish", function() return heard end)
-            nodes(3)
+            wait_for_nodes(3)
             first:release()
         end))
     end)
@@ -443,7 +443,7 @@ describe("the end of a turn #order_turns", function()
         child:says("held")
         assert(rig.wait_while(turns(b), { timeout = LONG }, function() child:signal("KILL") end))
         child:ends(128 + 9)
-        nodes(1)
+        wait_for_nodes(1)
     end)
 end)
 
@@ -466,7 +466,7 @@ describe("turns without a connection #server #order_turns", function()
         end)
         released(second)
         at_rest(session)
-        nodes(0)
+        wait_for_nodes(0)
         return first.token, second.token
     end
 

@@ -210,7 +210,7 @@ describe("the requests of an unfair mutex #server #order_none", function()
         rig.run(4, function(n)
             assert(lock:acquire{ timeout = 20, owner = n }):release()
         end, function()
-            rig.waiting(session, 4)
+            rig.wait_for_waits(session, 4)
             assert_counts{ create2 = 1, getData = 1, flights = 2 }
             holder:release()
         end)
@@ -343,7 +343,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         local answer = rig.foreign(host, "ephemeral %s/lock ''", path)
         proxy:command("accept")
         assert.matches("^ok ", answer)
-        fault.reconnected(who, 1)
+        fault.wait_for_reconnects(who, 1)
     end
 
     it("the node of a late create is removed by the next acquire, which makes its own", function()

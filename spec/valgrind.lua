@@ -60,7 +60,7 @@ local function watch_nodes(session)
 end
 
 
-local function whole_family(session)
+local function use_other_locks(session)
     local rw, fifo = session:rwlock("/valgrind-rw"), session:mutex("/valgrind-a")
     for _, lock in ipairs{ session:mutex("/valgrind-none", { order = "none", jitter = 0.001 }),
                            session:mutex("/valgrind-turns", { order = "turns", batch = 2 }),
@@ -98,8 +98,8 @@ for _ = 1, 2 do
     end
     lease:release{ wait = 10 }
     zklock.run(unpack(tasks))
-    whole_family(session)
-    local kept = assert(lock:acquire(10)) -- closed with a lease out
+    use_other_locks(session)
+    local kept = assert(lock:acquire(10)) -- so that close() ends a lease
     session:close()
     assert(kept:state() == "released")
 end

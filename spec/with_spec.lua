@@ -18,7 +18,7 @@ describe("with #lock:with", function()
     after_each(rig.close_sessions)
     after_each(function() zklock.driver(nil) end)
 
-    local function free()
+    local function is_free()
         rig.at_rest(session)
         server:wait_for_nodes(path, 0)
     end
@@ -49,7 +49,7 @@ describe("with #lock:with", function()
             assert.equal("released", results[4]:state())
             assert.equal("a", results[5])
             assert.is_nil(results[6])
-            free()
+            is_free()
         end)
     end
 
@@ -66,10 +66,10 @@ describe("with #lock:with", function()
     it("with releases, and raises its function's error unchanged (PIT-13)", function()
         for _, value in ipairs{ {}, "text", 42, false, print } do
             assert.equal(value, rig.raised(lock.with, lock, function() error(value, 0) end))
-            free()
+            is_free()
         end
         assert.equal(rig.raised(error), rig.raised(lock.with, lock, function() error() end))
-        free()
+        is_free()
     end)
 
     it("an inner with on the same lock is a re-entry, and the outer holds after it", function()
@@ -81,14 +81,14 @@ describe("with #lock:with", function()
             assert(not pcall(lock.with, lock, error))
             assert(outer:state() == "held" and outer:check(20))
         end)
-        free()
+        is_free()
     end)
 
     it("with's function may release the lease itself", function()
         local ok, result = lock:with(function(lease) return lease:release() end)
         assert.is_true(ok)
         assert.is_true(result)
-        free()
+        is_free()
     end)
 
     local function lose(lease)
@@ -161,7 +161,7 @@ describe("with #lock:with", function()
         assert.equal(2, thread())
         assert.equal(1, #lock:queue())
         assert.same({ "in" }, rig.raised(thread, "in"))
-        free()
+        is_free()
     end)
 
     it("with ends when the session closes inside", function()
@@ -208,7 +208,7 @@ describe("with #lock:with", function()
     for how, stop in pairs(ends) do
         it(("with releases when its coroutine is %s in its function #real"):format(how), function()
             stop(stop_in_fn())
-            free()
+            is_free()
         end)
 
         it(("with leaves nothing when its coroutine is %s in its wait #real"):format(how),
@@ -217,7 +217,7 @@ describe("with #lock:with", function()
             stop(stop_in_wait())
             server:wait_for_nodes(path, 1)
             assert.is_true(holder:release())
-            free()
+            is_free()
         end)
     end
 
@@ -230,7 +230,7 @@ describe("with #lock:with", function()
             end)
             assert(coroutine.resume(thread))
             assert.is_true(close(thread))
-            free()
+            is_free()
         end)
     end
 
@@ -244,9 +244,9 @@ describe("with #lock:with", function()
                 return lease
             ]])
             assert.equal("released", scope(lock):state())
-            free()
+            is_free()
             assert.is_false(pcall(scope, lock, true))
-            free()
+            is_free()
         end)
     end
 end)

@@ -80,12 +80,12 @@ end
 
 
 local function slips_in(path)
-    local all = {}
+    local found = {}
     local take = path:find("%.[ch]$") and of_c or path:find("%.md$") and of_markdown or of_lua
     take(read(path), function(piece)
-        for _, slip in ipairs(slips_of(piece)) do all[#all + 1] = slip end
+        for _, slip in ipairs(slips_of(piece)) do found[#found + 1] = slip end
     end)
-    return all
+    return found
 end
 
 

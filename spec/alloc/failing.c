@@ -33,7 +33,8 @@ static atomic_long countdown; /* 0: no failure */
 static atomic_long living;
 static _Atomic(void *) place;
 
-static bool fails(void *caller) {
+/* Whether the caller's allocation must fail. Counts down. */
+static bool count_down(void *caller) {
     long left = atomic_load(&countdown);
     while (left > 0 && !atomic_compare_exchange_weak(&countdown, &left, left - 1)) continue;
     if (left != 1) return false;
@@ -48,20 +49,20 @@ static void *counted(void *block) {
 }
 
 void *__wrap_malloc(size_t size) {
-    return fails(__builtin_return_address(0)) ? NULL : counted(__real_malloc(size));
+    return count_down(__builtin_return_address(0)) ? NULL : counted(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
-    return fails(__builtin_return_address(0)) ? NULL : counted(__real_calloc(count, size));
+    return count_down(__builtin_return_address(0)) ? NULL : counted(__real_calloc(count, size));
 }
 
 void *__wrap_realloc(void *old, size_t size) {
-    if (fails(__builtin_return_address(0))) return NULL;
+    if (count_down(__builtin_return_address(0))) return NULL;
     return old ? __real_realloc(old, size) : counted(__real_realloc(old, size));
 }
 
 char *__wrap_strdup(const char *text) {
-    return fails(__builtin_return_address(0)) ? NULL : counted(__real_strdup(text));
+    return count_down(__builtin_return_address(0)) ? NULL : counted(__real_strdup(text));
 }
 
 void __wrap_free(void *old) {

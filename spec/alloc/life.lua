@@ -46,15 +46,15 @@ local function try(fn, ...)
 end
 
 
--- Acquires with enough memory; again, if the session expired on a machine that stood still, or for
--- want of memory for an event.
-local function have(lock)
+-- Acquires while no allocation fails. Repeats that after an expiry, by a machine that stood still
+-- or an earlier event without memory.
+local function acquire(lock)
     return rig.wait_for("the lock", function() return (lock:acquire(PATIENCE)) end, PATIENCE)
 end
 
 
 local function use(lock)
-    assert(have(lock):release{ wait = PATIENCE })
+    assert(acquire(lock):release{ wait = PATIENCE })
 end
 
 -- Acquires and releases once, if memory allows.
@@ -120,7 +120,7 @@ end
 
 function chapters.again(book)
     local lock = book.lock
-    local lease = have(lock)
+    local lease = acquire(lock)
     book.arm()
     local second = try(lock.acquire, lock, PATIENCE)
     pcall(lock.acquire, lock, { timeout = 0, owner = "another" })
@@ -154,7 +154,7 @@ local function wait_in_turn(book, lock, first)
 end
 
 function chapters.wait(book)
-    wait_in_turn(book, book.lock, have(book.lock))
+    wait_in_turn(book, book.lock, acquire(book.lock))
 end
 
 -- Lets two wait for permits. The first, once granted, tells the second.
@@ -181,7 +181,7 @@ end
 
 function chapters.queue(book)
     local lock, line = book.lock, nil
-    local lease = have(lock)
+    local lease = acquire(lock)
     zklock.run(function()
         local second = try(lock.acquire, lock, { owner = "second", on_queued = function()
             book.arm()
@@ -197,7 +197,7 @@ end
 -- Closes the session while one holds and one waits. No failure raises an error.
 function chapters.close(book)
     local lock = book.lock
-    local lease = have(lock)
+    local lease = acquire(lock)
     zklock.run(function()
         lock:acquire{ owner = "second", on_queued = function()
             book.arm()
@@ -210,7 +210,7 @@ end
 
 function chapters.cut(book)
     local lock = book.lock
-    local first = have(lock)
+    local first = acquire(lock)
     local queued, seen = false, book.session:stats().reconnects
     zklock.run(function()
         local options = { timeout = PATIENCE, owner = "second",
@@ -268,7 +268,7 @@ end
 
 -- Replies take longer than the pause before a part of a question is asked again.
 function chapters.slow(book)
-    local lease = have(book.lock)
+    local lease = acquire(book.lock)
     proxy:command("delay 400")
     book.arm()
     try(lease.check, lease, PATIENCE)
@@ -357,7 +357,7 @@ end
 
 -- Writes under the lease, and asks for its release.
 function chapters.guard(book)
-    local lease = have(book.lock)
+    local lease = acquire(book.lock)
     book.arm()
     try(lease.guard, lease, { { "check", "/" }, { "check", book.lock.path }, timeout = PATIENCE })
     try(book.session.get, book.session, "/", PATIENCE)
@@ -582,7 +582,7 @@ chapters.turns_close = in_turns(chapters.close)
 -- Expires the session while one holds and one waits, and opens another.
 function chapters.expire(book)
     local lock, id = book.lock, book.session:id()
-    local first = have(lock)
+    local first = acquire(lock)
     book.arm()
     proxy:command("blackhole")
     wait_for(book.session, "the end", function() return first:state() == "lost" end)
@@ -698,7 +698,7 @@ local function check_memory()
 end
 
 -- Runs a chapter; returns the place of the n-th allocation, or nil.
-local function read(chapter, n)
+local function run_chapter(chapter, n)
     local book = { session = assert(connect(proxy.hosts)) }
     local path = rig.path()
     book.lock = book.session:mutex(path, { data = "a test" })
@@ -722,7 +722,7 @@ local chapter, n, step = arg[1], tonumber(arg[2]), tonumber(arg[3])
 repeat
     io.write(chapter, memory and "@memory" or "", " ", n, "\n")
     io.flush()
-    local ok, result = xpcall(read, debug.traceback, chapter, n)
+    local ok, result = xpcall(run_chapter, debug.traceback, chapter, n)
     io.write("place ", failing.place() or "none", "\n")
     if not ok then
         io.stderr:write(result, "\n")

@@ -31,7 +31,7 @@ end
 
 
 --- Waits until the session has reconnected `count` times or more.
-function fault.reconnected(session, count)
+function fault.wait_for_reconnects(session, count)
     rig.wait_for("a reconnect", function()
         return session:stats().reconnects >= count and session:state() == "connected"
     end)

@@ -9,7 +9,7 @@ local library, names, pods
 local server = rig.shared()
 
 -- Gives a name the addresses of these pods; without any it does not resolve.
-local function name(text, ...)
+local function set_addresses(text, ...)
     local addresses = {}
     for i, pod in ipairs{ ... } do addresses[i] = pod.hosts .. "\n" end
     local path = names .. "/" .. text
@@ -24,7 +24,7 @@ local function pod()
     return pods[#pods]
 end
 
-local function ends(one)
+local function shut_down(one)
     one:shut()
 end
 
@@ -86,18 +86,18 @@ local function ask(child, verb, ...)
     child:says(...)
 end
 
-local function over(child)
+local function end_program(child)
     child:tell(nil)
     child:ends()
 end
 
 local function hold_while_it_hangs()
     local old, new = pod(), pod()
-    name("zk", old)
+    set_addresses("zk", old)
     local child = hold("zk.test", 20)
     files.write(names .. "/hangs", "")
-    name("zk", new)
-    ends(old)
+    set_addresses("zk", new)
+    shut_down(old)
     ask(child, "suspended", "suspended")
     return child
 end
@@ -106,42 +106,42 @@ end
 describe("a session whose servers move #server #real #session:set_hosts", function()
     it("a session goes on when its only server gets another address", function()
         local old, new = pod(), pod()
-        name("zk", old)
+        set_addresses("zk", old)
         local child = hold("zk.test", 6)
-        name("zk", new)
-        ends(old)
+        set_addresses("zk", new)
+        shut_down(old)
         ask(child, "held", "held")
-        over(child)
+        end_program(child)
     end)
 
     it("a session goes on when a name resolves to nothing for a while, then to other servers",
        function()
         local old, new = { pod(), pod() }, { pod(), pod(), pod() }
-        name("zk", old[1], old[2])
+        set_addresses("zk", old[1], old[2])
         local child = hold("zk.test", 10)
-        name("zk")
-        ends(old[1])
-        ends(old[2])
+        set_addresses("zk")
+        shut_down(old[1])
+        shut_down(old[2])
         ask(child, "suspended", "suspended")
-        name("zk", new[1], new[2], new[3])
+        set_addresses("zk", new[1], new[2], new[3])
         ask(child, "held", "held")
-        over(child)
+        end_program(child)
     end)
 
     it("a session goes on when one server after the other moves #slow", function()
         local old, new, list = {}, {}, {}
         for i = 1, 3 do
             old[i], new[i] = pod(), pod()
-            name("zk" .. i, old[i])
+            set_addresses("zk" .. i, old[i])
             list[i] = "zk" .. i .. ".test"
         end
         local child = hold(table.concat(list, ","), 6)
         for i = 1, 3 do
-            name("zk" .. i, new[i])
-            ends(old[i])
+            set_addresses("zk" .. i, new[i])
+            shut_down(old[i])
             ask(child, "held", "held")
         end
-        over(child)
+        end_program(child)
     end)
 
     it("waits and close end in time while the resolver hangs", function()
@@ -149,58 +149,58 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         ask(child, "late", "timeout\tin time")
         ask(child, "close", "true")
         os.remove(names .. "/hangs")
-        over(child)
+        end_program(child)
     end)
 
     it("a session goes on when a resolver answers after a while", function()
         local child = hold_while_it_hangs()
         os.remove(names .. "/hangs")
         ask(child, "held", "held")
-        over(child)
+        end_program(child)
     end)
 
     it("a session goes on with the other names of set_hosts()", function()
         local old, new = pod(), pod()
-        name("old", old)
-        name("new", new)
+        set_addresses("old", old)
+        set_addresses("new", new)
         local child = hold("old.test", 6)
         ask(child, "hosts new.test", "true")
-        ends(old)
+        shut_down(old)
         ask(child, "held", "held")
-        over(child)
+        end_program(child)
     end)
 
     it("a suspended session goes on with the other names of set_hosts()", function()
         local old, new = pod(), pod()
-        name("old", old)
-        name("new", new)
+        set_addresses("old", old)
+        set_addresses("new", new)
         local child = hold("old.test", 6)
-        ends(old)
+        shut_down(old)
         ask(child, "suspended", "suspended")
         ask(child, "hosts new.test", "true")
         ask(child, "held", "held")
-        over(child)
+        end_program(child)
     end)
 
     it("a session keeps its servers if the new ones do not answer", function()
         local old, new = pod(), pod()
-        name("old", old)
-        name("new", new)
-        ends(new)
+        set_addresses("old", old)
+        set_addresses("new", new)
+        shut_down(new)
         local child = hold("old.test", 6)
         ask(child, "hosts new.test", "timeout")
         ask(child, "held", "held")
-        over(child)
+        end_program(child)
     end)
 
     it("a session keeps its servers if a new one does not know it", function()
         local strangers = rig.server()
         finally(function() strangers:stop() end)
         local old = pod()
-        name("old", old)
+        set_addresses("old", old)
         local child = hold("old.test", 6)
         ask(child, "hosts " .. strangers.hosts, "conflict")
         ask(child, "held", "held")
-        over(child)
+        end_program(child)
     end)
 end)

@@ -192,8 +192,8 @@ describe("a forked child #failures", function()
         assert.is_true(lease:check(20))
     end)
 
-    -- A thread of the parent may hold the mutex at the fork, and does not exist in the child.
-    it("no mutex that all sessions share stays locked", function()
+    -- A thread of the parent may hold the mutex at the fork, and the child lacks the thread.
+    it("each source with a static mutex handles a fork", function()
         local files = rig.shell("grep -rl '^static pthread_mutex_t' src")
         assert.matches("src/shell/process%.c", files)
         for file in files:gmatch("[^\n]+") do
@@ -384,7 +384,7 @@ describe("descriptors #session:close", function()
         assert(session:mutex(rig.path()):acquire(20))
         assert.equal(before, inherited())
         proxy:command("cut")
-        fault.reconnected(session, 1)
+        fault.wait_for_reconnects(session, 1)
         assert.equal(before, inherited())
         session:close()
         assert.equal(before, inherited())

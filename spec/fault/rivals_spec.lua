@@ -173,7 +173,7 @@ describe("a session without a connection #lease:held", function()
     it("40 waiters ask for nothing again after a short loss of the connection (Curator)", function()
         behind_another(40, function(theirs)
             proxy:command("cut")
-            fault.reconnected(session, 1)
+            fault.wait_for_reconnects(session, 1)
             fails("busy", lock:acquire{ timeout = 0, owner = "another" })
             local counts = proxy:counts()
             assert.equal(1, counts.getChildren)
@@ -234,7 +234,7 @@ describe("foreign children of the folder #lock:acquire", function()
         ["lock-1"] = "a number that is too short",
         ["-"] = "nothing but a dash",
     } do
-        it(("a child %s neither blocks, nor breaks, nor leaves a node (%s)"):format(client, name),
+        it(("a child %q neither blocks, nor breaks, nor leaves a node (%s)"):format(name, client),
            function()
             local child = lock.path .. "/" .. name
             rig.used(lock) -- makes the folder, which the server may have removed

@@ -112,8 +112,9 @@ describe("a server that comes back without its data #session:state", function()
         fails("auth", bob:mutex(path):acquire(20))
     end)
 
-    -- The server has only the probe's session for a session timeout, and ours is suspended.
-    local function is_probing(session)
+    -- Wipes the server, and waits until it has the probe's session. The given session, suspended
+    -- then, ends a session timeout later.
+    local function wipe_until_probed(session)
         wipe()
         has_sessions(server, 1)
         assert.equal("suspended", session:state())
@@ -127,7 +128,7 @@ describe("a server that comes back without its data #session:state", function()
     local function closes(least, most, prepare)
         local before, session = threads(), open{ timeout = 6 }
         if prepare then prepare(session) end
-        is_probing(session)
+        wipe_until_probed(session)
         rig.takes(least, most, session.close, session)
         nothing_is_left(before)
     end
@@ -145,7 +146,7 @@ describe("a server that comes back without its data #session:state", function()
         local before = threads()
         local session = assert(zklock.connect(server.hosts, { timeout = 6 }))
         use(session)
-        is_probing(session)
+        wipe_until_probed(session)
         session = nil -- luacheck: ignore 311
         collectgarbage()
         collectgarbage()
@@ -155,7 +156,7 @@ describe("a server that comes back without its data #session:state", function()
     it("the probe does not leak into programs that are started #slow", function()
         server:ask("ruok")
         local before = fault.inherited()
-        is_probing(open{ timeout = 6 })
+        wipe_until_probed(open{ timeout = 6 })
         rig.wait_for("no descriptor inherited", function() return fault.inherited() <= before end)
     end)
 

@@ -77,7 +77,8 @@ local function is_long(name)
     return name:find "^world:" or name == "zklock.world" or name == "zklock.simulate"
 end
 
-local names, others, long = {}, {}, {} -- all but the long ones; all but the endings, too; the rest
+-- Calls that are not long; the same without the endings; long calls.
+local names, others, long = {}, {}, {}
 
 for name in pairs(calls) do
     local is_ending = name == endings[1] or name == endings[2] or name == endings[3]

@@ -19,7 +19,7 @@ describe("in cqueues #zklock.driver", function()
     end)
     after_each(rig.close_sessions)
 
-    local function waiting(count, results)
+    local function start_waits(count, results)
         local controller = cqueues.new()
         for n = 1, count do
             controller:wrap(function()
@@ -34,7 +34,7 @@ describe("in cqueues #zklock.driver", function()
         return controller
     end
 
-    local function forgotten()
+    local function check_nothing_left()
         rig.wait_for("nothing left", function()
             loop.collect()
             session:dispatch()
@@ -49,8 +49,8 @@ describe("in cqueues #zklock.driver", function()
                             closed = function(controller) controller:close() end } do
         it("a controller that is " .. how .. " leaves nothing of its waits", function()
             local results = {}
-            coroutine.wrap(function() drop(waiting(10, results)) end)()
-            forgotten()
+            coroutine.wrap(function() drop(start_waits(10, results)) end)()
+            check_nothing_left()
             assert.same({}, results)
         end)
     end
@@ -58,7 +58,7 @@ describe("in cqueues #zklock.driver", function()
     it("a session that waits in one controller is refused with context in another, until the " ..
        "wait ends", function()
         local results, message, code = {}, nil, nil
-        local first = waiting(1, results)
+        local first = start_waits(1, results)
         loop.run(function() message, code = select(2, lock:acquire{ timeout = 5, owner = 2 }) end)
         assert.equal("context", code)
         assert.is_truthy(message:find("open one session for each loop", 1, true), message)
@@ -70,7 +70,7 @@ describe("in cqueues #zklock.driver", function()
 
     it("a wait of the top level runs between the steps of a controller", function()
         local results = {}
-        local controller = waiting(1, results)
+        local controller = start_waits(1, results)
         assert.equal("timeout", rig.code_of(lock, 0.05))
         holder:release()
         assert(controller:loop())

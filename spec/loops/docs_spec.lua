@@ -19,7 +19,8 @@ describe("docs/loops.md", function()
         it("each example of docs/loops.md runs: " .. name, function()
             local source, replaced = examples[name]:gsub("127%.0%.0%.1:2181", server.hosts)
             assert.equal(1, replaced)
-            source, replaced = source:gsub("/locks/sku%-42", rig.path()) -- as one may be killed
+            -- A killed example leaves its lock.
+            source, replaced = source:gsub("/locks/sku%-42", rig.path())
             assert.equal(1, replaced)
             local child = program.start(server.hosts, "io.stdout:setvbuf('line')\n" .. source)
             local got = {}

@@ -39,11 +39,11 @@ return function(loop, it, before_each, after_each)
         end)
     end
 
-    --- 50 coroutines wait for the lock until fn() ends the waits. All get the code.
-    local function all_told(expected, of, fn)
+    --- Lets 50 coroutines wait for the lock until fn() ends the waits. All get the code `expected`.
+    local function check_codes(expected, given_lock, fn)
         local codes = {}
         run(times(50, function()
-            local code = rig.code_of(of)
+            local code = rig.code_of(given_lock)
             codes[#codes + 1] = code
         end, function()
             wait_for_waits(50)
@@ -261,7 +261,7 @@ return function(loop, it, before_each, after_each)
 
     it('all waits return "closed" when the session is closed', function()
         local holder = held_by_another()
-        all_told("closed", lock, function() session:close() end)
+        check_codes("closed", lock, function() session:close() end)
         assert.equal("held", holder:state())
         assert.equal(1, #server:nodes(path))
     end)
@@ -270,7 +270,7 @@ return function(loop, it, before_each, after_each)
        function()
         local fragile = rig.fragile(server, { timeout = 3 })
         local short, holder = fragile.session:mutex(path), held_by_another()
-        all_told("expired", short, function(all_are)
+        check_codes("expired", short, function(all_are)
             fragile.cut()
             wait_for_waits(0)
             fragile.heal()

@@ -85,7 +85,7 @@ final class Lock {
 
     long token() throws Exception {
         Method path = InterProcessMutex.class.getDeclaredMethod("getLockPath");
-        path.setAccessible(true); // it tells its node to subclasses only
+        path.setAccessible(true); // only subclasses may call it
         return client.checkExists().forPath((String) path.invoke(mutex)).getCzxid();
     }
 }

@@ -80,7 +80,7 @@ local function hold(hand, ...)
 end
 
 
-local function nodes(number, path)
+local function wait_for_nodes(number, path)
     rig.wait_for(number .. " nodes", function() return #server:nodes(path) == number end, LONG)
 end
 
@@ -91,14 +91,14 @@ local function waits(hand) assert.equal("waiting", (hand:state())) end
 -- Lets the hand wait in line, where its node is the number-th.
 local function stand(hand, number, kind, path, ...)
     hand:take(kind, path, ...)
-    nodes(number, path)
+    wait_for_nodes(number, path)
     waits(hand)
 end
 
 
 -- Checks that the hands hold the lock one after the other, in this order, each with the token of
 -- the queue.
-local function have_in_order(line, queue)
+local function hold_in_order(line, queue)
     for n, hand in ipairs(line) do
         becomes(hand, "held")
         assert.equal(queue[n].token, select(2, hand:state()))
@@ -268,7 +268,7 @@ describe("beside the others", function()
         assert.same({ "shop 1", "lua-data" }, { queue[1].identity, queue[1].data })
         assert.same({ "java-data", "", "python-data" },
                     { queue[2].identity, queue[3].identity, queue[4].identity })
-        have_in_order(line, queue)
+        hold_in_order(line, queue)
     end)
 
     side_by_side("an election has candidates of Curator's LeaderSelector in its line", function()
@@ -284,10 +284,10 @@ describe("beside the others", function()
                 return true
             end)
         end)()
-        nodes(2, path)
+        wait_for_nodes(2, path)
         assert.equal("java-1", (election:leader(LONG)))
         second:elect(path, "java-2")
-        nodes(3, path)
+        wait_for_nodes(3, path)
         assert.is_false(leads)
         curator:resign()
         rig.wait_for("our lead", function() return leads end, LONG)
@@ -309,7 +309,7 @@ describe("beside the others", function()
             one:take("mutex", path)
             go:take("mutex", path)
             becomes(quitter, "timeout")
-            nodes(3, path)
+            wait_for_nodes(3, path)
             waits(one)
             waits(go)
             holder:release()
@@ -334,7 +334,7 @@ describe("beside the others", function()
                     becomes(hand, "timeout")
                 end
             end
-            nodes(1, path)
+            wait_for_nodes(1, path)
             holder:release()
         end
         hold(one, "mutex", path, 0)
@@ -374,7 +374,7 @@ describe("beside the others", function()
             one:release()
             becomes(hand, "held")
             hand:release()
-            nodes(0, path)
+            wait_for_nodes(0, path)
         end
     end)
 
@@ -406,7 +406,7 @@ describe("beside the others", function()
             proxy:command("blackhole")
             hand:take("mutex", path, 0)
             becomes(hand, "timeout")
-            nodes(1, path)
+            wait_for_nodes(1, path)
             assert.equal(node, server:nodes(path)[1])
             proxy:command("flow")
             hold(other, "mutex", path)
@@ -432,7 +432,7 @@ describe("beside the others", function()
             reader:release()
             table.remove(queue, 1)
         end
-        have_in_order(writers, queue)
+        hold_in_order(writers, queue)
     end)
 
     side_by_side("zklock's downgrade lets Curator's readers in, and keeps its writers out",

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """kazoo as a neighbour; see neighbour.lua for the commands.
 
-Its locks are those that docs/neighbours.md gives: the Python in there is what runs here.
-Kinds besides: "stock" is kazoo's own Lock, "extra" the same that also sees "-lock-".
+Its locks are those of docs/neighbours.md, whose Python runs here. There are two more kinds:
+"stock" is kazoo's own Lock, and "extra" is that Lock with the extra pattern "-lock-".
 """
 
 import re
@@ -18,7 +18,7 @@ SESSION_TIMEOUT = 20
 
 
 def documented_locks():
-    """What the first block of Python in the documentation defines."""
+    """Returns the names that the first block of Python in the documentation defines."""
     with open("docs/neighbours.md") as page:
         source = re.search(r"^```python\n(.*?)^```", page.read(), re.M | re.S).group(1)
     names = {}
@@ -53,7 +53,7 @@ def token(client, lock):
 
 
 def acquire(lock, limit):
-    """False if it was not had within so many seconds; None waits for ever."""
+    """False if the lock was not acquired within this number of seconds; None waits for ever."""
     try:
         return lock.acquire(blocking=limit != 0, timeout=limit or None)
     except LockTimeout:
@@ -64,7 +64,7 @@ def acquire(lock, limit):
 
 
 class Hand:
-    """One session, with one lock at a time."""
+    """A session, with one lock at a time."""
 
     def __init__(self, hosts):
         self.client = connect(hosts)

@@ -150,11 +150,11 @@ end
 
 -- --- waits until /let_go ----------------------------------------------------------------
 
-local gone = {} -- by path
+local may_go, killed_paths = {}, {} -- by path
 
 
 function app.go()
-    gone[arg("path")] = true
+    may_go[arg("path")] = true
     return say("go")
 end
 
@@ -213,7 +213,7 @@ local function carry_out(_, items)
     batches[#batches + 1] = #items
     local results = {}
     for i, item in ipairs(items) do
-        while item.waits and not gone[item.waits] do ngx.sleep(0.01) end
+        while item.waits and not may_go[item.waits] do ngx.sleep(0.01) end
         results[i] = "done " .. item.number
     end
     return results
@@ -271,7 +271,7 @@ end
 local function wait_for_go()
     local after, path = arg("after"), arg("path")
     if after then return ngx.sleep(tonumber(after)) end
-    while not gone[path] do ngx.sleep(0.01) end
+    while not may_go[path] do ngx.sleep(0.01) end
 end
 
 
@@ -287,14 +287,14 @@ function app.killed()
     local thread = ngx.thread.spawn(wait_for_lock, arg("path"))
     wait_for_go()
     ngx.thread.kill(thread)
-    gone[arg("path", "")] = "killed"
+    killed_paths[arg("path", "")] = true
     ngx.sleep(tonumber(arg("stay", 0)))
     return say("killed")
 end
 
 
 function app.is_killed()
-    return say(gone[arg("path")] == "killed" and "yes" or "no")
+    return say(killed_paths[arg("path")] and "yes" or "no")
 end
 
 

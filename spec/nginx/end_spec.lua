@@ -46,8 +46,8 @@ describe("an end in nginx #nginx #session:close", function()
             ["an exit of its sibling"] = "/sibling_exits?path=",
             ["a kill"] = "/killed?path=",
         }
-        -- Ends a request that waits behind the lease.
-        local function ends(request)
+        -- Ends a request that waits behind a lease. Returns the lease.
+        local function end_waiting(request)
             local lease = rig.hold(lock)
             local begun = host:begin(request .. path)
             contenders(2)
@@ -59,7 +59,7 @@ describe("an end in nginx #nginx #session:close", function()
         for name, request in pairs(ways) do
             it("a grant after the end is given up at once, after " .. name, function()
                 start{ location = "lua_check_client_abort on;" }
-                local lease = ends(request)
+                local lease = end_waiting(request)
                 rig.wait_for("the end of both", function() return host:ended(path) == 2 end)
                 contenders(2)
                 lease:release()
@@ -69,7 +69,7 @@ describe("an end in nginx #nginx #session:close", function()
 
             it("release_all in log_by_lua leaves the line at once, after " .. name, function()
                 start{ location = "lua_check_client_abort on;" .. RELEASE }
-                ends(request)
+                end_waiting(request)
                 contenders(1)
             end)
         end
@@ -125,8 +125,9 @@ describe("an end in nginx #nginx #session:close", function()
             assert.equal("unsupported", get "code")
         end)
 
-        -- Many requests that wait behind a lease; then each holds for a millisecond.
-        local function load(count, more)
+        -- Lets `count` requests wait behind a lease, which later hold for a millisecond each.
+        -- Returns the lease and the requests.
+        local function wait_behind(count, more)
             local lease = rig.hold(lock)
             local begun = host:begin(("%d /with?path=%s%s"):format(count, path, more))
             contenders(count + 1)
@@ -147,7 +148,7 @@ describe("an end in nginx #nginx #session:close", function()
         it("a worker under load leaves soon on reload, and every request is answered", function()
             start{ workers = 2 }
             for _ = 1, 3 do
-                local lease, begun = load(40, "&session_timeout=30")
+                local lease, begun = wait_behind(40, "&session_timeout=30")
                 lease:release()
                 leaves "HUP"
                 local counts = { held = 0, interrupted = 0 }
@@ -195,7 +196,7 @@ describe("an end in nginx #nginx #session:close", function()
         -- Kills a worker under load. Returns the seconds until another worker holds the lock.
         local function crash(count, more)
             start{ expected = "exited on signal 9" }
-            local lease, begun = load(count, more)
+            local lease, begun = wait_behind(count, more)
             local worker = host:workers()[1]
             lease:release()
             host:signal("KILL", worker)

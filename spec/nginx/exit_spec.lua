@@ -108,18 +108,18 @@ describe("a worker that is told to exit #nginx #session:close", function()
         if query ~= "" then assert.equal("open", host:get("/open?" .. query).body) end
     end
 
-    local function begin(loop, of)
-        host:get(("/%s?path=%s"):format(loop, of or path))
-        server:wait_for_nodes(of or path, 1)
+    local function begin(loop, lock_path)
+        host:get(("/%s?path=%s"):format(loop, lock_path or path))
+        server:wait_for_nodes(lock_path or path, 1)
     end
 
-    local function nodes(count) server:wait_for_nodes(path, count) end
+    local function wait_for_nodes(count) server:wait_for_nodes(path, count) end
 
     local function says(text)
         assert.truthy(host:log():find(text, 1, true), text .. " is not in " .. host:log())
     end
 
-    local function told(signal)
+    local function tell_to_exit(signal)
         local old = host:workers()[1]
         host:signal(signal or "HUP")
         return old
@@ -137,10 +137,10 @@ describe("a worker that is told to exit #nginx #session:close", function()
             start()
             host:get(("/%s?path=%s"):format(name, path))
             if name == "condition" then server:wait_for_nodes(path .. "-condition-never", 1) end
-            nodes(begun[name] or 1)
-            goes(told())
+            wait_for_nodes(begun[name] or 1)
+            goes(tell_to_exit())
             says("it ended: " .. (name == "with" and "lost" or ""))
-            nodes(0)
+            wait_for_nodes(0)
         end)
     end
 
@@ -148,7 +148,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         it("a worker exits within its drain and a second: " .. signal .. " #clock", function()
             start{ query = "drain=0.5" }
             begin "leader"
-            goes(told(signal), 0.5 + PROMISE)
+            goes(tell_to_exit(signal), 0.5 + PROMISE)
         end)
     end
 
@@ -159,9 +159,9 @@ describe("a worker that is told to exit #nginx #session:close", function()
             return lease:state() .. " " .. tostring(lease:release())
         ]] }
         begin "code"
-        local old = told()
+        local old = tell_to_exit()
         rig.wait_for("a new worker", function() return host:workers()[2] end)
-        nodes(1)
+        wait_for_nodes(1)
         host:get("/let_go?path=" .. path)
         goes(old)
         says("it ended: held true")
@@ -173,8 +173,8 @@ describe("a worker that is told to exit #nginx #session:close", function()
         local open = host:begin("/hold?path=" .. request, "/sleep?path=" .. request)
         server:wait_for_nodes(request, 1)
         begin "held"
-        local old = told()
-        nodes(0)
+        local old = tell_to_exit()
+        wait_for_nodes(0)
         server:wait_for_nodes(request, 1)
         host:get("/let_go?path=" .. request)
         local bodies = nginx.bodies(nginx.finish(open))
@@ -187,7 +187,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         local folder = rig.shell("mktemp -d /dev/shm/zklock-exit-XXXXXX"):match("[^\n]+")
         start{ query = "drain=0.1&recover=" .. folder }
         begin "leader"
-        goes(told("QUIT"))
+        goes(tell_to_exit("QUIT"))
         assert.equal("", rig.shell("ls %s", folder))
         rig.shell("rm -r %s", folder)
     end)
@@ -197,7 +197,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         start{ http = "lua_max_running_timers 3;", expected = FEW } -- two, and the dispatcher's
         begin "held"
         begin("on_lost", path .. "-other")
-        goes(told())
+        goes(tell_to_exit())
         says(FEW)
     end)
 
@@ -217,7 +217,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         it(name, function()
             start(options)
             host:get("/code")
-            goes(told())
+            goes(tell_to_exit())
             says("it ended: interrupted")
         end)
     end
@@ -229,7 +229,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         server:wait_for_nodes(request, 1)
         host:get("/code?path=" .. path)
         local function turns() return tonumber(host:get("/turns?path=" .. path).body) end
-        local old = told()
+        local old = tell_to_exit()
         rig.wait_for("its lock to go", function()
             return turns() > 0 and #server:nodes(path) == 0
         end)

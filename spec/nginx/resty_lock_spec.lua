@@ -58,7 +58,9 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         return ("/%s?name=%s&key=a%s"):format(path, name, more or "")
     end
 
-    local function ask(path, of) return (of or host):get(request(path)).body end
+    local function ask(path, other_host)
+        return (other_host or host):get(request(path)).body
+    end
 
     local function contenders(count)
         server:wait_for_nodes(("/resty_lock/%s/a"):format(name), count)

@@ -18,11 +18,11 @@ local PRODUCT = seed.PRODUCT
 local LOCK = "/lock/" .. PRODUCT -- below the run's root
 local PURCHASE = "/mall/commodity/purchase"
 
-local function of(number)
+local function purchase_path(number)
     return ("%s?commodityId=%s&number=%d"):format(PURCHASE, PRODUCT, number)
 end
 
-local ONE = of(1)
+local ONE = purchase_path(1)
 
 local reaper, store, server
 
@@ -126,7 +126,7 @@ describe("the sale over HTTP #nginx", function()
         for _, strategy in ipairs{ "none", "shared", "zookeeper", "combined" } do
             it("a sale returns the stock and writes an order: " .. strategy, function()
                 local one = open{ strategy = strategy }
-                local status, answer, head = request(one, of(3))
+                local status, answer, head = request(one, purchase_path(3))
                 assert.equal(200, status)
                 assert.is_true(answer.sold)
                 assert.equal(97, answer.left)
@@ -139,10 +139,10 @@ describe("the sale over HTTP #nginx", function()
 
         it("a purchase is answered with 409 when less is left than wanted", function()
             local one = open{ stock = 2 }
-            local status, answer = request(one, of(3))
+            local status, answer = request(one, purchase_path(3))
             assert.same({ 409, "not_enough", "3 wanted, 2 left" },
                 { status, answer.error, answer.message })
-            assert.equal(200, (request(one, of(2))))
+            assert.equal(200, (request(one, purchase_path(2))))
             status, answer = request(one, ONE)
             assert.same({ 409, "sold_out", false }, { status, answer.error, answer.sold })
             assert.same({ 0, 2 }, { left(), ordered() })

@@ -47,7 +47,7 @@ describe("before the request, in nginx #nginx #context", function()
         return started
     end
 
-    local function url(of, text) return ("https://127.0.0.1:%d%s"):format(of.tls, text) end
+    local function url(target, text) return ("https://127.0.0.1:%d%s"):format(target.tls, text) end
 
     local function curl(text) return rig.shell("curl -sk %s 2>&1", text) end
 
@@ -101,9 +101,9 @@ describe("before the request, in nginx #nginx #context", function()
             .. "done; wait", url(host, "/ping"), url(other, "/ping"))
         assert.equal(("pong\n"):rep(40), said)
         assert.equal("one\n", nginx.read(folder .. "/renewals"))
-        local function serial(of)
+        local function serial(target)
             return rig.shell("openssl s_client -connect 127.0.0.1:%d </dev/null 2>/dev/null | "
-                .. "openssl x509 -noout -serial", of.tls)
+                .. "openssl x509 -noout -serial", target.tls)
         end
         local new = rig.shell("openssl x509 -noout -serial -in %s/new.pem", folder)
         assert.equal(new, serial(host))

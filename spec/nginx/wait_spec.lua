@@ -11,7 +11,7 @@ local server, host, path
 
 local function hold() return rig.hold(rig.session(server.hosts):mutex(path)) end
 
-local function free() rig.released(hold()) end
+local function is_free() rig.released(hold()) end
 
 local function contenders(count) server:wait_for_nodes(path, count) end
 
@@ -162,7 +162,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
                     %s_by_lua_block { require("spec.nginx.app").release_here() } }]])
                     :format(phase) }
                 assert.equal("acquired", (ask "there"))
-                free()
+                is_free()
             end)
         end
     end)
@@ -263,7 +263,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
             end
             assert.is_true(again)
             ask "drop"
-            free()
+            is_free()
         end)
     end)
 
@@ -271,7 +271,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         start()
         ask "keep"
         assert.equal(1, rig.session(server.hosts):mutex(path):revoke())
-        free()
+        is_free()
     end)
 
     it("several workers exclude each other", function()
@@ -292,7 +292,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         assert.equal("held", (ask "with"))
         assert.equal("", host:temporary())
         local peers = rig.shell("grep -c '%s/tmp/zklock-.*/bell$' /proc/net/unix", host.dir)
-        assert.equal(1, tonumber(peers)) -- its end of the connection; the door is closed
+        assert.equal(1, tonumber(peers)) -- the connection; the listening socket is closed
     end)
 
     it("a worker without a socket polls, and logs that once", function()
