@@ -319,7 +319,7 @@ describe("the table of docs/design/states.md", function()
     for name in header:match "enum zkl_claim_state (%b{})":gmatch "ZKL_([%u_]+)" do
         states[name] = true
     end
-    for name in header:gmatch "ZKL_DO_([%u_]+) = 1" do
+    for name in header:gmatch "ZKL_DO_([%u_]+) =%s+1" do
         actions[name:lower():gsub("_", " ")] = true
     end
 
