@@ -26,7 +26,7 @@ local ARTICLES = {
 ---@field again boolean?     this attempt proves nothing and must be repeated
 
 
-local function all(field)
+local function collect(field)
     local list = {}
     for _, name in ipairs(ARTICLES) do
         for _, scenario in ipairs(require("zklock.seckill.scenario." .. name)[field] or {}) do
@@ -37,7 +37,7 @@ local function all(field)
 end
 
 
-local catalogue = all "scenarios"
-catalogue.of_engines = all "of_engines"
+local catalogue = collect "scenarios"
+catalogue.of_engines = collect "of_engines"
 
 return catalogue

@@ -57,14 +57,14 @@ local function most_sold(plan)
 end
 
 
-local function check_counts(counts, plan, knows_purchase)
+local function check_counts(counts, plan, is_built_in)
     local sum = (counts.sold or 0) + (counts.refused or 0) + (counts.failed or 0)
     local are_all_given = counts.sold and counts.refused and counts.failed
     if sum > plan.buyers or are_all_given and sum < plan.buyers then
         refuse("expect can never be met: sold, refused and failed are %d of %d buyers", sum,
             plan.buyers)
     end
-    if knows_purchase and (counts.sold or 0) > most_sold(plan) then
+    if is_built_in and (counts.sold or 0) > most_sold(plan) then
         refuse("expect can never be met: sold = %d, and the stock serves %d at most", counts.sold,
             most_sold(plan))
     end
@@ -75,20 +75,20 @@ end
 ---@param given any
 ---@param plan zklock.seckill.Plan
 ---@param knows_purchase boolean  true for a built-in purchase, where a buyer has at most one order
-function expectation.check(given, plan, knows_purchase)
+function expectation.check(given, plan, is_built_in)
     if given == nil then return end
     if type(given) ~= "table" then refuse("%s, not %s", FORM, show(given)) end
     local counts = {}
     for name, value in pairs(given) do
         if TIMES[name] then
-            check_times(name, value, knows_purchase and plan.pause or 0)
+            check_times(name, value, is_built_in and plan.pause or 0)
         elseif COUNTS[name] then
             counts[name] = option.whole(given, name, 0, plan.buyers)
         else
             refuse("%s; it has no %s", FORM, show(name))
         end
     end
-    check_counts(counts, plan, knows_purchase)
+    check_counts(counts, plan, is_built_in)
 end
 
 

@@ -33,20 +33,20 @@ end
 -- Changes at the same moment count together. A hold that begins where another ends neither overlaps
 -- with it nor divides a longer overlap.
 local function add_overlaps(lock, changes, found)
-    local exclusive, shared, open = 0, 0, nil
+    local exclusive, shared, current = 0, 0, nil
     for i, change in ipairs(changes) do
         if change.shared then shared = shared + change.by else exclusive = exclusive + change.by end
         local next_change = changes[i + 1]
         if not next_change or next_change.at > change.at then
             local several = exclusive > 1 or exclusive == 1 and shared > 0
-            if several and not open then
-                open = { lock = lock, from = change.at, holders = 0 }
-                found[#found + 1] = open
+            if several and not current then
+                current = { lock = lock, from = change.at, holders = 0 }
+                found[#found + 1] = current
             end
-            if several then open.holders = math.max(open.holders, exclusive + shared) end
-            if open and not several then
-                open.to = change.at
-                open = nil
+            if several then current.holders = math.max(current.holders, exclusive + shared) end
+            if current and not several then
+                current.to = change.at
+                current = nil
             end
         end
     end

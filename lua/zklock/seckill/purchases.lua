@@ -17,7 +17,7 @@ end
 
 -- Begins a transaction and writes the order, without a commit. Returns its connection, and the
 -- outcome to tell after the commit.
-local function begin(buyer)
+local function begin_order(buyer)
     local connection = buyer.server:new_store()
     local stock = buyer:stock()
     connection:begin()
@@ -29,7 +29,7 @@ local function begin(buyer)
 end
 
 
-local function finish(buyer, connection, outcome)
+local function commit_and_tell(buyer, connection, outcome)
     buyer:pause()
     connection:commit()
     connection:close()
@@ -41,15 +41,15 @@ end
 --- old stock.
 function built_in.release_then_commit(buyer)
     if not buyer:enter() then return end
-    local connection, outcome = begin(buyer)
+    local connection, outcome = begin_order(buyer)
     buyer:leave()
-    finish(buyer, connection, outcome)
+    commit_and_tell(buyer, connection, outcome)
 end
 
 
 function built_in.commit_then_release(buyer)
     if not buyer:enter() then return end
-    finish(buyer, begin(buyer))
+    commit_and_tell(buyer, begin_order(buyer))
     buyer:leave()
 end
 

@@ -180,12 +180,12 @@ function sale_command.read(given)
     options.zookeeper = given.zookeeper
         or not seeds and not strikes_zookeeper(options.faults) and os.getenv "ZK_HOSTS" or nil
     options.lua = given.lua
-    local sale = {
+    local asked = {
         strategies = words_of(options.strategy or "zookeeper"), options = options, seeds = seeds,
     }
-    local message = complaint(sale)
+    local message = complaint(asked)
     if message then return nil, message end
-    return sale
+    return asked
 end
 
 

@@ -47,7 +47,7 @@ local function end_holds(purchases, number, last)
 end
 
 
-local function listed(purchases)
+local function sorted_list(purchases)
     local list = {}
     for _, purchase in pairs(purchases) do list[#list + 1] = purchase end
     table.sort(list, function(a, b) return a.buyer < b.buyer end)
@@ -79,7 +79,7 @@ function record.of(run)
         seconds = math.max(seconds, observation.told or 0)
     end
     table.sort(notes, function(a, b) return a.at < b.at end)
-    return { purchases = listed(purchases), notes = notes, faults = faults, seconds = seconds }
+    return { purchases = sorted_list(purchases), notes = notes, faults = faults, seconds = seconds }
 end
 
 

@@ -14,7 +14,7 @@ SharedMemory.__index = SharedMemory
 
 
 local locks = ngx.shared.locks
-local count = 0
+local marks = 0
 
 
 function SharedMemory.open(server)
@@ -24,8 +24,8 @@ end
 
 -- A holder's mark in the key. Only the holder with that mark may delete it.
 local function next_mark()
-    count = count + 1
-    return ngx.worker.pid() .. "-" .. count
+    marks = marks + 1
+    return ngx.worker.pid() .. "-" .. marks
 end
 
 

@@ -62,16 +62,18 @@ end
 
 
 local function is_late(self, order)
-    local shown = self.tables.token[order.product]
-    return order.token ~= nil and shown ~= nil and tokens.is_less(order.token, shown)
+    local greatest = self.tables.token[order.product]
+    return order.token ~= nil and greatest ~= nil and tokens.is_less(order.token, greatest)
 end
 
 
 -- Keeps the token before its holder reads, to refuse late writes of earlier holders.
 local function keep_token(self, product, token)
     wait_for_writer(self)
-    local shown = self.tables.token
-    if not shown[product] or tokens.is_less(shown[product], token) then shown[product] = token end
+    local greatest = self.tables.token
+    if not greatest[product] or tokens.is_less(greatest[product], token) then
+        greatest[product] = token
+    end
 end
 
 

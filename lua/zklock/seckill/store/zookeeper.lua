@@ -29,7 +29,7 @@ local function order_path(place, buyer)
 end
 
 
-local function own_lease(self, name)
+local function take_own_lease(self, name)
     return assert(self.session:mutex(("%s/writer-%s"):format(self.place.root, name)):acquire())
 end
 
@@ -44,7 +44,7 @@ function zookeeper.open(place, server, name)
             or assert(zklock.connect(place.zookeeper, { timeout = SESSION_TIMEOUT })),
         owns_session = not server,
     }, Store)
-    self.lease = own_lease(self, name or server and server.number or "main")
+    self.lease = take_own_lease(self, name or server and server.number or "main")
     return self
 end
 

@@ -25,7 +25,8 @@ local throwaway = {}
 function throwaway.open(reaper)
     reaper = reaper or reapers.open()
     return setmetatable({
-        reaper = reaper, folder = reaper.folder, redis_servers = {}, ensembles = {}, databases = 0,
+        reaper = reaper, folder = reaper.folder,
+        redis_servers = {}, ensembles = {}, mysql_count = 0,
     }, Throwaway)
 end
 
@@ -93,8 +94,8 @@ function Throwaway:zookeeper_with_clock() return start_zookeeper(self, { clock =
 ---@return string url
 ---@return zklock.system.Process process
 function Throwaway:own_mysql()
-    self.databases = self.databases + 1
-    return mariadb.start(self.reaper, { name = "mariadb-" .. self.databases })
+    self.mysql_count = self.mysql_count + 1
+    return mariadb.start(self.reaper, { name = "mariadb-" .. self.mysql_count })
 end
 
 

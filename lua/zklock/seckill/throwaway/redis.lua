@@ -39,10 +39,10 @@ local redis = {}
 -- server is down. If too few ports are below, 0 lets the system choose.
 local function random_port()
     local file = io.open "/proc/sys/net/ipv4/ip_local_port_range"
-    local ports = (file and file:read "*n" or 0) - FIRST_PORT
+    local port_count = (file and file:read "*n" or 0) - FIRST_PORT
     if file then file:close() end
-    if ports < LEAST_PORTS then return 0 end
-    return FIRST_PORT + tonumber(connections.unique():sub(1, 8), 16) % ports
+    if port_count < LEAST_PORTS then return 0 end
+    return FIRST_PORT + tonumber(connections.unique():sub(1, 8), 16) % port_count
 end
 
 
