@@ -74,7 +74,7 @@ end
 --- Raises an error if the expectation is malformed or impossible.
 ---@param given any
 ---@param plan zklock.seckill.Plan
----@param knows_purchase boolean  true for a built-in purchase, where a buyer has at most one order
+---@param is_built_in boolean  the sale's purchase is built in, so a buyer has at most one order
 function expectation.check(given, plan, is_built_in)
     if given == nil then return end
     if type(given) ~= "table" then refuse("%s, not %s", FORM, show(given)) end

@@ -37,8 +37,8 @@ local function commit_and_tell(buyer, connection, outcome)
 end
 
 
---- Releases the lock inside the transaction, before the commit (S0 §4.3). The next holder reads the
---- old stock.
+--- Releases the lock inside the transaction, before the commit (S0 §4.3, PIT-04). The next holder
+--- reads the old stock.
 function built_in.release_then_commit(buyer)
     if not buyer:enter() then return end
     local connection, outcome = begin_order(buyer)

@@ -12,7 +12,7 @@ local verdicts = require "zklock.seckill.verdict"
 ---@class zklock.seckill.Sale
 ---@field name string
 ---@field verdict "right" | "wrong" | "stuck"  from zklock.seckill.verdict
----@field finding string   its reason, a sentence
+---@field finding string   the reason for the verdict, a sentence
 ---@field in_vain boolean? wrong because buyers waited in vain (set by a scenario)
 ---@field sold integer     buyers told that they bought
 ---@field refused integer  buyers told that it is sold out

@@ -163,7 +163,7 @@ end
 
 
 ---@param given table  argparse's result
----@return table? sale
+---@return table? asked  for `run`
 ---@return string? message  the mistake, and the allowed values
 function sale_command.read(given)
     local options, is_given = {}, false

@@ -16,7 +16,7 @@ local LONGEST_START = 60 -- seconds; the parent ends the sale sooner if a server
 local function block(seconds) core.poll({}, seconds) end
 
 
--- Report a strategy, a store or a purchase that calls os.exit.
+-- Reports a strategy, a store or a purchase that calls os.exit.
 local exit = os.exit
 
 function os.exit(status, ...) -- luacheck: ignore

@@ -93,8 +93,8 @@ function Server:await_quiet()
 end
 
 
---- kill -9, with the master first, because it would restart workers. Without known workers, SIGTERM
---- to the master ends them.
+--- kill -9. The master is first, because it would restart workers. If the workers are not known
+--- yet, SIGTERM to the master ends them.
 function Server:kill()
     local running = self.process
     if not running then return end

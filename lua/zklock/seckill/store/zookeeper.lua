@@ -81,7 +81,7 @@ function Store:sell_all(orders)
     end
     writes[#writes + 1] = { "create", path, table.concat(lines, "\n") }
     local written, message, code = writer_of(self, orders[1].hold):guard(writes)
-    if code == "unknown" and self.session:get(path) then return true end -- the path is its own
+    if code == "unknown" and self.session:get(path) then return true end -- it took effect
     if not written and code ~= "lost" then error(message, 0) end
     return written == true
 end

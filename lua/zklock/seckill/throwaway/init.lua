@@ -20,7 +20,7 @@ Throwaway.__index = Throwaway
 local throwaway = {}
 
 
----@param reaper zklock.system.Reaper?  its own by default
+---@param reaper zklock.system.Reaper?  a new reaper by default
 ---@return zklock.seckill.Throwaway
 function throwaway.open(reaper)
     reaper = reaper or reapers.open()
