@@ -2,7 +2,7 @@
 
 local dependency = require "zklock.system.dependency"
 local languages = require "zklock.seckill.language"
-local processes = require "zklock.seckill.environment"
+local default_environment = require "zklock.seckill.environment"
 
 
 ---@class zklock.seckill.Options
@@ -142,7 +142,7 @@ end
 ---@return zklock.seckill.Options? options
 ---@return string? message  the mistake, and the allowed values
 function command_line.parse(arguments, catalogue, environment)
-    environment = environment or processes
+    environment = environment or default_environment
     local parser = parser_of(environment)
     local ok, given = parser:pparse(arguments)
     if not ok then return nil, given .. "\n" .. parser:get_usage() end

@@ -28,8 +28,8 @@ local HEAD = "%-18s %-7s %6s %8s %7s %9s  %9s  %9s  %10s  %10s"
 local ROW = "%-18s %-7s %6d %8d %7d %9.1f  %9s  %9s  %10s  %10s"
 
 
-local function milliseconds(distribution, part)
-    local seconds = distribution:quantile(part)
+local function milliseconds(distribution, fraction)
+    local seconds = distribution:quantile(fraction)
     return seconds and ("%.1f"):format(1000 * seconds) or "-"
 end
 

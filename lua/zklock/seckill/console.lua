@@ -82,7 +82,7 @@ function Console:finished(result)
 end
 
 
-local function count(results, verdict)
+local function count_verdicts(results, verdict)
     local n = 0
     for _, result in ipairs(results) do
         if result.verdict == verdict then n = n + 1 end
@@ -102,10 +102,11 @@ end
 
 
 function Console:sum_up(results)
-    local failed = count(results, "failed")
+    local right, wrong = count_verdicts(results, "right"), count_verdicts(results, "wrong")
+    local failed = count_verdicts(results, "failed")
     self.out:write(self.options.environment.summary(results))
     self.out:write(("\n%d scenario%s: %d right, %d wrong%s, %s in %.0f s\n"):format(
-        #results, #results == 1 and "" or "s", count(results, "right"), count(results, "wrong"),
+        #results, #results == 1 and "" or "s", right, wrong,
         failed > 0 and (", %d failed"):format(failed) or "",
         expectation_text(results), core.now() - self.began))
 end

@@ -22,9 +22,9 @@ local function names_of(folder, lock)
 end
 
 
-function Shared.prepare(place)
-    for _, lock in ipairs(place.locks) do
-        assert(io.open((names_of(place.folder, lock)), "w")):close()
+function Shared.prepare(sale)
+    for _, lock in ipairs(sale.locks) do
+        assert(io.open((names_of(sale.folder, lock)), "w")):close()
     end
 end
 
