@@ -6,7 +6,7 @@ local core = require "zklock.core"
 local open = io.open
 
 
-local POLL = 0.002
+local POLL = 0.002 -- seconds
 
 
 local barrier = {}

@@ -15,7 +15,7 @@ local zklock = require "zklock"
 local open, remove, rename = io.open, os.remove, os.rename
 
 
-local POLL = 0.002
+local POLL = 0.002 -- seconds
 
 
 local fault = {}

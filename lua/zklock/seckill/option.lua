@@ -1,5 +1,5 @@
---- Reads one option of a sale or of a fault. Returns its default if it is left out, and raises an
---- error with the allowed values if it is wrong.
+--- Each function reads an option of a sale or of a fault. A missing option gets its default, and a
+--- wrong option raises an error with the allowed values.
 
 local misuse = require "zklock.value.misuse"
 

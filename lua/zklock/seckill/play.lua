@@ -20,7 +20,7 @@ local zklock = require "zklock"
 local unpack = table.unpack or unpack -- luacheck: std max
 
 
-local POLL = 0.005
+local POLL = 0.005  -- seconds between looks at barriers and faults
 local CHECK = 0.2   -- seconds between checks of servers
 local READY = 30    -- seconds within which servers must have started
 

@@ -1,4 +1,4 @@
---- A table of the times that answers took.
+--- The waiting times for answers, and their table for the terminal.
 
 ---@class zklock.seckill.Latency
 ---@field answers integer

@@ -1,12 +1,12 @@
 --- Strategy "shared", a lock file for all processes of a machine, like nginx's shared memory for
---- its workers. It is right as long as one machine sells. A server that dies with the lock leaves
---- it locked for ever.
+--- its workers. It is enough as long as all servers run on one machine. A server that dies with the
+--- lock leaves it locked for ever.
 
 local core = require "zklock.core"
 local zklock = require "zklock"
 
 
-local POLL = 0.002
+local POLL = 0.002 -- seconds, on average
 
 
 local Shared = {}
