@@ -146,7 +146,7 @@ local function record_grant(self)
 end
 
 
---- Options of one request for a lock, of zklock or of an engine.
+--- Options of a request for a lock.
 ---@class zklock.seckill.Wish
 ---@field on_queued fun(position: integer)?  called when the request has to wait
 ---@field side "read" | "write" | nil        of a read-write lock; "write" by default
@@ -339,7 +339,7 @@ function Buyer:wait_for(barrier, count)
 end
 
 
---- Waits until its server has served all earlier buyers, as a server of one thread does.
+--- Waits until the buyer's server has served all earlier buyers, like a server of one thread.
 function Buyer:wait_for_its_turn()
     local server = self.server
     local before = math.floor((self.number - 1) / server.plan.servers)

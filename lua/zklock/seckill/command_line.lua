@@ -17,7 +17,7 @@ local default_environment = require "zklock.seckill.environment"
 ---@field verbose boolean
 ---@field language "en" | "zh"
 ---@field json string?      file for the results
----@field report string?    file for a page that shows them
+---@field report string?    file for a page with the results
 ---@field csv string?       file for the purchases of a sale
 ---@field junit string?     file for the results, as JUnit's XML
 ---@field sale table?       the user's own sale, instead of scenarios

@@ -50,8 +50,8 @@ local function insert_time(times, time)
 end
 
 
--- Returns the most overtakes of one buyer, and its index in the queue. Buyers that share the lock
--- do not overtake each other.
+-- Returns the most overtakes of one buyer, and this buyer's index in the queue. Buyers that share
+-- the lock do not overtake each other.
 local function most_overtaken(queue)
     local most, whom, later, later_exclusive = 0, nil, {}, {}
     for i = #queue, 1, -1 do

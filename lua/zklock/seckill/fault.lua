@@ -79,7 +79,7 @@ local function block_until_removed(path)
 end
 
 
---- Lets a fault that is due strike the buyer, if it holds a lock.
+--- Lets a due fault strike the buyer, if the buyer holds a lock.
 ---@param buyer zklock.seckill.Buyer
 ---@return "wakes" | "goes on" | nil reaction  of the buyer to a fault
 function Faults:strike(buyer)

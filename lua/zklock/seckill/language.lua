@@ -55,7 +55,8 @@ end
 local FORMS = { s = "s?", were = "w[ae][sr]e?", are = "[ai][rs]e?" }
 local BREAK = "()([%.;]) %S" -- between sentences
 
--- Rules { pattern =, text = }. `texts` has those of several sentences, `sentences` those of one.
+-- Rules { pattern =, text = }. `texts` lists rules for several sentences, `sentences` for a
+-- sentence.
 local rules
 
 local function load_rules()

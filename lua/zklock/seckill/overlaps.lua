@@ -30,8 +30,8 @@ local function changes_by_lock(purchases)
 end
 
 
--- Changes at the same moment count together. A hold that begins where another ends neither overlaps
--- with it nor divides a longer overlap.
+-- Changes at the same moment count together. A hold that begins when another hold ends neither
+-- overlaps with it nor divides a longer overlap.
 local function add_overlaps(lock, changes, found)
     local exclusive, shared, current = 0, 0, nil
     for i, change in ipairs(changes) do

@@ -41,9 +41,9 @@ local plays = 0 -- plays of this process
 ---@field folder string
 ---@field servers table[]   { process =, pulse =, ended =, killed =, stopped = }
 ---@field struck zklock.seckill.Fault[]
----@field under_way table<integer, true | zklock.seckill.Fault>  by number; true before it strikes
+---@field under_way table<integer, true | zklock.seckill.Fault>  by number; true before the strike
 ---@field hang_notes zklock.seckill.Note[]  about servers that hung
----@field own_zookeeper zklock.throwaway.ZooKeeper?  that its faults strike
+---@field own_zookeeper zklock.throwaway.ZooKeeper?  the sale's, for faults to strike
 ---@field relays table<integer, zklock.throwaway.Relay>  by server
 ---@field over boolean
 local Play = {}
@@ -84,7 +84,7 @@ local function start_server(self, number)
 end
 
 
--- Notes whether a server has ended. Raises its error unless a fault killed it.
+-- Notes the end of a server. Raises the server's error, unless a fault killed the server.
 local function check_server(server, ended_early)
     if server.ended or server.process:lives() then return end
     server.ended = true

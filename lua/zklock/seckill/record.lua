@@ -28,26 +28,26 @@ local runtime = require "zklock.waiting.runtime"
 ---@field product string
 ---@field lock string         name of the product's lock, or of the only lock
 ---@field shared boolean?     held together with others (a read lock)
----@field asked number?       seconds since the sale began; nil if it never asked
+---@field asked number?       seconds since the sale began; nil if the buyer never asked
 ---@field patience number?    seconds to wait, if not the sale's timeout
----@field granted number?     when it got the lock
+---@field granted number?     when the buyer got the lock
 ---@field retries integer?    number of writes refused for an old version
----@field released number?    when it released the lock
+---@field released number?    when the buyer released the lock
 ---@field suspect number?     when the lease became suspect
 ---@field lost number?        when the lease was lost
----@field ended number?       when its server ended while it held the lock
+---@field ended number?       when the server ended during the hold
 ---@field token string?       the digits of the fencing token
----@field read integer?       the last stock it read
----@field left integer?       the stock it wrote
----@field written number?     when it wrote
----@field quantity integer    wanted pieces of its product
+---@field read integer?       the stock of the last read
+---@field left integer?       the stock of the write
+---@field written number?     when the buyer wrote
+---@field quantity integer    wanted pieces of `product`
 ---@field wants table<string, integer>?  wanted pieces by product, if not `quantity` of `product`
 ---@field pieces integer?     ordered pieces, if not `quantity`
 ---@field returned table<string, integer>?  pieces given back, by product
 ---@field sold_before integer?  number of answers "sold" to earlier requests of this buyer
 ---@field writes table[]?     for other products, { product =, left =, quantity =, at = }
 ---@field outcome string      "sold", "refused", a code of zklock, "late", "error" or "unanswered"
----@field told number?        when it got the answer
+---@field told number?        when the buyer got the answer
 
 
 ---@class zklock.seckill.Record
@@ -126,7 +126,7 @@ function apply.read(purchase, _, details)
     if product == purchase.product then purchase.read = tonumber(stock) end
 end
 
--- A write to the buyer's own product sets its fields; other writes are listed in `writes`.
+-- A write to the buyer's own product sets fields of the purchase; other writes go to `writes`.
 function apply.written(purchase, at, details)
     local left, product, quantity = details:match "^(%S+) ?(%S*) ?(%S*)$"
     purchase.written = at

@@ -15,7 +15,7 @@ local verdicts = require "zklock.seckill.verdict"
 ---@field finding string   the reason for the verdict, a sentence
 ---@field in_vain boolean? wrong because buyers waited in vain (set by a scenario)
 ---@field sold integer     buyers told that they bought
----@field refused integer  buyers told that it is sold out
+---@field refused integer  buyers told that the product is sold out
 ---@field failed integer   buyers with other answers or none
 ---@field left integer     pieces in the store, over all products
 ---@field seconds number

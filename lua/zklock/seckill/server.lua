@@ -41,7 +41,7 @@ local server = {}
 ---@param plan table
 ---@param number integer
 ---@param record zklock.seckill.Record
----@param barriers zklock.seckill.Barriers?  those of the sale's folder by default
+---@param barriers zklock.seckill.Barriers?  by default the barriers of the sale's folder
 ---@return zklock.seckill.Server
 function server.new(plan, number, record, barriers)
     return setmetatable({
@@ -76,7 +76,7 @@ local function escaped(name)
 end
 
 
---- A path below the sale's own, so that sales on one ensemble do not interfere.
+--- A path below the sale's root, so that sales on one ensemble do not interfere.
 ---@param name string
 ---@return string
 function Server:path(name)

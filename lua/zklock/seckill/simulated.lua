@@ -53,7 +53,7 @@ local function strike(play, planned, whom)
 end
 
 
---- Lets a fault that is due strike the buyer, if it holds a lock, as in a real server.
+--- Lets a due fault strike the buyer, if the buyer holds a lock, as in a real server.
 ---@return "wakes" | "goes on" | nil
 function Faults:strike(buyer)
     local planned = buyer.hold and table.remove(self.play.armed, 1)

@@ -56,7 +56,7 @@ local function holds_of(purchases, is_killed)
 end
 
 
--- The time since which all holds that had begun by `moment` were over.
+-- The time when all holds that had begun by `moment` were over.
 local function free_since(holds, moment)
     local first, last = 0, #holds -- binary search for the last of these holds
     while first < last do
@@ -67,8 +67,8 @@ local function free_since(holds, moment)
 end
 
 
--- True if the lock was free for the last half of the buyer's wait, or for the last tenth if nobody
--- got it later. A shorter time is a normal hand-off.
+-- True if the lock was free for the last half of the buyer's wait, or for the last tenth if no
+-- buyer got the lock later. A shorter time is a normal hand-off.
 local function was_free(purchase, holds, the_end)
     local moment, of_lock = purchase.told or the_end, holds[purchase.lock] or {}
     local since = math.max(purchase.asked, free_since(of_lock, moment))

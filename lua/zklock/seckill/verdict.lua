@@ -165,10 +165,10 @@ end
 ---@field name string
 ---@field verdict "wrong" | "stuck"
 ---@field subject "product" | "buyer" | "order" | "sale"  the rule is about each product, buyer, …
----@field broken fun(each, account: zklock.seckill.Account): any  true if it breaks the rule
+---@field broken fun(each, account: zklock.seckill.Account): any  true if `each` breaks the rule
 ---@field says string | fun(broken): string  the reason; the number of buyers or orders precedes it
 
---- The rules in the order of the finding. A sale that breaks none is right; "wrong" outranks
+--- The rules in the order of the finding. A sale that breaks no rule is right; "wrong" outranks
 --- "stuck".
 ---@type zklock.seckill.Rule[]
 verdict.rules = {

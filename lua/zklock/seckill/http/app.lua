@@ -230,7 +230,7 @@ function app.purchase()
 end
 
 
---- log_by_lua of a purchase. Releases its locks, however it ended.
+--- log_by_lua of a purchase. Releases the request's locks, however the purchase ended.
 function app.finish()
     if session then session:release_all() end
     if ngx.ctx.inside then ngx.shared.mall:incr("inside", -1) end

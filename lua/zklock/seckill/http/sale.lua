@@ -180,7 +180,7 @@ end
 ---@field strategy string   "shared", a lock of each nginx; "combined", zklock's with batches;
 --- else one of zklock.seckill.strategies
 ---@field stock integer?    the seed's by default
----@field pause number?     that of the options by default
+---@field pause number?     --pause by default
 ---@field wrk boolean?      needs wrk
 function sale.scenario(scenario)
     scenario.zookeeper = scenario.strategy:find "^zookeeper" ~= nil

@@ -167,7 +167,7 @@ end
 
 
 --- Writes the stock and several orders of one holder, all or none.
----@param orders zklock.seckill.Order[]  those of a product in the order of sale
+---@param orders zklock.seckill.Order[]  orders of the same product in the order of sale
 ---@return boolean written  false if a later holder has read or written
 function Sql:sell_all(orders)
     return self:transaction(function() return write_all(self, orders) end)

@@ -72,7 +72,7 @@ end
 
 --- Writes the stock and the orders of a buyer, all or none.
 ---@param orders zklock.seckill.Order[]  one for each product
----@return boolean written  false if its lease was lost
+---@return boolean written  false if the lease was lost
 function Store:sell_all(orders)
     local path, lines, writes = order_path(self.place, orders[1].buyer), {}, {}
     for i, order in ipairs(orders) do
@@ -81,7 +81,7 @@ function Store:sell_all(orders)
     end
     writes[#writes + 1] = { "create", path, table.concat(lines, "\n") }
     local written, message, code = writer_of(self, orders[1].hold):guard(writes)
-    if code == "unknown" and self.session:get(path) then return true end -- it took effect
+    if code == "unknown" and self.session:get(path) then return true end -- it has happened
     if not written and code ~= "lost" then error(message, 0) end
     return written == true
 end

@@ -31,7 +31,7 @@ function throwaway.open(reaper)
 end
 
 
---- Calls fn(servers, ...), and ends the servers after the call, however it ends.
+--- Calls fn(servers, ...), and ends the servers, however the call ends.
 function throwaway.with(fn, ...)
     local servers = throwaway.open()
     local ok, result = pcall(fn, servers, ...)
