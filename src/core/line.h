@@ -66,7 +66,7 @@ struct zkl_line {
     bool incomplete;  /* the next grant needs a new list, because a writer went, and may have left a
                          reader with its number, or the connection was lost */
     bool path_exists; /* a create succeeded */
-    bool is_condition; /* of a condition; its contenders wait for a signal */
+    bool is_condition; /* its contenders wait for a signal */
     enum zkl_children children;
     bool changed; /* a contender came or went since this turn began (turn.c), or since the last list
                      of a claim in LIST, or may have while no watch was set */

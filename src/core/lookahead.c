@@ -23,7 +23,7 @@ static zkl_actions look(struct zkl_claim *claim) {
     claim->recheck = !claim->line->incomplete;
     bool by_list = !claim->recheck || zkl_claim_choose_recheck(claim);
     if (by_list) claim->recheck = false;
-    else if (!claim->recheck) return zkl_lookahead_watch(claim); /* one is left at most */
+    else if (!claim->recheck) return zkl_lookahead_watch(claim); /* at most one is left */
     claim->looking_ahead = true;
     return by_list ? ZKL_DO_LIST : ZKL_DO_RANK;
 }
