@@ -97,13 +97,14 @@ static void build(int state, int setting) {
 /* --- events ------------------------------------------------------------------------------- */
 
 #define EACH_EVENT(X)                                                                              \
-    X(START), X(CANCEL), X(RELEASE), X(DOWNGRADE), X(YIELD), X(TAKE), X(CONTENDED), X(TURN),       \
-        X(TAKEN_OVER), X(LEFT_NOTHING), X(PARENTS), X(CREATED), X(LISTED_OWN), X(LISTED_FIRST),    \
-        X(LISTED_NONE), X(LISTED_LIMIT), X(SYNCED), X(GOT_OWN), X(GOT_FOREIGN), X(GOT_AHEAD),      \
-        X(GOT_OTHER), X(RANKED), X(SHARED), X(MARKED), X(PASSED), X(PASSED_NEXT), X(REMOVED),      \
-        X(SIGNALLED), X(OWN_DELETED), X(OWN_CHANGED), X(AHEAD_DELETED), X(AHEAD_CHANGED),          \
-        X(AHEAD_MARKED), X(UNMARKED), X(OTHER_DELETED), X(OTHER_CHANGED), X(RESUME), X(SUSPEND),   \
-        X(EXPIRE), X(TICK), X(TICK_LATE), X(BEAT)
+    X(START), X(CANCEL), X(RELEASE), X(DOWNGRADE), X(YIELD), X(OFFER_KEPT), X(CONTENDED),          \
+        X(PARTNER_CHANGED), X(WAITER_SIGNALLED), X(LEFT_NOTHING), X(PARENTS), X(CREATED),          \
+        X(LISTED_OWN), X(LISTED_FIRST), X(LISTED_NONE), X(LISTED_LIMIT), X(SYNCED), X(GOT_OWN),    \
+        X(GOT_FOREIGN), X(GOT_AHEAD), X(GOT_OTHER), X(RANKED), X(DOWNGRADED), X(MARKED),           \
+        X(FORWARDED), X(WRITE_FAILED), X(REMOVED), X(SIGNALLED), X(OWN_DELETED), X(OWN_CHANGED),   \
+        X(AHEAD_DELETED), X(AHEAD_CHANGED), X(AHEAD_MARKED), X(MARK_OVERWRITTEN),                  \
+        X(OTHER_DELETED), X(OTHER_CHANGED), X(RESUME), X(SUSPEND), X(EXPIRE), X(TICK),             \
+        X(TICK_LATE), X(BEAT)
 
 #define AS_NUMBER(event) event
 #define AS_TEXT(event) #event
@@ -141,10 +142,10 @@ static zkl_actions reply_event(int event, enum zkl_reply reply) {
         if (!claim->rank_gets) claim->rank_gets = 1;
         return zkl_claim_ranked(claim, s.other, reply, 1000, s.now);
     case MARKED: return zkl_claim_marked(claim, reply);
-    case SHARED: return zkl_claim_downgraded(claim, reply, ZKL_AUTH);
+    case DOWNGRADED: return zkl_claim_downgraded(claim, reply, ZKL_AUTH);
     case REMOVED: return zkl_claim_removed(claim, reply);
-    case PASSED: return zkl_claim_forwarded(claim, reply, false);
-    case PASSED_NEXT: return zkl_claim_forwarded(claim, reply, true);
+    case FORWARDED: return zkl_claim_forwarded(claim, reply, false);
+    case WRITE_FAILED: return zkl_claim_forwarded(claim, reply, true);
     default: return list_event(event, reply);
     }
 }
@@ -159,7 +160,7 @@ static zkl_actions deleted(struct zkl_contender *contender) {
 }
 
 /* The waiter of a claim in IN_CONDITION hears of a signal. */
-static zkl_actions called(void) {
+static zkl_actions waiter_signalled(void) {
     if (s.claim.state != ZKL_IN_CONDITION) return 0;
     if (s.part.state == ZKL_CREATE)
         zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 7), 0);
@@ -176,10 +177,11 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case RELEASE: return zkl_claim_release(claim, s.now);
     case DOWNGRADE: return zkl_claim_may_downgrade(claim) ? zkl_claim_downgrade(claim) : 0;
     case YIELD: return zkl_claim_yield(claim);
-    case TAKE: return zkl_claim_offer_kept(claim, s.now);
+    case OFFER_KEPT: return zkl_claim_offer_kept(claim, s.now);
     case CONTENDED: s.line.changed = true; return zkl_claim_contended(claim, s.now);
-    case TURN: return claim->waiting || !claim->partner ? 0 : zkl_claim_partner_changed(claim);
-    case TAKEN_OVER: return called();
+    case PARTNER_CHANGED:
+        return claim->waiting || !claim->partner ? 0 : zkl_claim_partner_changed(claim);
+    case WAITER_SIGNALLED: return waiter_signalled();
     case LEFT_NOTHING: return claim->waiting ? zkl_claim_left_nothing(claim) : 0;
     case SIGNALLED: return zkl_claim_signalled(claim);
     case OWN_DELETED: return zkl_claim_own_deleted(claim);
@@ -187,7 +189,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case AHEAD_DELETED: return deleted(ahead);
     case AHEAD_CHANGED: return zkl_claim_ahead_changed(claim, ahead);
     case AHEAD_MARKED: return zkl_claim_ahead_marked(claim, ahead, 2000);
-    case UNMARKED: return claim->node.says_held ? zkl_claim_mark_overwritten(claim) : 0;
+    case MARK_OVERWRITTEN: return claim->node.says_held ? zkl_claim_mark_overwritten(claim) : 0;
     case OTHER_DELETED: return deleted(s.other);
     case OTHER_CHANGED: return zkl_claim_ahead_changed(claim, s.other);
     case RESUME: s.common.clock.connected = true; return zkl_claim_resume(claim, s.now);
@@ -206,13 +208,14 @@ static bool has_reply(int event) {
 
 /* --- rules -------------------------------------------------------------------------------- */
 
-static bool complete(const char *name) {
+static bool has_counter(const char *name) {
     struct zkl_name parsed;
     return zkl_name_parse(name, &parsed);
 }
 
 /* A writer's user hears the result of its downgrade. */
-static void check_shared(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
+static void check_downgraded(const struct zkl_claim *was, const struct zkl_claim *is,
+                             zkl_actions did) {
     bool answered = was->state == ZKL_DOWNGRADE && is->state == ZKL_HELD;
     CHECK_IS(answered, (did & ZKL_DO_DOWNGRADED) != 0);
     if (answered) CHECK(was->wanted && is->wanted && is->node.czxid == was->node.czxid);
@@ -241,7 +244,7 @@ static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is
 /*
  * True if the claim is on its way, or holds and will hand its node on, so later claims wait for it.
  */
-static bool leads(const struct zkl_claim *claim) {
+static bool may_be_followed(const struct zkl_claim *claim) {
     if (claim->state == ZKL_HELD || claim->state == ZKL_KEPT) return !claim->last_of_turn;
     return claim->wanted && claim->state >= ZKL_CREATE && claim->state <= ZKL_FIRST;
 }
@@ -254,7 +257,8 @@ static bool has_inherited(const struct zkl_claim *next) {
 /* The next claim inherits the place, or goes on by itself. */
 static void check_turns(const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s.claim, *next = &s.part;
-    bool left = leads(was) && !leads(is) && is->state != ZKL_NEW; /* a NEW claim is still first */
+    bool left = may_be_followed(was) && !may_be_followed(is) &&
+                is->state != ZKL_NEW; /* a NEW claim is still first */
     if (left && s.common.clock.connected) CHECK(did & ZKL_DO_FOLLOW);
     if (!has_inherited(next) || was->state == ZKL_GONE) return;
     CHECK(left && is->state == ZKL_GONE && !(did & NETWORK));
@@ -279,7 +283,7 @@ static void check_told(const struct zkl_claim *was, zkl_actions did) {
     if (did & ZKL_DO_LOSE) CHECK(zkl_claim_holds(was) && is->code == ZKL_LOST);
     if (did & ZKL_DO_QUEUED) CHECK((is->state == ZKL_WAIT || is->batch) && !was->announced);
     CHECK_IS(zkl_claim_holds(is) && !zkl_claim_holds(was), granted != 0);
-    check_shared(was, is, did);
+    check_downgraded(was, is, did);
     check_stayed(was, is, did);
     if (is->waiting) check_waiter(was, is, did);
     if (is->batch) check_turns(was, did);
@@ -299,19 +303,19 @@ static void check_asked(const struct zkl_claim *was, zkl_actions did) {
     if (is->state == ZKL_GONE) CHECK(!(did & (NETWORK | ZKL_DO_DOUBT)));
     if (did & ZKL_DO_CREATE) {
         CHECK(is->state == ZKL_CREATE && is->wanted && (is->waiting || did & ZKL_DO_LIST));
-        CHECK(is->node.nonce > was->node.nonce && !is->node.czxid && !complete(is->node.name));
+        CHECK(is->node.nonce > was->node.nonce && !is->node.czxid && !has_counter(is->node.name));
     } else {
         bool rests = was->state == ZKL_RETREAT && is->state == ZKL_NEW;
         CHECK(is->node.nonce == (rests ? 0 : was->node.nonce) && !(did & ZKL_DO_PARENTS));
     }
-    if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->node.name) && is->node.watched);
+    if (did & ZKL_DO_WATCH_OWN) CHECK(has_counter(is->node.name) && is->node.watched);
     if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
     if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->holders_list);
     if (did & ZKL_DO_MARK)
         CHECK(is->state == ZKL_HELD && (is->kind == ZKL_PERMIT || is->node.says_held));
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s.line, is, NULL) != NULL);
     if (did & ZKL_DO_REMOVE)
-        CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && complete(is->node.name));
+        CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && has_counter(is->node.name));
     if (did & ZKL_DO_DOWNGRADE) CHECK(is->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(is));
     if (did & ZKL_DO_DOUBT)
         CHECK(was->state == ZKL_CREATE && is->state == ZKL_RECOVER_SYNC && is->node.doubted);
@@ -330,7 +334,7 @@ static void check_state(void) {
     if (is->state == ZKL_KEPT) CHECK(s.line.keeper == is);
     if (s.line.keeper == is) CHECK(is->state == ZKL_KEPT || is->state == ZKL_HELD);
     if (is->state >= ZKL_LIST && is->state <= ZKL_DOWNGRADE)
-        CHECK((is->node.czxid || is->waiting) && complete(is->node.name));
+        CHECK((is->node.czxid || is->waiting) && has_counter(is->node.name));
 }
 
 /*

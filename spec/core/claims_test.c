@@ -43,7 +43,7 @@ static struct {
 enum { CLAIMS = sizeof claims / sizeof *claims };
 
 static bool has(const char *text) {
-    return place_of(text) > 0;
+    return word_index(text) > 0;
 }
 
 static enum zkl_kind kind(size_t i) {
@@ -362,13 +362,13 @@ static zkl_actions forget(struct zkl_claim *claim) {
     return 0;
 }
 
-static zkl_actions shared(struct zkl_claim *claim) {
+static zkl_actions downgraded(struct zkl_claim *claim) {
     return zkl_claim_downgraded(claim, reply(1), ZKL_AUTH);
 }
 
 /* forwarded <reply> [next] */
 static zkl_actions forwarded(struct zkl_claim *claim) {
-    return zkl_claim_forwarded(claim, reply(1), has("next"));
+    return zkl_claim_forwarded(claim, reply(1), has("write-failed"));
 }
 
 /* adopt [<czxid>] takes the orphan, or a node of the fixed name */
@@ -524,7 +524,7 @@ static const char *contender_word(const struct zkl_contender *of) {
 
 /* own-1042 says whether such a node of the fixed name is an orphan */
 static bool show_fixed(const struct zkl_claim *claim, const char *what) {
-    static const char *const answers[] = {"answered", "perhaps", "orphan"};
+    static const char *const answers[] = {"no-orphan", "perhaps", "orphan"};
     const char *dash = strchr(what, '-');
     uint64_t owner = strncmp(what, "own-", 4) == 0 ? SESSION : SESSION + 1;
     if (strncmp(what, "own-", 4) != 0 && strncmp(what, "strange-", 8) != 0) owner = 0;
@@ -537,17 +537,17 @@ static bool follows(const struct zkl_claim *claim) {
     return zkl_claim_follower((struct zkl_claim *)claim) == claim;
 }
 
-static bool show_truth(const struct zkl_claim *claim, const char *what) {
+static bool show_predicate(const struct zkl_claim *claim, const char *what) {
     static const struct {
         const char *name;
         bool (*is)(const struct zkl_claim *claim);
-    } truths[] = {{"holds", zkl_claim_holds},
-                  {"follows", follows},
-                  {"too-many", zkl_claim_exceeds_max_waiters},
-                  {"may-downgrade", zkl_claim_may_downgrade}};
-    EACH(truths, i) {
-        if (strcmp(what, truths[i].name) != 0) continue;
-        script_say("%s %d", what, truths[i].is(claim));
+    } predicates[] = {{"holds", zkl_claim_holds},
+                      {"follows", follows},
+                      {"too-many", zkl_claim_exceeds_max_waiters},
+                      {"may-downgrade", zkl_claim_may_downgrade}};
+    EACH(predicates, i) {
+        if (strcmp(what, predicates[i].name) != 0) continue;
+        script_say("%s %d", what, predicates[i].is(claim));
         return true;
     }
     return false;
@@ -580,7 +580,7 @@ static void show_one(struct zkl_claim *claim, const char *what) {
         script_say("next-part %s", claim_word(claim->next_part));
     else if (strcmp(what, "stranger") == 0)
         script_say("stranger %s", contender_word(zkl_permits_stranger(claim->line, claim)));
-    else if (show_fixed(claim, what) || show_truth(claim, what)) return;
+    else if (show_fixed(claim, what) || show_predicate(claim, what)) return;
     else if (strcmp(what, "code") == 0) script_say("code %s", zkl_code_name(claim->code));
     else if (strcmp(what, "refusal") == 0) script_say("refusal %s", zkl_code_name(claim->refusal));
     else if (strcmp(what, "kind") == 0) script_say("%s", zkl_kind_names[claim->kind]);
@@ -609,7 +609,7 @@ static void show_one(struct zkl_claim *claim, const char *what) {
 
 /* show <what>... */
 static zkl_actions show(struct zkl_claim *claim) {
-    script_part();
+    script_separate();
     for (size_t i = 1; i < words; i++) {
         if (i > 1) script_say(", ");
         show_one(claim, word[i]);
@@ -677,8 +677,8 @@ static const struct {
     {"resume", .happens = resume},
     {"run", .happens = pass},
     {"set", .happens = set, .makes_scene = true},
-    {"share", .happens = zkl_claim_downgrade},
-    {"shared", .happens = shared},
+    {"downgrade", .happens = zkl_claim_downgrade},
+    {"downgraded", .happens = downgraded},
     {"show", .happens = show},
     {"signalled", .happens = zkl_claim_signalled},
     {"stall", .happens = stall},
@@ -707,8 +707,8 @@ static const char *const actions[] = {
 /* Counts the gets of ZKL_DO_RANK, as the owner does. */
 static size_t count_ranks(struct zkl_claim *claim) {
     size_t gets = 0;
-    struct zkl_contender *c = NULL;
-    while ((c = zkl_line_unranked(claim->line, claim, c))) gets++;
+    struct zkl_contender *each = NULL;
+    while ((each = zkl_line_unranked(claim->line, claim, each))) gets++;
     claim->rank_gets += (uint32_t)gets;
     return gets;
 }
@@ -735,31 +735,31 @@ static void say_actions(struct zkl_claim *claim, zkl_actions did, const char **g
     }
 }
 
-struct look {
+struct snapshot {
     bool there, stalled;
     enum zkl_claim_state state;
 };
 
-static void look(struct look seen[CLAIMS]) {
+static void take_snapshots(struct snapshot taken[CLAIMS]) {
     for (size_t i = 0; i < CLAIMS; i++) {
         const struct zkl_claim *claim = claims[i].claim;
-        seen[i] = (struct look){.there = claim->line != NULL,
-                                .state = claim->line ? claim->state : ZKL_NEW,
-                                .stalled = claim->line && claim->stalled};
+        taken[i] = (struct snapshot){.there = claim->line != NULL,
+                                     .state = claim->line ? claim->state : ZKL_NEW,
+                                     .stalled = claim->line && claim->stalled};
     }
 }
 
 /* Says the new states, with the names of other claims. */
-static void say_changes(const struct zkl_claim *claim, const struct look before[CLAIMS],
-                        const struct look after[CLAIMS], const char *gap) {
+static void say_changes(const struct zkl_claim *claim, const struct snapshot before[CLAIMS],
+                        const struct snapshot after[CLAIMS], const char *gap) {
     for (size_t i = 0; i < CLAIMS; i++) {
         bool own = claims[i].claim == claim, moved = after[i].state != before[i].state;
-        bool other = after[i].stalled != before[i].stalled;
+        bool restalled = after[i].stalled != before[i].stalled;
         bool there = after[i].there && (before[i].there || own); /* or just came */
-        if (!there || (!moved && !other)) continue;
+        if (!there || (!moved && !restalled)) continue;
         script_say("%s%s%s", *gap ? ", " : "", own ? "" : claims[i].name, own ? "" : ":");
         if (moved) script_say("%s%s", own ? "" : " ", scene_states[after[i].state]);
-        if (other)
+        if (restalled)
             script_say("%s%s", own && !moved ? "" : " ", after[i].stalled ? "stalled" : "resumed");
         gap = ", ";
     }
@@ -775,22 +775,22 @@ static zkl_actions carry_out(size_t verb, struct zkl_claim *claim) {
 
 static void script_play(const char *who) {
     struct zkl_claim *claim = *who ? claim_of(who) : &s.claim;
-    struct look before[CLAIMS], after[CLAIMS];
+    struct snapshot before[CLAIMS], after[CLAIMS];
     const char *gap = "";
     size_t verb = 0, length = strlen(script_outcome);
     while (verb < VERBS && !is(0, verbs[verb].name)) verb++;
     if (verb == VERBS) wrong = "there is no such step";
     if (!claim) wrong = "there is no such claim";
     if (wrong) return;
-    look(before);
+    take_snapshots(before);
     zkl_actions did = carry_out(verb, claim);
-    look(after);
+    take_snapshots(after);
     if (wrong || verbs[verb].makes_scene || is(0, "show")) return;
-    script_part();
-    size_t from = strlen(script_outcome);
+    script_separate();
+    size_t said = strlen(script_outcome);
     say_actions(claim, did, &gap);
     say_changes(claim, before, after, gap);
-    if (strlen(script_outcome) == from) script_outcome[length] = '\0';
+    if (strlen(script_outcome) == said) script_outcome[length] = '\0';
 }
 
 static void script_begin(void) {

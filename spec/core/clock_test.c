@@ -118,7 +118,7 @@ static void phases(void) {
         clock.connected = false;
         CHECK_IS(remaining(proof), 0);
     }
-    TEST("the next instant is the one at which time alone changes the phase") {
+    TEST("the next instant is when time alone changes the phase") {
         CHECK_IS(zkl_clock_next(&clock, proof), proof + T / 2);
         CHECK_IS(zkl_clock_next(&clock, proof + T / 2 - 1), proof + T / 2);
         CHECK_IS(zkl_clock_next(&clock, proof + T / 2), proof + T);
@@ -138,7 +138,7 @@ static void phases(void) {
         prove(proof + T * 7 / 10);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T * 7 / 10), ZKL_PHASE_HELD);
     }
-    TEST("the requested margin is kept if it is the smaller") {
+    TEST("a proof is certain for the requested margin if that is less than 5/16 T") {
         begin(0.25);
         prove(start);
         CHECK_IS(remaining(start), T / 4);
@@ -148,7 +148,7 @@ static void phases(void) {
 }
 
 static void proofs(void) {
-    TEST("a proof counts from the time of asking, not of the answer (Q-03)") {
+    TEST("a proof counts from its request, not from its answer (Q-03)") {
         run(proof + T / 6 + T / 24);
         zkl_clock_prove(&clock, proof + T / 6, proof + T / 6 + T / 24);
         CHECK_IS(clock.proof, proof + T / 6);
@@ -162,7 +162,7 @@ static void proofs(void) {
         CHECK_IS(remaining(proof + 1), zkl_clock_remaining(&before, before.epoch, proof + 1));
         CHECK(clock.epoch == before.epoch);
     }
-    TEST("a clock that ran out never revives what was granted before (Q-01, PIT-09)") {
+    TEST("a proof after the clock ran out revives no earlier grant (Q-01, PIT-09)") {
         uint32_t epoch = clock.epoch;
         prove(proof + T);
         CHECK(clock.epoch != epoch);
@@ -171,14 +171,14 @@ static void proofs(void) {
         prove(proof + T + 1);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T + 1), ZKL_PHASE_LOST);
     }
-    TEST("a proof asked for in time and answered after the end revives no lost lease") {
+    TEST("a proof issued in time but answered after the clock ran out revives no lease") {
         uint32_t epoch = clock.epoch;
         run(proof + T);
         zkl_clock_prove(&clock, proof + T - 1, proof + T);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_LOST);
         CHECK_IS(phase(proof + T), ZKL_PHASE_HELD);
     }
-    TEST("a proof saves the lease until one tick before its end") {
+    TEST("a proof saves a lease up to a nanosecond before the clock runs out") {
         uint32_t epoch = clock.epoch;
         prove(proof + T - 1);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_HELD);
@@ -238,7 +238,7 @@ static void proofs(void) {
         CHECK_IS(clock.proof, proof);
         CHECK_IS(phase(proof + 1), ZKL_PHASE_LOST);
     }
-    TEST("the later of two answers to simultaneous questions changes nothing") {
+    TEST("the second of two proofs that were issued at once changes nothing") {
         zkl_time since = clock.steady_since;
         zkl_clock_prove(&clock, proof, proof + T / 3);
         CHECK_IS(clock.steady_since, since);
@@ -250,11 +250,11 @@ static void proofs(void) {
  * before, and a client's clock 5 % slow. `packets` are issue times, oldest first, of idle pings and
  * `proofs_` proofs.
  */
-static void never_too_long(const zkl_time *packets, int count, int proofs_) {
+static void never_too_long(const zkl_time *packets, int count, int proof_count) {
     begin(0.5);
     proof = packets[count - 1];
     zkl_time touch = packets[0];
-    for (int i = count - proofs_; i < count; i++) prove(packets[i]);
+    for (int i = count - proof_count; i < count; i++) prove(packets[i]);
     for (int i = 0; i < count; i++)
         if (packets[i] <= proof - T / 4) touch = packets[i];
     zkl_time certain = remaining(proof);
@@ -277,7 +277,7 @@ static void drift(void) {
         never_too_long((zkl_time[]){ping, late}, 2, 1);
         never_too_long((zkl_time[]){ping, late, late + T / 4 - 1}, 3, 1);
     }
-    TEST("two proofs after an idle time are no heartbeat, and do not reach back T/4") {
+    TEST("two proofs after an idle time are no chain that reaches back T/4") {
         never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 1, idle + T / 4 - 1 + T / 1000}, 4,
                        2);
         never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 2, idle + T / 4 - 1}, 4, 2);
@@ -290,7 +290,7 @@ static void drift(void) {
         never_too_long((zkl_time[]){idle, idle + T / 5, idle + T / 5 * 2, idle + T / 5 * 3}, 4, 4);
         never_too_long((zkl_time[]){idle, idle + T / 6, idle + T / 6 * 2, idle + T / 6 * 3}, 4, 4);
     }
-    TEST("a proof that is more than T/5 after the one before stands alone") {
+    TEST("a proof that is more than T/5 after the last proof stands alone") {
         proof = beat(6);
         prove(proof + T / 5 + 1);
         CHECK_IS(remaining(proof + T / 5 + 1), T * 5 / 16);
@@ -357,14 +357,14 @@ static void drift(void) {
         CHECK_IS(clock.awake_since, start + T / 2);
         CHECK_IS(phase(start + T / 2), ZKL_PHASE_SUSPECT);
     }
-    TEST("a twelfth of the timeout between two looks is no stop, a little more is one") {
+    TEST("T/12 between two calls of zkl_clock_attend() is no stop, a little more is a stop") {
         zkl_clock_attend(&clock, start);
         zkl_clock_attend(&clock, start + T / 12);
         CHECK_IS(clock.awake_since, 0);
         zkl_clock_attend(&clock, start + T / 12 + T / 12 + 1);
         CHECK_IS(clock.awake_since, start + T / 12 + T / 12 + 1);
     }
-    TEST("looks before the first session count, by the timeout that was asked for") {
+    TEST("a stop before the first session counts, by the timeout that was asked for") {
         clock = (struct zkl_clock){.attend_within = T / 12};
         zkl_clock_attend(&clock, start);
         zkl_clock_attend(&clock, start + T / 12 + 1);

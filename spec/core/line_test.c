@@ -13,21 +13,21 @@ static void open_mutex(void) {
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
 }
 
-/* The scene's claim with node `sequence`, in the newest list. */
-static struct zkl_claim *placed(int32_t sequence, int64_t czxid) {
+/* Gives the scene's claim the node `sequence`, as in the newest list. Returns the claim. */
+static struct zkl_claim *give_place(int32_t sequence, int64_t czxid) {
     s.claim.node.sequence = sequence;
     s.claim.node.czxid = czxid;
     s.claim.node.list_serial = s.line.serial;
     return &s.claim;
 }
 
-static void rank(const char *name, int64_t czxid) {
+static void set_czxid(const char *name, int64_t czxid) {
     struct zkl_contender *contender = zkl_line_find(&s.line, name);
     CHECK(contender != NULL);
     if (contender) contender->czxid = czxid;
 }
 
-static const char *ahead_of(void) {
+static const char *name_ahead(void) {
     const struct zkl_contender *ahead = zkl_line_ahead(&s.line, &s.claim);
     return ahead ? ahead->name : "";
 }
@@ -38,7 +38,7 @@ static void lists(void) {
         CHECK_IS(s.line.count, 0);
         CHECK_IS(s.line.serial, 1);
         CHECK(!zkl_line_find(&s.line, AHEAD));
-        CHECK(!zkl_line_ahead(&s.line, placed(42, 1)));
+        CHECK(!zkl_line_ahead(&s.line, give_place(42, 1)));
     }
     TEST("children that are no contenders are ignored") {
         LINE("config", AHEAD, "-foreign", "ex0000000001", "lock-1", "x-1-0000000001");
@@ -93,12 +93,12 @@ static void lists(void) {
             zkl_contender_unref(old[i]);
         }
     }
-    TEST("the number of lists grows, and is never that of no list") {
+    TEST("a line's serial grows with each list, and is never 0") {
         s.line.serial = UINT32_MAX;
         LINE(AHEAD);
         CHECK_IS(s.line.serial, 1);
     }
-    TEST("a forgotten contender is not in the line, and is forgotten once") {
+    TEST("a contender is forgotten once, and is not in the line then") {
         LINE(AHEAD, "lock-0000000042", BEHIND);
         zkl_line_forget(&s.line, s.other);
         zkl_line_forget(&s.line, s.other);
@@ -116,23 +116,23 @@ static void lists(void) {
 }
 
 static void numbers(void) {
-    TEST("the nearest smaller number is ahead; equal and larger ones are not") {
+    TEST("the nearest smaller number is ahead, equal and larger numbers are not") {
         LINE("lock-0000000007", "lock-0000000040", "__READ__0000000042", BEHIND);
-        placed(42, 1042);
-        CHECK_TEXT(ahead_of(), "lock-0000000040");
+        give_place(42, 1042);
+        CHECK_TEXT(name_ahead(), "lock-0000000040");
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 2);
-        placed(7, 1007);
-        CHECK_TEXT(ahead_of(), "");
+        give_place(7, 1007);
+        CHECK_TEXT(name_ahead(), "");
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 0);
         CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
     }
     TEST("a reader with its writer's number is ahead of all contenders behind the writer") {
         scene_open(ZKL_WRITE, ZKL_NEVER, false);
         LINE(WRITER, scene_name(42));
-        placed(42, 1042);
+        give_place(42, 1042);
         LINE(FOREIGN("aa") "-__READ__0000000041", scene_name(42));
         CHECK(!s.line.exhausted);
-        CHECK_TEXT(ahead_of(), FOREIGN("aa") "-__READ__0000000041");
+        CHECK_TEXT(name_ahead(), FOREIGN("aa") "-__READ__0000000041");
         LINE(FOREIGN("aa") "-__READ__0000000041", WRITER, scene_name(42));
         CHECK(!s.line.exhausted);
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 2);
@@ -140,27 +140,27 @@ static void numbers(void) {
     TEST("the last number in range still tells the order") {
         LINE("lock-0000000000", "lock-2147483646");
         CHECK(!s.line.exhausted);
-        placed(2147483646, 9);
-        CHECK_TEXT(ahead_of(), "lock-0000000000");
+        give_place(2147483646, 9);
+        CHECK_TEXT(name_ahead(), "lock-0000000000");
     }
 }
 
 /* The name ahead of a claim of this kind with number 42. */
-static const char *ahead_of_kind(enum zkl_kind kind) {
+static const char *name_ahead_of_kind(enum zkl_kind kind) {
     s.claim.kind = kind;
-    placed(42, 1042);
-    return ahead_of();
+    give_place(42, 1042);
+    return name_ahead();
 }
 
 static void kinds(void) {
     TEST("a reader passes over readers, up to the nearest writer or mutex") {
         scene_open(ZKL_READ, ZKL_NEVER, false);
         LINE("lock-0000000007", "__WRIT__0000000008", "__READ__0000000009", "__rlock__0000000010");
-        CHECK_TEXT(ahead_of_kind(ZKL_READ), "__WRIT__0000000008");
-        CHECK_TEXT(ahead_of_kind(ZKL_WRITE), "__rlock__0000000010");
-        CHECK_TEXT(ahead_of_kind(ZKL_MUTEX), "__rlock__0000000010");
+        CHECK_TEXT(name_ahead_of_kind(ZKL_READ), "__WRIT__0000000008");
+        CHECK_TEXT(name_ahead_of_kind(ZKL_WRITE), "__rlock__0000000010");
+        CHECK_TEXT(name_ahead_of_kind(ZKL_MUTEX), "__rlock__0000000010");
         LINE("__READ__0000000007", "__READ__0000000009");
-        CHECK_TEXT(ahead_of_kind(ZKL_READ), "");
+        CHECK_TEXT(name_ahead_of_kind(ZKL_READ), "");
     }
     TEST("the nearest writer is before a reader, if there is a writer") {
         LINE("r__READ__0000000002", "s__READ__0000000003");
@@ -185,19 +185,19 @@ static void kinds(void) {
 }
 
 static void exhausted(void) {
-    static const char *const lists_[][2] = {{"lock-0000000001", "lock-2147483647"},
-                                            {"a-lock-2147483647", "b-lock-2147483647"},
-                                            {"lock--2147483647", "lock-2147483646"},
-                                            {"lock--000000001", "lock-0000000000"},
-                                            {"a-lock-0000000007", "b-lock-0000000007"},
-                                            {"__WRIT__0000000007", "a__WRIT__0000000007"},
-                                            {"__READ__0000000007", "a__READ__0000000007"},
-                                            {"lock-0000000001", "lock-9999999999"}};
+    static const char *const exhausting[][2] = {{"lock-0000000001", "lock-2147483647"},
+                                                {"a-lock-2147483647", "b-lock-2147483647"},
+                                                {"lock--2147483647", "lock-2147483646"},
+                                                {"lock--000000001", "lock-0000000000"},
+                                                {"a-lock-0000000007", "b-lock-0000000007"},
+                                                {"__WRIT__0000000007", "a__WRIT__0000000007"},
+                                                {"__READ__0000000007", "a__READ__0000000007"},
+                                                {"lock-0000000001", "lock-9999999999"}};
     TEST("numbers out of range, negative or equal do not tell the order (Q-02)") {
-        EACH(lists_, i) {
-            CHECK_CASE("%s %s", lists_[i][0], lists_[i][1]);
+        EACH(exhausting, i) {
+            CHECK_CASE("%s %s", exhausting[i][0], exhausting[i][1]);
             scene_open(ZKL_MUTEX, ZKL_NEVER, false);
-            scene_line(lists_[i], 2);
+            scene_line(exhausting[i], 2);
             CHECK(s.line.exhausted);
         }
     }
@@ -205,10 +205,10 @@ static void exhausted(void) {
         LINE("a__WRIT__0000000007", "b__READ__0000000007", "c__WRIT__0000000007");
         CHECK(s.line.exhausted);
     }
-    TEST("an exhausted line asks for exactly the czxids that the claim's own list needs") {
+    TEST("a claim in an exhausted line needs the unknown czxids of its own list only") {
         LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647");
-        placed(INT32_MAX, 100);
-        rank("b-lock-2147483647", 100);
+        give_place(INT32_MAX, 100);
+        set_czxid("b-lock-2147483647", 100);
         LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647", "d-lock-2147483647");
         struct zkl_contender *first = zkl_line_unranked(&s.line, &s.claim, NULL);
         CHECK(first && strcmp(first->name, "a-lock-2147483647") == 0);
@@ -216,32 +216,32 @@ static void exhausted(void) {
         CHECK(second && strcmp(second->name, "c-lock-2147483647") == 0);
         CHECK(!zkl_line_unranked(&s.line, &s.claim, second));
     }
-    TEST("an exhausted line asks for more czxids after a claim's predecessor went") {
+    TEST("a claim that rechecks an exhausted line needs the czxid of its last contender, too") {
         LINE(AHEAD, BEHIND, "__lock__2147483647");
-        placed(42, 10)->recheck = true;
+        give_place(42, 10)->recheck = true;
         CHECK(s.line.exhausted);
         struct zkl_contender *last = s.line.contenders[2];
         CHECK(zkl_line_unranked(&s.line, &s.claim, s.line.contenders[1]) == last);
     }
     TEST("the nearest smaller czxid is ahead in an exhausted line") {
         LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock--2147483647", "lock-0000000001");
-        placed(INT32_MAX, 100);
-        rank("a-lock-2147483647", 101);
-        rank("b-lock-2147483647", 98);
-        rank("c-lock--2147483647", 99);
-        rank("lock-0000000001", 3);
-        CHECK_TEXT(ahead_of(), "c-lock--2147483647");
+        give_place(INT32_MAX, 100);
+        set_czxid("a-lock-2147483647", 101);
+        set_czxid("b-lock-2147483647", 98);
+        set_czxid("c-lock--2147483647", 99);
+        set_czxid("lock-0000000001", 3);
+        CHECK_TEXT(name_ahead(), "c-lock--2147483647");
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 3);
     }
-    TEST("a contender first listed after the claim's own list is behind it, unasked") {
+    TEST("a contender first listed after the claim's own list is behind it, without a get") {
         LINE("b-lock-2147483647");
-        placed(INT32_MAX, 100);
-        rank("b-lock-2147483647", 100);
+        give_place(INT32_MAX, 100);
+        set_czxid("b-lock-2147483647", 100);
         LINE("a-lock--2147483647", "b-lock-2147483647");
         CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
-        CHECK_TEXT(ahead_of(), "");
+        CHECK_TEXT(name_ahead(), "");
     }
-    TEST("an exhausted line does not show which kept node is first") {
+    TEST("no node that may be kept is known to be first in an exhausted line") {
         LINE("_c_11111111-2222-3333-4000-000000000001-lock-0000000041");
         CHECK(zkl_line_first_keepable(&s.line) == s.line.contenders[0]);
         LINE("_c_11111111-2222-3333-4000-000000000001-lock-2147483647");
@@ -250,7 +250,7 @@ static void exhausted(void) {
         zkl_line_clear(&s.line);
         CHECK(!zkl_line_first_keepable(&s.line));
     }
-    TEST("numbers count again when those out of range are gone") {
+    TEST("numbers tell the order again when those out of range are gone") {
         LINE("lock-0000000001", LIMITED);
         CHECK(s.line.exhausted);
         LINE("lock-0000000001", "lock-0000000002");
@@ -314,7 +314,7 @@ static void orphans(void) {
         LINE(AHEAD, name);
         CHECK(!zkl_line_orphan(&s.line));
     }
-    TEST("others are contenders of other sessions, or what may have come since the list") {
+    TEST("a line may have others if it shows another session's contender, or has changed") {
         CHECK(!zkl_line_may_have_others(&s.line));
         LINE(AHEAD);
         CHECK(zkl_line_may_have_others(&s.line));
@@ -337,7 +337,7 @@ static void orphans(void) {
         s.common.session = 1;
         CHECK(!zkl_line_orphan(&s.line));
     }
-    TEST("no node is an orphan without a session, though foreign names have none either") {
+    TEST("no node is an orphan without a session, not even if its name tells no session") {
         LINE("0123456789abcdef0123456789abcdef__lock__0000000007");
         s.common.session = 0;
         CHECK(!zkl_line_orphan(&s.line));

@@ -261,7 +261,7 @@ static void lengths(void) {
         }
         free(text);
     }
-    TEST("every cut of a name is read within its bounds") {
+    TEST("every beginning of a name is read within its bounds") {
         static const char whole[] = UUID "__WRIT__-2147483647";
         for (size_t length = 0; length < sizeof whole; length++) {
             char *text = calloc(length + 1, 1);

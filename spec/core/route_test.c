@@ -72,7 +72,8 @@ static void names(void) {
         zkl_route_resolved(&route, NULL, 0, 1000 * ZKL_SECOND, now);
         CHECK_IS(zkl_route_resolve_due(&route), now + ZKL_SECOND);
     }
-    TEST("a lost connection asks for the names at once, and waits a moment for them") {
+    TEST(
+        "names are resolved at once after a lost connection, and attempts wait a moment for them") {
         one_server();
         lose();
         CHECK_IS(zkl_route_resolve_due(&route), now);
@@ -100,7 +101,7 @@ static void order(void) {
             lose();
         }
     }
-    TEST("a client's first server is any of the addresses") {
+    TEST("the first server is drawn from all addresses") {
         unsigned first = 0;
         for (int i = 0; i < 50; i++) {
             lose();
@@ -136,7 +137,7 @@ static void order(void) {
             CHECK_IS(reached, 1u << 1 | 1u << 2 | 1u << 3);
         }
     }
-    TEST("a server that came is tried at once, and no other") {
+    TEST("a new address is tried at once, and no other") {
         three_servers();
         reached_at_once();
         resolved(3, (uint64_t[]){1, 4, 3});
@@ -259,7 +260,7 @@ static void run_until(zkl_time end) {
 }
 
 static void moves(void) {
-    TEST("an earlier change of addresses lets no session expire in a calm network") {
+    TEST("a session survives changes of addresses if the network is calm afterwards") {
         for (uint64_t seed = 1; seed <= 2000; seed++) {
             CHECK_CASE("seed %d", (int)seed);
             begin();

@@ -51,8 +51,9 @@ static inline zkl_actions scene_count(zkl_actions did) {
 
 /* Counts reports and, as the owner does, the gets of ZKL_DO_RANK. */
 static inline zkl_actions scene_did(zkl_actions did) {
-    struct zkl_contender *c = NULL;
-    while (did & ZKL_DO_RANK && (c = zkl_line_unranked(&s.line, &s.claim, c))) s.claim.rank_gets++;
+    struct zkl_contender *each = NULL;
+    while (did & ZKL_DO_RANK && (each = zkl_line_unranked(&s.line, &s.claim, each)))
+        s.claim.rank_gets++;
     return scene_count(did);
 }
 

@@ -41,8 +41,8 @@ __attribute__((format(printf, 1, 2))) static inline void script_say(const char *
     va_end(arguments);
 }
 
-/* Begins the outcome of one more step. */
-static inline void script_part(void) {
+/* Separates the outcomes of two steps. */
+static inline void script_separate(void) {
     if (*script_outcome) script_say("; ");
 }
 
@@ -57,7 +57,7 @@ static inline bool is(size_t i, const char *text) {
 }
 
 /* Index of the word, from 1; 0: none. */
-static inline size_t place_of(const char *text) {
+static inline size_t word_index(const char *text) {
     for (size_t i = 1; i < words; i++)
         if (is(i, text)) return i;
     return 0;
@@ -135,7 +135,7 @@ static inline void script_write(FILE *to, const char *steps, const char *comment
 }
 
 /* Splits a line "steps -> outcome # comment" in place. */
-static inline void script_part_line(char *line, char **steps, char **wanted, char **comment) {
+static inline void script_split_line(char *line, char **steps, char **wanted, char **comment) {
     static char none[] = "";
     *comment = strchr(line, '#');
     char *end = *comment ? *comment : none;
@@ -153,7 +153,7 @@ static inline void script_part_line(char *line, char **steps, char **wanted, cha
 
 static inline void script_step(const char *name, int at_line, char *line, FILE *rewritten) {
     char *steps, *wanted, *comment;
-    script_part_line(line, &steps, &wanted, &comment);
+    script_split_line(line, &steps, &wanted, &comment);
     script_steps(steps);
     if (wrong) check_complain(name, at_line, "%s: %s", steps, wrong);
     else if (rewritten) script_write(rewritten, steps, comment);
@@ -190,15 +190,15 @@ static inline void script_file(const char *name, FILE *rewritten) {
 }
 
 static inline void script_rewrite(const char *name) {
-    char other[SCRIPT_LINE];
-    snprintf(other, sizeof other, "%s.new", name);
-    FILE *file = fopen(other, "w");
+    char new_name[SCRIPT_LINE];
+    snprintf(new_name, sizeof new_name, "%s.new", name);
+    FILE *file = fopen(new_name, "w");
     if (!file) return;
     unsigned failed = check.failed;
     script_file(name, file);
     fclose(file);
-    if (check.failed == failed) rename(other, name);
-    else remove(other);
+    if (check.failed == failed) rename(new_name, name);
+    else remove(new_name);
 }
 
 /* Runs the named files, or all that match the pattern. */

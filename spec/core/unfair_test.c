@@ -7,9 +7,9 @@
 #define FOREIGN (SESSION + 1)
 
 #define EACH_EVENT(X)                                                                              \
-    X(CANCEL), X(RELEASE), X(CREATED), X(PLACED), X(TAKEN), X(SYNCED), X(LISTED_ANY), X(GOT_OWN),  \
-        X(GOT_OTHER), X(GOT_FOREIGN), X(REMOVED), X(DELETED), X(CHANGED), X(WAKE), X(RESUME),      \
-        X(SUSPEND), X(EXPIRE), X(TICK), X(TICK_LATE), X(BEAT)
+    X(CANCEL), X(RELEASE), X(CREATED), X(FIXED_CREATED), X(FIXED_EXISTS), X(SYNCED),               \
+        X(LISTED_ANY), X(GOT_OWN), X(GOT_OTHER), X(GOT_FOREIGN), X(REMOVED), X(DELETED),           \
+        X(CHANGED), X(WAKE), X(RESUME), X(SUSPEND), X(EXPIRE), X(TICK), X(TICK_LATE), X(BEAT)
 
 #define AS_NUMBER(event) event
 #define AS_TEXT(event) #event
@@ -25,8 +25,8 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case CREATED:
         if (reply == ZKL_DONE) return 0;
         return zkl_claim_created(claim, reply, ZKL_AUTH, NULL, 0);
-    case PLACED: return zkl_claim_fixed_created(claim, 1042, s.now);
-    case TAKEN: return zkl_claim_fixed_exists(claim);
+    case FIXED_CREATED: return zkl_claim_fixed_created(claim, 1042, s.now);
+    case FIXED_EXISTS: return zkl_claim_fixed_exists(claim);
     case SYNCED:
         if (reply == ZKL_DONE) zkl_clock_prove(&s.common.clock, s.now, s.now);
         return zkl_claim_synced(claim, reply, s.now);

@@ -30,7 +30,8 @@ static void begin(zkl_request *request) {
 
 static struct zkl_acquire_options options_in_words(void) {
     static const char *callers[8];
-    size_t of = place_of("callers"), owner = place_of("as"), meter = place_of("meter"), count = 0;
+    size_t of = word_index("callers"), owner = word_index("as"), meter = word_index("meter"),
+           count = 0;
     for (char *each = of ? strtok(word[of + 1], ",") : NULL; each; each = strtok(NULL, ","))
         callers[count++] = each;
     callers[count] = NULL;
@@ -39,10 +40,10 @@ static struct zkl_acquire_options options_in_words(void) {
         .owner = owner ? at(owner + 1) : who->name,
         .callers = callers,
         .timeout = timeout(),
-        .trying = place_of("try") > 0,
-        .reentrant = place_of("again") > 0,
-        .counting = place_of("counting") > 0,
-        .quiet = place_of("quiet") > 0,
+        .trying = word_index("try") > 0,
+        .reentrant = word_index("again") > 0,
+        .counting = word_index("counting") > 0,
+        .quiet = word_index("quiet") > 0,
         .jitter = time_named("jitter", 0),
         .keep = time_named("keep", 0),
         .max_hold = time_named("hold", 0),

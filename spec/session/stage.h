@@ -13,11 +13,11 @@ static struct thing *who, *subject; /* the user, NULL: the session; the step's o
 
 /* The number, or time, after the word. */
 static inline int64_t named(const char *name, int64_t otherwise) {
-    return place_of(name) ? number(place_of(name) + 1, 0) : otherwise;
+    return word_index(name) ? number(word_index(name) + 1, 0) : otherwise;
 }
 
 static inline zkl_time time_named(const char *name, zkl_time otherwise) {
-    return place_of(name) ? seconds(place_of(name) + 1, 0) : otherwise;
+    return word_index(name) ? seconds(word_index(name) + 1, 0) : otherwise;
 }
 
 static inline zkl_time timeout(void) {
@@ -111,8 +111,8 @@ static inline void count_events(void) {
  * number; hear states steps also tells these
  */
 static inline void hears(void) {
-    hears_states |= place_of("states") > 0;
-    if (place_of("steps")) session->tells_steps = tells_steps;
+    hears_states |= word_index("states") > 0;
+    if (word_index("steps")) session->tells_steps = tells_steps;
     if (is(1, "count")) count_events();
     else if (isdigit((unsigned char)*at(words - 1))) take_events(number(words - 1, 0));
     else is_deaf = is(0, "deaf");

@@ -113,7 +113,7 @@ __attribute__((format(printf, 1, 2))) static inline void say(const char *format,
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (silent) script_part();
+    if (silent) script_separate();
     else script_say(", ");
     silent = false;
     script_say("%s", text);
