@@ -7,9 +7,10 @@
  * the actions (`grant` is ZKL_DO_GRANT) and new states. Times are in seconds, and T, the session
  * timeout, is 10. `watch` is of the own node, `watch(lock-7)` of a node ahead.
  *
- * A claim's letter is its node, and `a@42` its pending attempt's. `lock-7` has all ten digits.
- * Ahead, writer, behind, holder and limited belong to another session; kept may be kept; foreign is
- * another library's; late is number 42 of the session's first attempt.
+ * A claim's letter stands for the name of its node, and `a@42` for the name that its pending create
+ * would get with number 42. `lock-7` stands for all ten digits. Ahead, writer, behind, holder and
+ * limited are nodes of another session, kept is a node that may be kept, foreign is another
+ * library's, and late is number 42 of the session's first attempt.
  */
 #include <ctype.h>
 #include <stddef.h>
@@ -366,7 +367,7 @@ static zkl_actions downgraded(struct zkl_claim *claim) {
     return zkl_claim_downgraded(claim, reply(1), ZKL_AUTH);
 }
 
-/* forwarded <reply> [next] */
+/* forwarded <reply> [write-failed] */
 static zkl_actions forwarded(struct zkl_claim *claim) {
     return zkl_claim_forwarded(claim, reply(1), has("write-failed"));
 }
@@ -464,7 +465,7 @@ static const struct field {
         OF_LINE(changed), OF_LINE(backoff.gave_back), OF_COMMON(session), OF_COMMON(clock.epoch)
     FIELDS};
 
-/* Finds a field by its name, also without the part before the dot. */
+/* A field may be named without the part before its dot. */
 static const struct field *field_of(const char *name) {
     EACH(fields, i) {
         const char *dot = strrchr(fields[i].name, '.');
@@ -522,7 +523,7 @@ static const char *contender_word(const struct zkl_contender *of) {
     return of ? word_for(of->name) : "none";
 }
 
-/* own-1042 says whether such a node of the fixed name is an orphan */
+/* own-1042: is the session's node of the fixed name with czxid 1042 an orphan? */
 static bool show_fixed(const struct zkl_claim *claim, const char *what) {
     static const char *const answers[] = {"no-orphan", "perhaps", "orphan"};
     const char *dash = strchr(what, '-');

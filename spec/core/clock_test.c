@@ -9,7 +9,7 @@
 
 #define T (8000 * INT64_C(1000000)) /* divisible by all below */
 
-static zkl_time start; /* at the machine's boot, or later */
+static zkl_time start; /* 1 ns after the machine's boot, or later */
 static struct zkl_clock clock;
 static zkl_time proof;
 
@@ -246,9 +246,9 @@ static void proofs(void) {
 }
 
 /*
- * As in clock.h, the leader's last touch may be T/4 older than a proof, plus the gap to the packet
- * before, and a client's clock 5 % slow. `packets` are issue times, oldest first, of idle pings and
- * `proofs_` proofs.
+ * As in clock.h, the server may count T from the newest packet that is T/4 older than the proof,
+ * and a client's clock may be 5 % slow. `packets` are issue times, oldest first, of pings and then
+ * of `proof_count` proofs.
  */
 static void never_too_long(const zkl_time *packets, int count, int proof_count) {
     begin(0.5);
@@ -273,7 +273,7 @@ static void drift(void) {
         never_too_long((zkl_time[]){ping, idle}, 2, 1);
         never_too_long((zkl_time[]){ping - T / 3, ping, idle}, 3, 1);
         never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 1}, 3, 1);
-        /* it was stopped, unnoticed, when a ping was due */
+        /* the process stopped for T/12, which does not count, when a ping was due */
         never_too_long((zkl_time[]){ping, late}, 2, 1);
         never_too_long((zkl_time[]){ping, late, late + T / 4 - 1}, 3, 1);
     }
@@ -337,7 +337,8 @@ static void drift(void) {
         zkl_time issued = proof + T / 6, answered = issued + T / 4 + 1;
         run(answered);
         zkl_clock_prove(&clock, issued, answered);
-        zkl_clock_prove(&clock, answered - 1, answered); /* at once, but behind the late one */
+        zkl_clock_prove(&clock, answered - 1,
+                        answered); /* issued late, but behind the late answer */
         CHECK_IS(clock.steady_since, answered);
         prove(answered + T / 6);
         CHECK_IS(remaining(answered + T / 6), T * 5 / 16);
@@ -375,7 +376,6 @@ static void drift(void) {
     }
 }
 
-/* May a session grant after a stop until `now`? */
 static bool may_grant_after_stop(zkl_time now) {
     zkl_clock_attend(&clock, now);
     CHECK_IS(clock.awake_since, now);

@@ -8,7 +8,6 @@
 
 #define FOREIGN(number) "_c_11111111-2222-3333-4444-5555555555" number
 
-/* The beginning of each test without a scene of its own. */
 static void open_mutex(void) {
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
 }
@@ -294,7 +293,7 @@ static void orphans(void) {
         CHECK(!zkl_line_orphan(&s.line));
         s.claim.node.nonce += 7;
         const struct zkl_contender *orphan = zkl_line_orphan(&s.line);
-        CHECK(!orphan); /* it was ours when first seen */
+        CHECK(!orphan); /* a claim had it when it was first listed */
         LINE(AHEAD, "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050");
         orphan = zkl_line_orphan(&s.line);
         CHECK(orphan && orphan->nonce == 0x63);

@@ -195,7 +195,7 @@ static struct {
     uint64_t chance, addresses;       /* number of addresses so far */
     uint64_t of_name[SERVERS];        /* as the resolver tells them */
     uint64_t of_server[SERVERS];      /* as they are in fact */
-    bool silent, hangs;               /* `silent` are old addresses, the resolver `hangs` */
+    bool silent, hangs;               /* old addresses are `silent`, the resolver `hangs` */
     uint64_t tried;                   /* address of the present attempt; 0: none */
     zkl_time attempt_ends, answer_at; /* ZKL_NEVER: not asked */
 } net;

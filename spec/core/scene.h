@@ -5,8 +5,8 @@
  *   did = scene_created(42, 1042);            the reply to the create
  *   did = LISTED(AHEAD, s.claim.name);        the reply to the list
  *
- * A new scene `s` frees the last one. scene_reach_as() drives a fresh claim into any state by legal
- * events. Calls count reports to the user (s.grants, s.fails, ...).
+ * A new scene `s` replaces the last scene. scene_reach_as() drives a fresh claim into any state by
+ * legal events. Calls count reports to the user (s.grants, s.fails, ...).
  */
 #ifndef SCENE_H
 #define SCENE_H
@@ -35,7 +35,7 @@ static struct scene {
     struct zkl_claim second, third; /* in the same line, if used */
     struct zkl_line part_line;      /* line of a multi-lock's second part, or of a partner */
     struct zkl_claim part;          /* for scene_join(), scene_await(), scene_open_waiter() */
-    struct zkl_contender *other;    /* reference to a contender, or NULL */
+    struct zkl_contender *other; /* reference to the first contender of another session, or NULL */
     zkl_time now;
     int grants, fails, losses, forgets, queued;
 } s;
@@ -72,7 +72,7 @@ static inline void scene_run(zkl_time time) {
     }
 }
 
-/* Stops the process for that time. Its proofs count again 4/15 T later. */
+/* Stops the process for that time. Proofs count again 4/15 T later. */
 static inline void scene_stop(zkl_time time) {
     s.now += time;
     zkl_clock_attend(&s.common.clock, s.now);
@@ -142,7 +142,7 @@ static inline zkl_actions scene_create_fails(enum zkl_reply reply, enum zkl_code
     return scene_did(zkl_claim_created(&s.claim, reply, why, NULL, 0));
 }
 
-/* Replaces the line by a list of which the claim hears nothing. */
+/* Replaces the line by a list that is not fed to the claim. */
 static inline void scene_line(const char *const *names, size_t count) {
     CHECK(zkl_line_replace(&s.line, names, count));
     if (!s.other && s.line.count && s.line.contenders[0]->session != SESSION)
@@ -238,7 +238,7 @@ static inline void scene_reach_waiter(enum zkl_claim_state state, zkl_time deadl
     if (state == ZKL_GONE) scene_removed(ZKL_DONE);
 }
 
-/* The first part of a multi-lock is in line, and the second one's list is out. */
+/* The first part of a multi-lock is in FIRST, and the second part's list is out. */
 static inline void scene_reach_first(enum zkl_kind kind, zkl_time deadline) {
     scene_open(kind, deadline, false);
     scene_join();

@@ -23,13 +23,13 @@
 
 enum { SCRIPT_LINE = 1000, SCRIPT_WORDS = 60, SCRIPT_ARROW = 44 };
 
-static char script_outcome[SCRIPT_LINE]; /* the line's, so far */
+static char script_outcome[SCRIPT_LINE]; /* of the present line, so far */
 
 static char **word;
 static size_t words;
 static const char *wrong; /* why the step cannot be played, or NULL */
 
-/* Plays a step, and says its outcome by script_say(). `who`: the subject, or "". */
+/* Plays a step, and says its outcome by script_say(). `who` is the subject, or "". */
 static void script_play(const char *who);
 static void script_begin(void); /* begins a test */
 
@@ -201,7 +201,7 @@ static inline void script_rewrite(const char *name) {
     else remove(new_name);
 }
 
-/* Runs the named files, or all that match the pattern. */
+/* Runs the named files, or all files that match the pattern. */
 static inline int script_main(int argc, char **argv, const char *pattern) {
     bool rewrites = argc > 1 && strcmp(argv[1], "--rewrite") == 0;
     glob_t found = {0};

@@ -1,6 +1,6 @@
 /*
- * unfair_test.c - rules for claims of ZKL_UNFAIR after any event in any state, and after a second
- * one. claims/unfair.txt has the outcomes. ALG-05.
+ * unfair_test.c - rules for claims of ZKL_UNFAIR after any two events in any state. The outcomes
+ * are in claims/unfair.txt. ALG-05.
  */
 #include "scene.h"
 
@@ -31,7 +31,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
         if (reply == ZKL_DONE) zkl_clock_prove(&s.common.clock, s.now, s.now);
         return zkl_claim_synced(claim, reply, s.now);
     case LISTED_ANY:
-        /* another claim's node, as the claim asks for none */
+        /* a list for another claim, as this claim asks for none */
         return claim->state == ZKL_RECOVER_LIST ? 0
                                                 : zkl_claim_listed(claim, reply, ZKL_AUTH, s.now);
     case GOT_OWN: return zkl_claim_got_own(claim, reply, ZKL_AUTH, 1042, SESSION, s.now);
