@@ -23,7 +23,7 @@
 
 enum { SCRIPT_LINE = 1000, SCRIPT_WORDS = 60, SCRIPT_ARROW = 44 };
 
-static char script_outcome[SCRIPT_LINE]; /* of the present line, so far */
+static char script_outcome[SCRIPT_LINE]; /* the outcome of the present line so far */
 
 static char **word;
 static size_t words;
