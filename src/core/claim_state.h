@@ -43,11 +43,10 @@ enum zkl_action {
     ZKL_DO_PAUSE = 1 << 20,        /* zkl_claim_wake() later; the owner chooses when */
     ZKL_DO_HOLDERS = 1 << 21,      /* get, with a watch, each contender ahead (zkl_line_precedes) */
     ZKL_DO_MARK = 1 << 22,         /* write its data to its node, with ZKL_HELD_WORD if `marked` */
-    ZKL_DO_WATCH_LOOKAHEAD =
-        1 << 23, /* get claim->lookahead, with a watch, or zkl_claim_drop_lookahead() */
-    ZKL_DO_WATCH_CHILDREN = 1 << 24, /* get_children of the path, with a watch, and set
-                                        line->children; if no watch fits, set line->changed */
-    ZKL_DO_KEEP = 1 << 25            /* zkl_claim_tick() at claim->deadline */
+    ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get claim->lookahead, with a watch */
+    ZKL_DO_WATCH_CHILDREN = 1 << 24,  /* get_children of the path, with a watch, and set
+                                         line->children; if no watch fits, set line->changed */
+    ZKL_DO_KEEP = 1 << 25             /* zkl_claim_tick() at claim->deadline */
 };
 
 #define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_KEEP << 1) - 1)
