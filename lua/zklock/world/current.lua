@@ -9,7 +9,7 @@ local runtime = require "zklock.waiting.runtime"
 
 local setmetatable, status = setmetatable, coroutine.status
 
-local loop, entered, acting -- the latest loop, its world and process
+local loop, entered, process_now -- the latest loop, its world, and the process that acts
 
 local _M = {}
 
@@ -17,14 +17,14 @@ local _M = {}
 ---@param thread thread
 ---@param world zklock.World
 function _M.enter(thread, world)
-    loop, entered, acting = thread, world, nil
+    loop, entered, process_now = thread, world, nil
 end
 
 
---- The loop's next act is in this process.
+--- Sets the process in which the loop acts next, or none.
 ---@param process? zklock.Process
-function _M.act(process)
-    acting = process
+function _M.act_in(process)
+    process_now = process
 end
 
 
@@ -33,23 +33,23 @@ function _M.world()
     if not loop then return nil end
     local state = status(loop)
     if state == "running" or state == "normal" then return entered end
-    loop, entered, acting = nil, nil, nil
+    loop, entered, process_now = nil, nil, nil
 end
 
 
 ---@return zklock.Process?
 function _M.process()
-    return _M.world() and acting
+    return _M.world() and process_now
 end
 
 
 runtime.set_worlds_current(function()
     local world = _M.world()
-    return world and (acting or world.nobody)
+    return world and (process_now or world.nobody)
 end)
 
 
--- --- its answers -----------------------------------------------------------------------------
+-- --- its runtime -----------------------------------------------------------------------------
 
 ---@class zklock.InWorld: zklock.Runtime
 ---@field world zklock.World
@@ -85,13 +85,13 @@ function InWorld.unsent() return 0 end
 function InWorld:memory() return self.world.memory end
 
 function InWorld:totals()
-    self.world.meddled = true -- of all processes
+    self.world.meddled = true -- the totals are of all processes
     return core.totals(self.world.core), 0
 end
 
 
 
---- In no process there is no session.
+--- The runtime of code in no process, which has no session.
 ---@param world zklock.World
 ---@return zklock.InWorld
 function _M.nobody(world)

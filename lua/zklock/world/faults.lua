@@ -1,6 +1,6 @@
---- Faults of a world's processes, drawn by its seed, told again from a list, or decided by a
--- search. A fault comes `after` so many seconds since a turn of its process, or without `after`
--- just before the process goes on.
+--- Faults of a world's processes, drawn by its seed, replayed from a list, or decided by a search.
+-- A fault comes `after` so many seconds since a turn of its process, or without `after` just before
+-- the process goes on.
 
 local ipairs, setmetatable = ipairs, setmetatable
 local huge, log, min = math.huge, math.log, math.min
@@ -36,8 +36,8 @@ _M.defaults = {
 
 -- --- drawn --------------------------------------------------------------------------------
 
--- Only the beginning of a wait counts, because a long wait would meet all faults.
-local MOMENTS = 0.1 -- seconds
+-- Only the beginning of a wait is exposed, because a long wait would meet all faults.
+local EXPOSED = 0.1 -- seconds
 
 --- Seconds added to each wait, unless the user sets the rate. A short wait would meet no fault.
 _M.MORE = 0.02
@@ -48,7 +48,7 @@ local Drawn = {}
 Drawn.__index = Drawn
 
 
--- The next fault of the kind. Half of them come at the end of a wait.
+-- Draws the next fault of the kind. Half of the faults come at the end of a wait.
 local function draw(self, process, kind)
     local core, wish = self.world.core, self.wishes[kind]
     return {
@@ -91,7 +91,7 @@ end
 
 
 local function time_of_drawn(self, fault)
-    if fault.at_end or fault.left > MOMENTS or not may_come(self, fault) then return huge end
+    if fault.at_end or fault.left > EXPOSED or not may_come(self, fault) then return huge end
     return fault.process.turned_at + fault.left
 end
 
@@ -113,7 +113,7 @@ end
 
 --- A wait of the process is over, and it is about to go on.
 function Drawn:before(process)
-    local exposed = min(self.world:now() - process.turned_at, MOMENTS)
+    local exposed = min(self.world:now() - process.turned_at, EXPOSED)
     for place, fault in ipairs(self.coming) do
         if fault.process == process then
             fault.left = fault.left - exposed - self.wishes[fault.kind].more
@@ -123,18 +123,18 @@ function Drawn:before(process)
 end
 
 
--- --- told again ---------------------------------------------------------------------------
+-- --- replayed -----------------------------------------------------------------------------
 
----@class zklock.ToldFaults
-local Told = {}
-Told.__index = Told
+---@class zklock.ReplayedFaults
+local Replayed = {}
+Replayed.__index = Replayed
 
-Told.offers = Drawn.offers
+Replayed.offers = Drawn.offers
 
-function Told:begin(process) self.begun[process] = true end
+function Replayed:begin(process) self.begun[process] = true end
 
 
-local function time_of_told(self, fault)
+local function time_of_replayed(self, fault)
     local process = self.world.by_name[fault.process]
     if fault.done or not process or process.over or process.stopped or
         process.turns ~= fault.turn then
@@ -144,19 +144,19 @@ local function time_of_told(self, fault)
 end
 
 
-function Told:due()
+function Replayed:due()
     local due = huge
     for _, fault in ipairs(self.list) do
-        local at = fault.after and time_of_told(self, fault) or huge
+        local at = fault.after and time_of_replayed(self, fault) or huge
         if at < due then due = at end
     end
     return due
 end
 
 
-function Told:look(now)
+function Replayed:look(now)
     for _, fault in ipairs(self.list) do
-        if fault.after and time_of_told(self, fault) <= now then
+        if fault.after and time_of_replayed(self, fault) <= now then
             fault.done = true
             self.world:inflict(fault)
         end
@@ -164,10 +164,10 @@ function Told:look(now)
 end
 
 
-function Told:before(process)
+function Replayed:before(process)
     for _, fault in ipairs(self.list) do
         local here = fault.process == process.name and not fault.after
-        if here and time_of_told(self, fault) < huge then
+        if here and time_of_replayed(self, fault) < huge then
             fault.done = true
             self.world:inflict(fault)
         end
@@ -182,7 +182,7 @@ end
 local Decided = {}
 Decided.__index = Decided
 
-Decided.begin = Told.begin
+Decided.begin = Replayed.begin
 function Decided.due() return huge end
 function Decided.look() end
 function Decided.before() end
@@ -215,11 +215,11 @@ end
 function Decided:strike(fault) inflict(self, fault, fault.after) end
 
 
--- --- either -------------------------------------------------------------------------------
+-- --- their choice -------------------------------------------------------------------------
 
 -- Half of the seeds have a single kind, and the rest each kind with a chance of a half (Groce et
 -- al., Swarm testing, 2012).
-local function choose(core, wanted)
+local function choose_kinds(core, wanted)
     if #wanted < 2 then return wanted end
     if core:draw("faults", 2) == 1 then return { wanted[core:draw("faults", #wanted)] } end
     local some = {}
@@ -238,7 +238,7 @@ function _M.drawn(world, wishes, begun)
     for _, kind in ipairs(kinds) do
         if wishes[kind] then wanted[#wanted + 1] = kind end
     end
-    for _, kind in ipairs(choose(world.core, wanted)) do
+    for _, kind in ipairs(choose_kinds(world.core, wanted)) do
         chosen[kind], count[kind] = wishes[kind], 0
     end
     for _, fault in ipairs(world.happened) do
@@ -263,9 +263,9 @@ function _M.decided(world, wishes)
 end
 
 
---- Faults of a list, again.
+--- Replays faults of a list.
 ---@param list zklock.Fault[]
-function _M.told(world, list)
+function _M.replayed(world, list)
     local copies = {}
     for i, fault in ipairs(list) do
         copies[i] = {
@@ -273,7 +273,7 @@ function _M.told(world, list)
             after = fault.after, lasts = fault.lasts,
         }
     end
-    return setmetatable({ world = world, list = copies, begun = {} }, Told)
+    return setmetatable({ world = world, list = copies, begun = {} }, Replayed)
 end
 
 

@@ -12,7 +12,7 @@ local _M = {}
 
 
 -- A bound in words, as "2 stops".
-local function at_most(count, what)
+local function bound_text(count, what)
     if count == 1 then return "1 " .. (SINGULARS[what] or what) end
     return ("%d %s"):format(count, PLURALS[what] or what .. "s")
 end
@@ -25,10 +25,10 @@ function _M.counted(found)
     if not found.bounds then return found.schedules .. " schedules" end
     local bounds, list = found.bounds, {}
     if bounds.preemptions then
-        list[1] = at_most(bounds.preemptions, "preemption")
+        list[1] = bound_text(bounds.preemptions, "preemption")
     end
     for _, kind in ipairs(faults_of_worlds.kinds) do
-        if bounds[kind] then list[#list + 1] = at_most(bounds[kind], kind) end
+        if bounds[kind] then list[#list + 1] = bound_text(bounds[kind], kind) end
     end
     local last = remove(list)
     local within = last and " with at most " ..

@@ -20,19 +20,21 @@ end
 
 function inflict.kill(self, process)
     self:tell(process, "is killed")
-    process:end_it()
+    process:finish()
     self.core:kill(process.number)
     self:forget_sleepers(process.run)
 end
 
 
--- The process's sessions can connect again, without `all` only the sessions of its own cut.
+-- Lets the process's sessions connect again, all of them or process.cut_sessions.
 local function heal(self, process, all)
     local done = process.cut_until > self:now()
     for _, session in ipairs(process.sessions) do
-        if all or process.cuts[session] then done = self.core:heal(session.handle) or done end
+        if all or process.cut_sessions[session] then
+            done = self.core:heal(session.handle) or done
+        end
     end
-    process.cut_until, process.cuts = 0, {}
+    process.cut_until, process.cut_sessions = 0, {}
     if done then self:tell(process, "has a network again") end
     return done
 end

@@ -30,8 +30,8 @@ local WEAK = { __mode = "k" }
 local SLACK = 100 -- packets in a row without a change at a server
 local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks
 local POLLS = 1000 -- until it polls half as often
-local NOBODY = { name = "" } -- of the processes
-local PRINTS = 2 ^ 47 -- of schedules; 33 times a smaller number is exact
+local NO_PROCESS = { name = "" } -- in the story
+local FINGERPRINTS = 2 ^ 47 -- of schedules; 33 times a smaller number is exact
 local MESSAGES = 2000 -- kept, at most
 
 ---@class zklock.Message a packet between a process and a server
@@ -56,24 +56,24 @@ local MESSAGES = 2000 -- kept, at most
 ---@field public problem? any why the schedule is wrong
 ---@field nobody zklock.InWorld for code of no process
 ---@field public story? string[] what happened, a line each
----@field count integer turns of coroutines, and faults
+---@field step_count integer of turns and faults
 ---@field branch? zklock.Branch
----@field parted_at? number when it was taken
+---@field branched_at? number when the branch was taken
 ---@field mark? zklock.Mark
 ---@field wishes table faults of a branch, as zklock.world.options has them
 ---@field messages? zklock.Message[] of a world that is over
----@field steps integer turns of coroutines
----@field follows integer length of the chain of events at one time
+---@field turn_count integer of coroutines
+---@field chain_length integer of events at one time, each scheduled by the one before
 ---@field sections integer locks that were granted
----@field print integer of the steps, see do_step()
----@field acts boolean it is in a step
+---@field fingerprint integer of the steps, see do_step()
+---@field in_step boolean
 ---@field active_at number of the last turn, news or event
----@field patience number when to look for a deadlock
----@field doubted number? `active_at` of the first look
----@field instant number the time of the last turn
----@field first thread? the coroutine of the first turn at that time
----@field turns table<thread, integer>? at that time, if there were more
----@field polls table<thread, integer>
+---@field look_at number when to look for a deadlock
+---@field doubted_at number? the time of the last activity before the first look
+---@field turn_time number the time of the last turn
+---@field first_thread thread? the coroutine of the first turn at that time
+---@field turns table<thread, integer>? by coroutine, if there were more turns at that time
+---@field polls table<thread, integer> count by coroutine
 ---@field keeps_errors boolean? errors of callbacks are not the schedule's
 ---@field over boolean
 ---@field order? zklock.Schedule nil if the seed decides
@@ -129,16 +129,16 @@ local function within(self, fn, ...)
 end
 
 
-local function take_branch(self)
+local function enter_branch(self)
     self.core:reseed(self.branch.seed)
     self.faults = faults.drawn(self, self.wishes, self.faults.begun)
-    self.branch, self.order, self.parted_at = nil, nil, self:now()
+    self.branch, self.order, self.branched_at = nil, nil, self:now()
 end
 
 
 local function run(self)
     while not self.over do
-        if self.branch and self.count >= self.branch.after then take_branch(self) end
+        if self.branch and self.step_count >= self.branch.after then enter_branch(self) end
         if self.order then self.order:step() else go_on(self) end
     end
 end
@@ -169,7 +169,7 @@ end
 --- The program adds a line to the story.
 ---@param text any
 function World:note(text)
-    self:tell(current.process() or NOBODY, "%s", text_of(text))
+    self:tell(current.process() or NO_PROCESS, "%s", text_of(text))
 end
 
 
@@ -189,7 +189,7 @@ end
 
 
 function World:schedule(at, fn)
-    self.events:add{ due = at, fn = fn, follows = self.follows }
+    self.events:add{ due = at, fn = fn, chain_length = self.chain_length }
 end
 
 
@@ -197,7 +197,7 @@ end
 ---@param time number seconds since the world began
 ---@param fn fun()
 function World:at(time, fn)
-    options.moment(time)
+    options.time(time)
     check_function(fn, "what happens at a time")
     if self.over then misuse.refuse("the world is over") end
     self:schedule(time, fn)
@@ -229,14 +229,14 @@ local function find(self, name)
 end
 
 
--- Calls fn(self, ...) as a step. Schedules with the same steps, by their numbers, have one print.
+-- Calls fn(self, ...) as a step. Schedules with equal step numbers have one fingerprint.
 function World:do_step(number, fn, ...)
-    self.print = (self.print * 33 + number) % PRINTS
-    self.count = self.count + 1
+    self.fingerprint = (self.fingerprint * 33 + number) % FINGERPRINTS
+    self.step_count = self.step_count + 1
     if self.mark then self:mark_step(self.processes[number]) end
-    self.acts = true
+    self.in_step = true
     fn(self, ...)
-    self.acts = false
+    self.in_step = false
 end
 
 
@@ -248,7 +248,7 @@ function World:inflict(fault)
 end
 
 
--- Done by the test. Returns false if the process has ended, or is stopped.
+-- Inflicts a fault for the test. Returns false if the process has ended, or is stopped.
 local function by_test(self, kind, name, seconds)
     local process = find(self, name)
     if self.over or process.over or kind == "stop" and process.stopped then return false end
@@ -262,7 +262,7 @@ end
 ---@param seconds number
 ---@return boolean done false if it has ended, or is stopped
 function World:stop(name, seconds)
-    options.moment(seconds)
+    options.time(seconds)
     local done, process = by_test(self, "stop", name, seconds), current.process()
     if process and process.stopped and schedulers.driving() == self then process:pause() end
     return done
@@ -291,7 +291,7 @@ end
 ---@param seconds? number
 ---@return boolean done false if it has ended
 function World:cut(name, seconds)
-    if seconds ~= nil then options.moment(seconds) end
+    if seconds ~= nil then options.time(seconds) end
     return by_test(self, "cut", name, seconds)
 end
 
@@ -313,8 +313,8 @@ end
 
 -- --- coroutines that poll ---------------------------------------------------------------
 
--- A coroutine that yields by itself, or sleeps for no time, polls. So time has to go on, the faster
--- the longer it polls.
+-- Returns when a coroutine goes on that polls, which means that it yields by itself or sleeps for no
+-- time. Its pauses become longer.
 function World:next_poll(thread)
     local polls = (self.polls[thread] or 0) + 1
     self.polls[thread] = polls
@@ -329,7 +329,7 @@ end
 
 -- --- one thing at a time ------------------------------------------------------------------
 
---- The possible next steps, in words.
+--- The possible next steps in words.
 ---@return string[]
 function World:choices()
     local texts = {}
@@ -421,12 +421,12 @@ local function new(fn, opts)
         happened = {},
         longest = 1, -- session timeout
         slack = SLACK * opts.faults.delay, -- seconds
-        steps = 0,
-        count = 0,
-        acts = false,
-        follows = 0,
+        turn_count = 0,
+        step_count = 0,
+        in_step = false,
+        chain_length = 0,
         sections = 0,
-        print = 0,
+        fingerprint = 0,
         polls = setmetatable({}, WEAK),
         active_at = 0,
         over = false,
@@ -443,7 +443,7 @@ local function new(fn, opts)
     }, World))
     self.memory = verbs_of(self, box)
     self.nobody = current.nobody(self)
-    self.faults = opts.list and faults.told(self, opts.list)
+    self.faults = opts.list and faults.replayed(self, opts.list)
         or opts.decided and faults.decided(self, opts.faults)
         or faults.drawn(self, opts.faults)
     within(self, function() fn(self) end)

@@ -6,7 +6,7 @@ local concat, sort = table.concat, table.sort
 
 local ROUNDED = 2e-9 -- seconds, the error of a time in nanoseconds
 
-local QUIET = 2 -- session timeouts without an event until a look
+local QUIET = 2 -- session timeouts without an event until a look for a deadlock
 local STILL = 10000 -- turns of one coroutine, or of world:at(), while time stands still
 
 
@@ -52,11 +52,11 @@ end
 
 -- Returns false if the coroutine has had too many turns while time stood still.
 local function count_turn(self, thread, now)
-    if now ~= self.instant then
-        self.instant, self.first, self.turns = now, thread, nil
+    if now ~= self.turn_time then
+        self.turn_time, self.first_thread, self.turns = now, thread, nil
         return true
     end
-    local turns = self.turns or { [self.first] = 1 }
+    local turns = self.turns or { [self.first_thread] = 1 }
     turns[thread], self.turns = (turns[thread] or 0) + 1, turns
     return turns[thread] < STILL
 end
@@ -84,8 +84,8 @@ local function turn(self, place)
     end
     local now = self:now()
     if not count_turn(self, entry.thread, now) then return stands_still(self, process) end
-    self.steps = self.steps + 1
-    if self.steps > self.limit.steps then
+    self.turn_count = self.turn_count + 1
+    if self.turn_count > self.limit.steps then
         return self:fail(("it is not over after %d steps"):format(self.limit.steps))
     end
     local arguments = entry.arguments
@@ -95,20 +95,19 @@ local function turn(self, place)
 end
 
 
--- Carries out all that is due by now.
-local function look(self)
+local function carry_out_due(self)
     local now, events = self:now() + ROUNDED, self.events
     self.active_at = self:now()
     self:wake_sleepers(now)
     local event = events:first()
     while event and event.due <= now do
         events:shift()
-        self.follows = event.follows + 1
-        if self.follows > STILL then return stands_still(self) end
+        self.chain_length = event.chain_length + 1
+        if self.chain_length > STILL then return stands_still(self) end
         event.fn()
         event = events:first()
     end
-    self.follows = 0
+    self.chain_length = 0
     self.faults:look(now)
 end
 
@@ -134,35 +133,35 @@ local function patience_of(self)
 end
 
 
--- True if for long no server has changed anything, in two looks. At the first look a client may
--- have been about to ask a server.
-local function is_hopeless(self, now)
+-- Looks for a deadlock. True if for long no server has changed anything, in two looks. At the first
+-- look a client may have been about to ask a server.
+local function find_deadlock(self, now)
     local last, patience = max(self.core:changed(), self.active_at), patience_of(self)
     if last + patience > now + ROUNDED or not is_quiet(self) then
-        self.doubted, self.patience = nil, now + patience
-    elseif self.doubted ~= last then
-        self.doubted, self.patience = last, now + patience
+        self.doubted_at, self.look_at = nil, now + patience
+    elseif self.doubted_at ~= last then
+        self.doubted_at, self.look_at = last, now + patience
     end
-    return self.patience <= now + ROUNDED
+    return self.look_at <= now + ROUNDED
 end
 
 
-local function advance(self, most)
+local function advance(self, most_steps)
     local now, due, limit = self:now(), next_moment(self), self.limit.seconds
     if self:bury_closed() and self.ready[1] then return end
-    local patience = self.active_at + patience_of(self)
-    if patience <= now + ROUNDED then
-        if is_hopeless(self, now) then return give_up(self) end
-        patience = self.patience
+    local look_at = self.active_at + patience_of(self)
+    if look_at <= now + ROUNDED then
+        if find_deadlock(self, now) then return give_up(self) end
+        look_at = self.look_at
     end
-    local number = self.core:advance(min(due, patience), most)
+    local number = self.core:advance(min(due, look_at), most_steps)
     now = self:now()
     if number ~= 0 then
         local session = self.sessions[number]
         if session then session.runtime:hear(session, now) end
     elseif now + ROUNDED >= limit then
         self:fail(("it is not over after %g s"):format(limit))
-    elseif now + ROUNDED >= due then look(self)
+    elseif now + ROUNDED >= due then carry_out_due(self)
     end
 end
 
@@ -174,10 +173,10 @@ local function finish(self)
 end
 
 
--- Takes one step, a turn of the coroutine at `place`, by default where the seed chooses.
-local function go_on(self, place, most)
+-- Takes one step. A turn is that of the coroutine at `place`, which by default the seed chooses.
+local function go_on(self, place, most_steps)
     if self.ready[1] then turn(self, place or self.core:draw("order", #self.ready))
-    elseif self.live > 0 or self.events:first() then advance(self, most)
+    elseif self.live > 0 or self.events:first() then advance(self, most_steps)
     else finish(self) end
 end
 

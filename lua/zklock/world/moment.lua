@@ -5,7 +5,7 @@ local ceil, floor, log, min = math.ceil, math.floor, math.log, math.min
 local sort = table.sort
 
 local TURNS = 200000 -- of all these schedules together, about
-local LEAST = 10     -- seeds; fewer say nothing
+local LEAST = 10     -- seeds; fewer show nothing
 
 ---@class zklock.Moment
 ---@field step integer 0 is the beginning
@@ -18,7 +18,7 @@ local LEAST = 10     -- seeds; fewer say nothing
 local _M = {}
 
 
--- The step that adds the most, found in the half that adds more, again and again.
+-- Finds the step that adds the most wrong seeds, each time in the half of the steps that adds more.
 local function bisect(wrong_after, last)
     local low, high = 0, last
     while high - low > 1 do
@@ -30,13 +30,13 @@ local function bisect(wrong_after, last)
 end
 
 
-local function seeds_of(wish, points, turns)
-    local seeds = min(wish, floor(TURNS / points / turns))
-    return seeds < min(wish, LEAST) and 0 or seeds
+local function seeds_of(wanted, points, turns)
+    local seeds = min(wanted, floor(TURNS / points / turns))
+    return seeds < min(wanted, LEAST) and 0 or seeds
 end
 
 
--- The points so far, and the function that counts the seeds that end wrong after a step.
+-- Returns the points so far, and a function that counts the seeds that end wrong after a step.
 local function curve_of(seeds, play)
     local curve, points = {}, {}
     return curve, function(step)
@@ -45,7 +45,7 @@ local function curve_of(seeds, play)
         for seed = 1, seeds do
             local world = play{ branch = { after = step, seed = seed } }
             if world.problem ~= nil then point.wrong = point.wrong + 1 end
-            point.at = world.parted_at or world:now()
+            point.at = world.branched_at or world:now()
         end
         points[step], curve[#curve + 1] = point, point
         return point.wrong
@@ -53,7 +53,7 @@ local function curve_of(seeds, play)
 end
 
 
-local function likely(moment)
+local function odds_text(moment)
     local text = ("%d of %d end wrong"):format(moment.wrong, moment.seeds)
     return moment.before and ("%s, before it %d"):format(text, moment.before) or text
 end
@@ -63,34 +63,33 @@ end
 ---@param moment zklock.Moment
 ---@return string
 function _M.line(moment)
-    if moment.step == 0 then return "from the beginning " .. likely(moment) end
-    return ("from step %d (%s) %s"):format(moment.step, moment.text, likely(moment))
+    if moment.step == 0 then return "from the beginning " .. odds_text(moment) end
+    return ("from step %d (%s) %s"):format(moment.step, moment.text, odds_text(moment))
 end
 
 
--- Plays the schedule again with the moment in its story, which has the step's words.
-local function mark(moment, play)
-    local made = {
+-- Plays the schedule again with the moment in its story, from which the moment gets its text.
+local function play_marked(moment, play)
+    local mark = {
         step = moment.step,
-        line = ("%13s  %-10s  from here %s"):format("", "step " .. moment.step, likely(moment)),
+        line = ("%13s  %-10s  from here %s"):format("", "step " .. moment.step, odds_text(moment)),
     }
-    local world = play{ story = true, mark = made }
-    moment.text = made.text or made.turn_of.name .. " goes on"
+    local world = play{ story = true, mark = mark }
+    moment.text = mark.text or mark.turn_of.name .. " goes on"
     return world
 end
 
 
---- Looks for the moment.
 ---@param world zklock.World which was wrong
----@param wish integer seeds
+---@param wanted integer seeds
 ---@param more integer further points of the curve
 ---@param play fun(how) plays the schedule again
 ---@return zklock.Moment? moment nil if there are too many steps, or none
 ---@return zklock.World world with the moment in its story
-function _M.of(world, wish, more, play)
-    local last = world.count
+function _M.of(world, wanted, more, play)
+    local last = world.step_count
     if last == 0 then return nil, world end
-    local seeds = seeds_of(wish, ceil(log(last) / log(2)) + 2 + more, world.steps + 1)
+    local seeds = seeds_of(wanted, ceil(log(last) / log(2)) + 2 + more, world.turn_count + 1)
     if seeds == 0 then return nil, world end
     local curve, wrong_after = curve_of(seeds, play)
     local step = bisect(wrong_after, last)
@@ -105,7 +104,7 @@ function _M.of(world, wish, more, play)
         before = step > 0 and wrong_after(step - 1) or nil,
         curve = curve,
     }
-    return moment, step > 0 and mark(moment, play) or world
+    return moment, step > 0 and play_marked(moment, play) or world
 end
 
 

@@ -9,11 +9,11 @@ local huge = math.huge
 local known = check.known
 local refuse, show = misuse.refuse, misuse.show
 
-local MOST = 2 ^ 53 -- all whole numbers to there are exact
-local DELAY = 0.001 -- seconds, of a packet at most
+local MOST = 2 ^ 53 -- all whole numbers up to it are exact
+local DELAY = 0.001 -- seconds of a packet, at most
 local SEEDS = 1000
 local PREEMPTIONS, RUNS = 2, 10000 -- of a systematic search
-local MOMENT = 100 -- seeds
+local MOMENT_SEEDS = 100
 
 local limits = { steps = 1e6, seconds = 86400 }
 
@@ -62,8 +62,7 @@ function _M.name(name)
 end
 
 
---- Seconds.
-function _M.moment(seconds)
+function _M.time(seconds)
     if type(seconds) ~= "number" or not (seconds >= 0 and seconds < huge) then
         refuse("a time is seconds, 0 or more, and finite, not %s", show(seconds))
     end
@@ -191,7 +190,7 @@ function _M.simulation(given)
         pct = given.pct and whole(given.pct, "pct"),
         last = given.seed and first or whole(given.seeds or SEEDS, "seeds"),
         all = all,
-        moment = given.moment ~= false and whole(given.moment or MOMENT, "moment"),
+        moment = given.moment ~= false and whole(given.moment or MOMENT_SEEDS, "moment"),
         schedule = name,
         faults = _M.faults(given.faults, all or name),
         limit = limit(given.limit),

@@ -1,7 +1,7 @@
 --- A program under schedules that find a bug of depth d with a known probability (Burckhardt,
 -- Kothari, Musuvathi, Nagarakatte: A randomized scheduler with probabilistic guarantees of finding
--- bugs, ASPLOS 2010). Each process has a random priority, and so has time, which may pass. The
--- highest that can goes on. At d - 1 random steps the highest falls behind all others.
+-- bugs, ASPLOS 2010). Each process has a random priority, and so has the passing of time. The
+-- highest that is possible goes on. At d - 1 random steps the highest falls behind all others.
 
 local schedule_of = require "zklock.world.schedule"
 local search = require "zklock.world.search"
@@ -13,7 +13,7 @@ local remove, sort = table.remove, table.sort
 local _M = {}
 
 
--- The steps of the usual schedule, without faults.
+-- The number of steps of the usual schedule, without faults.
 local function length_of(fn, opts)
     local quiet = { faults = { delay = opts.faults.delay }, limit = opts.limit }
     local schedule
@@ -71,14 +71,14 @@ local function decide_by_priorities(world, opts, length, left_out)
 end
 
 
--- The least depth by which the seed is as wrong, found by leaving out changes.
+-- The least depth at which the seed has the same problem, found by leaving out changes.
 local function depth_of(fn, opts, first, decide)
     local left_out, depth = {}, opts.pct
     for change = 1, opts.pct - 1 do
         left_out[change] = true
         local world = search.play(fn, opts, first.seed,
             { list = first.faults, decide = decide(left_out) })
-        if search.is_same(world, first.problem) then depth = depth - 1
+        if search.has_problem(world, first.problem) then depth = depth - 1
         else left_out[change] = nil end
     end
     return depth

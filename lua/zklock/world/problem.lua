@@ -1,5 +1,5 @@
---- The problem of a schedule as text. A raised table is told by its fields, which are the same in
---- each replay, unlike its address.
+--- The problem of a schedule as text. A raised table is shown by its fields, which are the same in
+-- each replay, unlike its address.
 
 local sorted_names = require "zklock.value.sorted_names"
 
@@ -7,8 +7,7 @@ local concat = table.concat
 local getmetatable, ipairs, pairs, tostring, type = getmetatable, ipairs, pairs, tostring, type
 
 
--- Without an address.
-local function show(value)
+local function show_without_address(value)
     local kind = type(value)
     if kind == "string" then return ("%q"):format(value) end
     return (kind == "number" or kind == "boolean") and tostring(value) or "a " .. kind
@@ -20,10 +19,11 @@ end
 return function(problem)
     local class = getmetatable(problem)
     if type(problem) == "string" or class and class.__tostring then return tostring(problem) end
-    if type(problem) ~= "table" then return show(problem) end
+    if type(problem) ~= "table" then return show_without_address(problem) end
     local fields, texts = {}, {}
     for key, value in pairs(problem) do
-        fields[type(key) == "string" and key or "[" .. show(key) .. "]"] = show(value)
+        fields[type(key) == "string" and key or "[" .. show_without_address(key) .. "]"] =
+            show_without_address(value)
     end
     for i, name in ipairs(sorted_names(fields)) do texts[i] = name .. " = " .. fields[name] end
     return "{ " .. concat(texts, ", ") .. " }"

@@ -21,15 +21,15 @@ local LEAST = 1e-9 -- seconds; a shorter sleep takes no time
 ---@field turns integer of its coroutines; the end of a stop is a turn, too
 ---@field turned_at number the time of the last turn
 ---@field sessions zklock.Session[]
----@field closing table<zklock.Session, zklock.Pause[]> who waits for its end
+---@field closing table<zklock.Session, zklock.Pause[]> of coroutines that wait for its end
 ---@field calls table[] callbacks to run, in order
 ---@field calling boolean a callback runs
 ---@field stopped boolean
 ---@field over boolean it has ended, or was killed
 ---@field held table[] coroutines that became ready during a stop
----@field unheard zklock.Session[] sessions with news then
+---@field unheard zklock.Session[] with news that came during a stop
 ---@field cut_until number
----@field cuts table<zklock.Session, true> the sessions that this cut off
+---@field cut_sessions table<zklock.Session, true> that went offline with the process
 local Process = setmetatable({}, { __index = current.InWorld })
 Process.__index = Process
 
@@ -53,7 +53,7 @@ function Run:fail(problem)
 end
 
 
-function Process:end_it()
+function Process:finish()
     self.over = true
     self.run:stop()
     self.world.runs[self.run] = nil
@@ -64,18 +64,18 @@ end
 --- Its coroutines have ended, so the process exits, and closes its sessions.
 function Process:all_ended()
     if self.over then return end
-    self:end_it()
+    self:finish()
     self.world:tell(self, "ends")
     for _, session in ipairs(self.sessions) do session.handle:close_soon(1) end
 end
 
 
---- A turn of a coroutine.
+--- Gives a coroutine a turn.
 function Process:resume(now, thread, ...)
     local world = self.world
-    current.act(self)
+    current.act_in(self)
     world:do_step(self.number, world.resume, thread, ...)
-    current.act(nil)
+    current.act_in(nil)
     self.turns, self.turned_at, world.active_at = self.turns + 1, now, now
 end
 
@@ -91,11 +91,11 @@ end
 
 
 function Process:cut(session, silently)
-    if self.world.core:cut(session.handle, silently) then self.cuts[session] = true end
+    if self.world.core:cut(session.handle, silently) then self.cut_sessions[session] = true end
 end
 
 
---- Its first open session exposes the process to faults.
+--- From its first open session on, the process is exposed to faults.
 function Process:connected()
     self.world.faults:begin(self)
 end
@@ -109,9 +109,9 @@ function Process:hear(session, now)
         return
     end
     self.world.active_at = now
-    current.act(self)
+    current.act_in(self)
     sessions.deliver(session)
-    current.act(nil)
+    current.act_in(nil)
     if session.handle:ended() then
         for _, pause in ipairs(self.closing[session] or {}) do self.world:wake(pause) end
         self.closing[session] = nil
@@ -136,9 +136,9 @@ function Process:make_calls()
     if self.calling or not self.calls[1] or self.over then return end
     self.calling, self.world.has_called = true, true
     local task = self.run:new_task(call_all)
-    current.act(self)
+    current.act_in(self)
     self.world:resume(task, self)
-    current.act(nil)
+    current.act_in(nil)
 end
 
 
@@ -172,7 +172,7 @@ function Process:call(_, _, fn, ...)
     if not waits and schedulers.driving() == self.world then return fn(...) end
     self.calls[#self.calls + 1] = { fn = fn, n = select("#", ...), ... }
     if current.process() == self then return end
-    self.world:schedule(self.world:now(), function() self:make_calls() end) -- nobody else does
+    self.world:schedule(self.world:now(), function() self:make_calls() end)
 end
 
 
@@ -254,7 +254,7 @@ function Process.new(world, number, name, fn)
         held = {},
         unheard = {},
         cut_until = 0,
-        cuts = {},
+        cut_sessions = {},
     }, Process)
     self.own_driver = driver_of(self)
     self.run = setmetatable(world:new_run(), Run)

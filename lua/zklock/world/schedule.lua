@@ -1,4 +1,4 @@
---- A world in which somebody decides each step, which is a turn of a process, the arrival of a
+--- A world in which a function decides each step, which is a turn of a process, the arrival of a
 -- packet, a fault, or that time goes on. Time goes on by itself only if no other step is possible.
 -- docs/design/world.md says which orders of steps are one schedule.
 
@@ -16,9 +16,9 @@ local PROGRAM, SERVERS = 1, 2 -- chains; those of processes follow
 ---@field kind "turn"|"up"|"down"|"time"|"stop"|"kill"|"cut"|"expire"
 ---@field process? zklock.Process
 ---@field place? integer a turn's, in world.ready
----@field rank? integer the same in its process
+---@field rank? integer a turn's, among the ready coroutines of its process
 ---@field number? integer of the session whose packet arrives
----@field last? boolean the session ends with it
+---@field last? boolean the session ends with that packet
 ---@field is_fault? boolean
 ---@field lasts? number seconds of a fault
 ---@field after? number as zklock.Fault's
@@ -27,14 +27,14 @@ local PROGRAM, SERVERS = 1, 2 -- chains; those of processes follow
 ---@field world zklock.World
 ---@field delay number seconds that a packet may be under way
 ---@field decide fun(steps: zklock.Step[], default: integer): integer?
----@field decided? fun(steps: zklock.Step[], default: integer, is_local: boolean)
+---@field on_decided? fun(steps: zklock.Step[], default: integer, is_local: boolean)
 ---@field current? zklock.Process of the last step
----@field streak integer its turns in a row
+---@field streak integer turns of `current` in a row
 ---@field count integer steps
----@field still number when the first step without time became possible
+---@field ready_since number when a step other than time became possible
 ---@field ids? table<number|string, integer> a number for each chain of steps
 ---@field base integer the chain until time went on, or a fault came
----@field chains integer[] of the program, servers, and each process, after it
+---@field chains integer[] after `base`, of the program, servers, and each process
 ---@field is_tangled boolean a process reached into a server or into another process
 local Schedule = {}
 Schedule.__index = Schedule
@@ -42,7 +42,8 @@ Schedule.__index = Schedule
 
 -- --- possible steps -----------------------------------------------------------------------
 
-local function tidy(world)
+-- Drops entries of ended processes, and moves those of stopped ones to their processes.
+local function tidy_ready(world)
     local ready = {}
     for _, entry in ipairs(world.ready) do
         local process = entry.thread and loop.process_of(world, entry)
@@ -73,10 +74,10 @@ local function steps_without_time(world)
     end
     for number, session in ipairs(world.sessions) do
         for _, kind in ipairs{ "down", "up" } do
-            local way = world.core:under_way(number, kind == "up")
-            if way then
+            local packet = world.core:under_way(number, kind == "up")
+            if packet then
                 steps[#steps + 1] = { kind = kind, process = session.runtime, number = number,
-                                      last = way == "last" }
+                                      last = packet == "last" }
             end
         end
     end
@@ -84,8 +85,8 @@ local function steps_without_time(world)
 end
 
 
--- The place of the usual step, by which the last process goes on while it can.
-local function default_of(self, steps)
+-- The place of the usual step. The process of the last step goes on while it can.
+local function usual_place(self, steps)
     local tired = self.streak >= FAIR
     for place, step in ipairs(steps) do
         if (step.process == self.current) ~= tired then return place end
@@ -94,10 +95,10 @@ local function default_of(self, steps)
 end
 
 
--- A step may be late, as a packet may be.
-local function may_be_late(self)
+-- True if time may go on, because the possible steps may be as late as packets.
+local function may_time_pass(self)
     local due = min(loop.next_moment(self.world), self.world.core:due() or huge)
-    return due - self.still <= self.delay
+    return due - self.ready_since <= self.delay
 end
 
 
@@ -110,9 +111,9 @@ end
 
 -- The possible steps, and the place of the usual one. A fault can come before a turn of its
 -- process, and, after a turn of any process, before its packets and before time goes on.
-local function what_can_come(self)
+local function possible_steps(self)
     local world = self.world
-    local steps, has_waited = steps_without_time(world), world.instant ~= world:now()
+    local steps, has_waited = steps_without_time(world), world.turn_time ~= world:now()
     if not steps[1] then
         steps[1] = { kind = "time" }
         for _, process in ipairs(has_waited and {} or world.processes) do
@@ -120,9 +121,9 @@ local function what_can_come(self)
         end
         return steps, 1
     end
-    local default = default_of(self, steps)
+    local default = usual_place(self, steps)
     local step = steps[default]
-    if may_be_late(self) then steps[#steps + 1] = { kind = "time" } end
+    if may_time_pass(self) then steps[#steps + 1] = { kind = "time" } end
     local goes_on = step.kind == "turn"
     if goes_on or not has_waited then add_faults(self, steps, step.process, goes_on) end
     return steps, default
@@ -165,7 +166,7 @@ end
 
 --- The steps so far, without the order of independent steps.
 ---@return string
-function Schedule:print()
+function Schedule:fingerprint()
     local parts = {}
     for chain = 1, SERVERS + #self.world.processes do
         parts[chain] = self.chains[chain] or self.base
@@ -176,13 +177,13 @@ end
 
 -- For a step that depends on all before it.
 local function join_chains(self, label)
-    self.base = id_of(self.ids, self:print() .. label)
+    self.base = id_of(self.ids, self:fingerprint() .. label)
     self.chains = {}
 end
 
 
--- Notes the step. Returns true if only steps of its process depend on it.
-local function note(self, step)
+-- Adds the step to the chains. Returns true if only steps of its process depend on it.
+local function add_to_chains(self, step)
     local world, number = self.world, step.number
     if step.is_fault or step.kind == "time" or world.meddled then
         self.is_tangled = self.is_tangled or world.meddled
@@ -226,7 +227,7 @@ end
 
 function carry_out.up(world, step) world.core:hasten(step.number, true) end
 
--- It takes no time, but is progress.
+-- An arrival takes no time, but is progress.
 function carry_out.down(world, step)
     world.turns = {}
     world.core:hasten(step.number, false)
@@ -237,10 +238,10 @@ function carry_out.time(world) loop.advance(world, 1) end
 local function strike(world, step) world.faults:strike(step) end
 
 
-local function follow(self, step, is_idle)
+local function set_current(self, step, is_idle)
     if step.kind == "time" then
         self.current, self.streak = nil, 0
-        if is_idle then self.still = self.world:now() end
+        if is_idle then self.ready_since = self.world:now() end
     elseif not step.is_fault then
         self.streak = step.place and step.process == self.current and self.streak + 1 or 0
         self.current = step.process
@@ -251,12 +252,12 @@ end
 --- Takes one step.
 function Schedule:step()
     local world = self.world
-    tidy(world)
+    tidy_ready(world)
     if not world.ready[1] and world.live == 0 and not world.events:first() then
         return loop.go_on(world) -- it ends
     end
     self.count = self.count + 1
-    local steps, default = what_can_come(self)
+    local steps, default = possible_steps(self)
     local place = default
     if steps[2] then
         place = self.decide(steps, default)
@@ -266,27 +267,27 @@ function Schedule:step()
     world.meddled, world.has_called = false, false
     ;(carry_out[step.kind] or strike)(world, step)
     settle(world)
-    follow(self, step, is_idle)
+    set_current(self, step, is_idle)
     if not self.ids then return end
-    local is_local = note(self, step)
-    if steps[2] and self.decided then self.decided(steps, default, is_local) end
+    local is_local = add_to_chains(self, step)
+    if steps[2] and self.on_decided then self.on_decided(steps, default, is_local) end
 end
 
 
 --- Makes a world that has no session yet ask `decide`.
----@param ids? table of all schedules whose print() is compared
+---@param ids? table of all schedules whose fingerprint() is compared
 ---@param decide fun(steps: zklock.Step[], default: integer): integer? nil if it ended the world
 ---@return zklock.Schedule
-return function(world, delay, ids, decide, decided)
+return function(world, delay, ids, decide, on_decided)
     world.core:hold()
     local self = setmetatable({
         world = world,
         delay = delay,
         decide = decide,
-        decided = decided,
+        on_decided = on_decided,
         streak = 0,
         count = 0,
-        still = 0,
+        ready_since = 0,
         ids = ids,
         base = 0,
         chains = {},

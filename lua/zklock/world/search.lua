@@ -24,7 +24,7 @@ local insert, remove = table.insert, table.remove
 ---@class zklock.HowToPlay
 ---@field story? boolean
 ---@field list? zklock.Fault[] instead of drawn faults
----@field decide? fun(world) makes somebody decide what comes next; else opts.decide does
+---@field decide? fun(world) sets the function that decides each step; default: opts.decide
 ---@field branch? zklock.Branch
 ---@field mark? zklock.Mark
 
@@ -51,24 +51,24 @@ end
 local play = _M.play
 
 
-function _M.is_same(world, problem)
+function _M.has_problem(world, problem)
     return world.problem ~= nil and text_of(world.problem) == text_of(problem)
 end
 
 
--- The faults that the problem needs. A fault may be needed only because of another, so look again
--- after each that was left out.
-local function needed(fn, opts, seed, world)
+-- The faults that the problem needs. A fault may be needed only because of another, so all are
+-- tried again after one was left out.
+local function needed_faults(fn, opts, seed, world)
     local list, problem = {}, world.problem
     for i, fault in ipairs(world.happened) do list[i] = fault end
-    local told = play(fn, opts, seed, { list = list })
-    if not _M.is_same(told, problem) then return nil end
+    local replayed = play(fn, opts, seed, { list = list })
+    if not _M.has_problem(replayed, problem) then return nil end
     local count
     repeat
         count = #list
         for i = #list, 1, -1 do
             local fault = remove(list, i)
-            if not _M.is_same(play(fn, opts, seed, { list = list }), problem) then
+            if not _M.has_problem(play(fn, opts, seed, { list = list }), problem) then
                 insert(list, i, fault)
             end
         end
@@ -77,13 +77,13 @@ local function needed(fn, opts, seed, world)
 end
 
 
---- The first wrong schedule, as it is told. It repeats unless the program has chance, time or
--- state from elsewhere.
+--- Describes the first wrong schedule. It repeats unless the program has chance, time or state from
+-- elsewhere.
 ---@param problem any with which it ended
 ---@param again fun(how) plays it again
-function _M.first(opts, problem, again)
+function _M.describe_first(opts, problem, again)
     local world = again{ story = true }
-    local first = { problem = problem, repeats = _M.is_same(world, problem) }
+    local first = { problem = problem, repeats = _M.has_problem(world, problem) }
     if first.repeats and opts.moment then
         first.moment, world = moment_of(world, opts.moment, opts.more or 0, again)
     end
@@ -92,10 +92,9 @@ function _M.first(opts, problem, again)
 end
 
 
--- The first wrong schedule of seeds.
-local function tell(fn, opts, seed, world)
-    local list = needed(fn, opts, seed, world)
-    local first = _M.first(opts, world.problem, function(how)
+local function describe_seed(fn, opts, seed, world)
+    local list = needed_faults(fn, opts, seed, world)
+    local first = _M.describe_first(opts, world.problem, function(how)
         how.list = list
         return play(fn, opts, seed, how)
     end)
@@ -129,11 +128,11 @@ function _M.run(fn, opts)
         local world = play(fn, opts, seed)
         found.schedules = found.schedules + 1
         _M.count_tried(found.tried, world)
-        if seen[world.print] then found.tried.repeated = found.tried.repeated + 1 end
-        seen[world.print] = true
+        if seen[world.fingerprint] then found.tried.repeated = found.tried.repeated + 1 end
+        seen[world.fingerprint] = true
         if world.problem ~= nil then
             found.wrong = found.wrong + 1
-            found.first = found.first or tell(fn, opts, seed, world)
+            found.first = found.first or describe_seed(fn, opts, seed, world)
         end
         if opts.heard then opts.heard(found, world) end
     end

@@ -52,7 +52,7 @@ local function lines_of(faults)
 end
 
 
-local function tried_of(tried, in_search)
+local function tried_text(tried, in_search)
     local struck = {}
     for _, kind in ipairs(faults_of_worlds.kinds) do
         local count = tried.faults[kind]
@@ -66,7 +66,7 @@ end
 
 
 function Simulation:__tostring()
-    local first, tried = self.first, tried_of(self.tried, self.bounds)
+    local first, tried = self.first, tried_text(self.tried, self.bounds)
     if not first then return ("%s, none wrong\n%s"):format(counted(self), tried) end
     local lines = first.decisions or first.faults
     return ("%s, %d wrong; the first: %s, %s\n%s\n%s%s\n%s%s"):format(

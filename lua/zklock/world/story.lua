@@ -15,17 +15,17 @@ function Story:tell(process, text, ...)
     if not story then return end
     text = text:format(...)
     story[#story + 1] = ("%11.6f s  %-10s  %s"):format(self:now(), process.name, text)
-    local mark = self.acts and self.mark
-    if mark and mark.step == self.count then
+    local mark = self.in_step and self.mark
+    if mark and mark.step == self.step_count then
         mark.text = mark.text or process.name .. " " .. text
     end
 end
 
 
--- Adds the mark's line. A turn has its process.
+-- Adds the mark's line, if the next step is marked. `process` is that of a turn.
 function Story:mark_step(process)
     local mark = self.mark
-    if mark.step ~= self.count then return end
+    if mark.step ~= self.step_count then return end
     self.story[#self.story + 1] = mark.line
     mark.turn_of = process
 end

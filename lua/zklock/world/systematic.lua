@@ -18,12 +18,12 @@ local max = math.max
 
 ---@class zklock.FoundAll: zklock.Found
 ---@field complete boolean false if there are more schedules within the bounds
----@field bounds table<string, integer> that left schedules out, by preemptions and kinds of faults
+---@field bounds table<string, integer> that left schedules out, by kind of fault or "preemptions"
 
 local _M = {}
 
 
-local function one_more(deviations, at, place, step)
+local function with_deviation(deviations, at, place, step)
     local name = deviations.name
     return {
         name = ("%s%s%d:%d"):format(name, name == "" and "" or " ", at, place),
@@ -51,16 +51,15 @@ end
 
 
 -- Runs the schedule of that name. Returns the world after it, the zklock.Schedule, and its
--- deviations as lines. After the deviations the search `look` may end the run, and hears of each
--- decision.
-local function play(fn, opts, name, how, look)
+-- deviations as lines. After the deviations, `systematic` may end the run, and adds schedules.
+local function play(fn, opts, name, how, systematic)
     local places, last = places_of(name)
     local at, lines, schedule = 0, {}, nil
     local function decide(steps, default)
         at = at + 1
         local place = places[at]
         if not place then
-            if look and at > last and not look:decide(schedule) then
+            if systematic and at > last and not systematic:enter_state(schedule) then
                 schedule.world.over = true
                 return nil
             end
@@ -73,11 +72,12 @@ local function play(fn, opts, name, how, look)
         end
         return place
     end
-    local function decided(steps, default, is_local)
-        if at > last then look:decided(at, steps, default, is_local) end
+    local function add_others(steps, default, is_local)
+        if at > last then systematic:add_others(at, steps, default, is_local) end
     end
     how.decide = function(world)
-        schedule = schedule_of(world, opts.faults.delay, look and look.ids, decide, decided)
+        schedule = schedule_of(world, opts.faults.delay, systematic and systematic.ids, decide,
+            add_others)
     end
     local world = search.play(fn, opts, opts.first, how)
     if at < last and not how.branch then refuse_name(world, name) end
@@ -85,9 +85,9 @@ local function play(fn, opts, name, how, look)
 end
 
 
-local function tell(fn, opts, name, problem)
+local function describe_first(fn, opts, name, problem)
     local lines
-    local first = search.first(opts, problem, function(how)
+    local first = search.describe_first(opts, problem, function(how)
         local world, _, decisions = play(fn, opts, name, how)
         lines = how.story and decisions or lines
         return world
@@ -102,7 +102,7 @@ local function count_ended(found, fn, opts, name, world)
     search.count_tried(found.tried, world)
     if world.problem ~= nil then
         found.wrong = found.wrong + 1
-        found.first = found.first or tell(fn, opts, name, world.problem)
+        found.first = found.first or describe_first(fn, opts, name, world.problem)
     end
     if opts.heard then opts.heard(found, world) end
 end
@@ -122,42 +122,42 @@ function _M.replay(fn, opts)
 end
 
 
--- Is a schedule with this step new? If the usual step is local, steps of other processes can come
--- after it as well.
-local function is_new(step, default, is_local)
+-- Can this step, in place of the usual one, lead to a new state? After a local usual step, steps of
+-- other processes lead to the same states as before it.
+local function may_lead_elsewhere(step, default, is_local)
     if step == default then return false end
     if not is_local or step.is_fault or step.kind == "time" then return true end
     return step.process == default.process and step.kind ~= "up"
 end
 
 
--- Takes a schedule with the fewest deviations.
-local function next_of(queue)
-    while queue.count <= queue.most do
-        local list = queue[queue.count]
+-- Takes a schedule with the fewest deviations, whose number is the level of its list.
+local function take_next(queue)
+    while queue.level <= queue.last_level do
+        local list = queue[queue.level]
         local deviations = list and list[queue.place]
         if deviations then
             list[queue.place] = false
             queue.place = queue.place + 1
             return deviations
         end
-        queue[queue.count] = nil
-        queue.count, queue.place = queue.count + 1, 1
+        queue[queue.level] = nil
+        queue.level, queue.place = queue.level + 1, 1
     end
 end
 
 
 local function add(queue, deviations)
-    local count = deviations.count
-    local list = queue[count] or {}
-    list[#list + 1], queue[count], queue.most = deviations, list, max(queue.most, count)
+    local level = deviations.count
+    local list = queue[level] or {}
+    list[#list + 1], queue[level], queue.last_level = deviations, list, max(queue.last_level, level)
 end
 
 
 ---@class zklock.Systematic a search
 ---@field found zklock.FoundAll
----@field reducible boolean schedules see how steps depend on each other
----@field seen table<string, true> prints
+---@field reducible boolean all dependences of steps show in schedules, so equal ones are left out
+---@field seen table<string, true> fingerprints
 ---@field ids table<number|string, integer> of zklock.Schedule
 ---@field queue table
 ---@field deviations zklock.Deviations of the schedule that is run
@@ -165,27 +165,28 @@ local Systematic = {}
 Systematic.__index = Systematic
 
 
-local function is_first(self, print)
-    if self.seen[print] then return false end
-    self.seen[print] = true
+-- Marks it as seen. False if it was seen before.
+local function mark_seen(self, fingerprint)
+    if self.seen[fingerprint] then return false end
+    self.seen[fingerprint] = true
     return true
 end
 
 
 -- False if an earlier schedule came to this state.
-function Systematic:decide(schedule)
+function Systematic:enter_state(schedule)
     local current = schedule.current
-    return is_first(self, schedule:print() .. ":" .. (current and current.number or 0))
+    return mark_seen(self, schedule:fingerprint() .. ":" .. (current and current.number or 0))
 end
 
 
--- Adds the schedules that take another step there.
-function Systematic:decided(at, steps, default, is_local)
+-- Adds the schedules that take another step in that decision.
+function Systematic:add_others(at, steps, default, is_local)
     local most, deviations = self.most, self.deviations
     for place, step in ipairs(steps) do
-        if is_new(step, steps[default], is_local and self.reducible) then
+        if may_lead_elsewhere(step, steps[default], is_local and self.reducible) then
             if step.is_fault or deviations.preemptions < most then
-                add(self.queue, one_more(deviations, at, place, step))
+                add(self.queue, with_deviation(deviations, at, place, step))
             else
                 self.found.bounds.preemptions = most
             end
@@ -194,7 +195,7 @@ function Systematic:decided(at, steps, default, is_local)
 end
 
 
--- Returns false if steps depend on each other in ways that schedules do not see.
+-- Returns false if steps depend on each other in ways that schedules do not show.
 local function run_one(self, fn, opts)
     local found, name = self.found, self.deviations.name
     local world, schedule = play(fn, opts, name, {}, self)
@@ -205,7 +206,7 @@ local function run_one(self, fn, opts)
     if schedule.is_tangled and self.reducible then return false end
     for kind in pairs(world.faults.bounded) do found.bounds[kind] = opts.faults[kind].most end
     local has_ended = world.finished or world.problem ~= nil
-    if has_ended and is_first(self, schedule:print() .. " end") then
+    if has_ended and mark_seen(self, schedule:fingerprint() .. " end") then
         count_ended(found, fn, opts, name, world)
     else
         found.tried.repeated = found.tried.repeated + 1
@@ -223,12 +224,12 @@ local function run_all(fn, opts, reducible)
         most = opts.all.preemptions,
         seen = {},
         ids = { count = 0 },
-        queue = { count = 0, most = 0, place = 1 },
+        queue = { level = 0, last_level = 0, place = 1 },
         deviations = { name = "", last = 0, count = 0, preemptions = 0 },
     }, Systematic)
     for _ = 1, opts.all.runs do
         if not run_one(self, fn, opts) then return nil end
-        self.deviations = next_of(self.queue)
+        self.deviations = take_next(self.queue)
         if not self.deviations then return found end
     end
     found.complete = false
