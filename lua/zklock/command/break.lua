@@ -15,7 +15,7 @@ local ipairs, pcall = ipairs, pcall
 local now = core.now
 
 local GRACE = 10 -- seconds
-local LOOK = 0.2 -- seconds between looks
+local STEP = 0.2 -- seconds between looks
 
 local BROKEN = "broken; the next in the queue holds the lock now. The old holder did not give way. "
     .. "A command of zklock run that ignores TERM goes on for up to run's --grace (5 s), any other "
@@ -64,7 +64,7 @@ local function refuse_token(path, wanted)
 end
 
 
-local function chosen(held, path, wanted)
+local function holder_with_token(held, path, wanted)
     for _, entry in ipairs(held) do
         if entry.name == tree.FIXED then
             local _, message, code = failure("unsupported", path, "all holders of a lock with "
@@ -77,7 +77,7 @@ local function chosen(held, path, wanted)
 end
 
 
-local function left_of(before, session, path)
+local function still_held(before, session, path)
     local known, left = {}, {}
     for _, entry in ipairs(before) do known[entry.name] = entry.token end
     for _, entry in ipairs((holders(session, path))) do
@@ -114,7 +114,7 @@ end
 
 
 -- Deletes the node while its data ask the holder to give way; a later holder was not asked. True if
--- the node was written to meanwhile.
+-- a write to the node came between.
 local function remove_as_seen(session, node)
     local timeout = session:timeout()
     local data, version, code = session:get(node)
@@ -130,18 +130,18 @@ local function remove_as_seen(session, node)
 end
 
 
--- Tries again if the holder adds that it holds the lock (ZKL_HELD_WORD).
+-- Tries again if the holder writes ZKL_HELD_WORD to the node.
 local function remove(session, path, entry)
     local deadline = now() + session:timeout()
     while remove_as_seen(session, path .. "/" .. entry.name) and now() < deadline do end
 end
 
 
-local function wait_for(held, session, given)
+local function wait_for_release(held, session, given)
     local deadline = now() + (given.grace or GRACE)
     while held[1] and now() < deadline do
-        zklock.sleep(LOOK)
-        held = left_of(held, session, given.path)
+        zklock.sleep(STEP)
+        held = still_held(held, session, given.path)
     end
     return held
 end
@@ -150,7 +150,7 @@ end
 local function carry_out(given, session, out, err)
     local path = given.path
     local held, absent = holders(session, path)
-    if given.token then held = chosen(held, path, given.token) end
+    if given.token then held = holder_with_token(held, path, given.token) end
     if not held[1] then
         out:write("nobody holds ", path, absent and " (there is no such node)\n" or "\n")
         return status.OK
@@ -160,9 +160,9 @@ local function carry_out(given, session, out, err)
     confirm(given, err)
     local asked = ask(held, session, path)
     if given.token and not asked[1] then refuse_token(path, given.token) end
-    held = wait_for(left_of(asked, session, path), session, given)
+    held = wait_for_release(still_held(asked, session, path), session, given)
     for _, entry in ipairs(held) do remove(session, path, entry) end
-    local left = left_of(held, session, path)
+    local left = still_held(held, session, path)
     if left[1] then refusal.raise(status.FAILED, "%s is still held", path) end
     out:write(held[1] and BROKEN or "the holder gave way\n")
     return status.OK

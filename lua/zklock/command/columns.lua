@@ -7,13 +7,13 @@ local ipairs, floor, max = ipairs, math.floor, math.max
 local _M = {}
 
 
-local function length(text)
+local function character_count(text)
     return select(2, text:gsub("[^\128-\191]", ""))
 end
 
 
-local function cut(text, width, from_end)
-    if length(text) <= width then return text end
+local function shortened(text, width, from_end)
+    if character_count(text) <= width then return text end
     local characters = {}
     for each in text:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
         characters[#characters + 1] = each
@@ -25,8 +25,8 @@ end
 
 
 local function cell(text, column)
-    text = cut(printable.line(text), column.width, column.from_end)
-    local space = (" "):rep(column.width - length(text))
+    text = shortened(printable.line(text), column.width, column.from_end)
+    local space = (" "):rep(column.width - character_count(text))
     return column.right and space .. text or text .. space
 end
 
@@ -43,7 +43,7 @@ local function fitted(columns, rows)
     for i, column in ipairs(columns) do
         local width = column.width
         for _, texts in ipairs(column.whole and rows or {}) do
-            width = max(width, length(texts[i] or ""))
+            width = max(width, character_count(texts[i] or ""))
         end
         fit[i] = { width = width, right = column.right, from_end = column.from_end }
     end
@@ -52,8 +52,8 @@ end
 
 
 --- row(item, place) returns the texts of a row, and perhaps whole lines below it as `below`. A
--- column is { title, width, right =, from_end =, whole = }; it cuts longer texts, at the beginning
--- with from_end, never with whole.
+-- column is { title, width, right =, from_end =, whole = }. It cuts off the end of longer texts,
+-- with from_end their beginning, with whole nothing.
 ---@return string
 function _M.table(columns, list, row)
     local titles, rows = {}, {}

@@ -14,21 +14,21 @@ local PATIENCE = 3 -- seconds that a server may take to answer
 local _M = {}
 
 
-local function place()
+local function address_file()
     local folder = getenv "XDG_RUNTIME_DIR" or getenv "TMPDIR" or "/tmp"
     return folder .. "/zklock-repl-" .. tostring(shell.first_line "id -u")
 end
 
 
 -- Reads only the user's own file, because others may write to the folder.
-local function told(file)
+local function read_address(file)
     local name = shell.quote(file)
     return shell.first_line(("test -O %s && test ! -L %s && cat %s"):format(name, name, name))
 end
 
 
-local function told_server(file, err)
-    local text = told(file)
+local function read_server(file, err)
+    local text = read_address(file)
     if not text then return nil end
     local ok, hosts = pcall(hosts_of.split, text)
     if ok and not hosts.in_memory then return text end
@@ -37,7 +37,7 @@ end
 
 
 -- If this fails, the next prompt starts its own server.
-local function tell(file, hosts)
+local function write_address(file, hosts)
     local name = shell.quote(file)
     shell.succeeds(("umask 077; { new=$(mktemp %s.XXXXXX) && echo %s >\"$new\" && "
         .. "{ mv -f \"$new\" %s || rm \"$new\"; }; } 2>/dev/null")
@@ -54,13 +54,13 @@ end
 --- Calls fn(hosts, is_shared) while there is a server, and returns its result.
 ---@param err file* for complaints
 function _M.with(err, fn)
-    local file = place()
-    local found = told_server(file, err)
+    local file = address_file()
+    local found = read_server(file, err)
     if found and answers(found) then return fn(found, true) end
     return zookeeper.with(function(hosts)
-        tell(file, hosts)
+        write_address(file, hosts)
         local ok, result = pcall(fn, hosts)
-        if told(file) == hosts then os.remove(file) end
+        if read_address(file) == hosts then os.remove(file) end
         if not ok then error(result, 0) end
         return result
     end)

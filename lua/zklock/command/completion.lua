@@ -16,9 +16,8 @@ function completion.describe(parser)
 end
 
 
--- Options that only completion needs. argparse completes arguments in zsh alone, commands in each
--- shell.
-local function add(verbs, commands, shell)
+-- Adds options for completion only. argparse completes arguments in zsh alone, commands everywhere.
+local function add_for_completion(verbs, commands, shell)
     for name, verb in pairs(verbs) do
         if verb.describe_tail then pcall(verb.describe_tail, commands[name]) end
     end
@@ -28,7 +27,7 @@ end
 
 
 function completion.run(given, out)
-    add(given.verbs, given.commands, given.shell)
+    add_for_completion(given.verbs, given.commands, given.shell)
     out:write(given.parser["get_" .. given.shell .. "_complete"](given.parser))
     return 0
 end

@@ -13,7 +13,7 @@ local now = core.now
 
 local needs_auth = { creator = true, read = true } -- the ACLs that name a creator
 
-local LEAST, MOST = 0.001, 1e9 -- seconds; a remaining wait is finite, and no try
+local LEAST, MOST = 0.001, 1e9 -- seconds of a wait; 0 would be a try
 
 local CREDENTIALS = "; --auth SCHEME:TEXT or ZK_AUTH gives credentials"
 local NAMED = 3 -- unreadable paths that a message names
@@ -84,21 +84,24 @@ function _M.left(deadline)
 end
 
 
---- Opens a session, or ends the verb. It tries for `seconds`, even after a session that ended at
--- once.
+--- Opens a session, or ends the verb. Tries for `seconds`, again if a session ends at once.
 ---@param seconds number? default 5
 ---@return zklock.Session
 function _M.open(given, seconds)
-    local hosts, opts, begun = _M.hosts(given), _M.options(given), nil
+    local hosts, opts, was_connected = _M.hosts(given), _M.options(given), nil
     local deadline = seconds and now() + seconds
     _M.checked(options.connect, opts)
-    if seconds then opts.on_state = function(state) begun = begun or state == "connected" end end
+    if seconds then
+        opts.on_state = function(state) was_connected = was_connected or state == "connected" end
+    end
     opts.connect_timeout = seconds and min(seconds, MOST)
     while true do
         local session, message, code = zklock.connect(hosts, opts)
         if session then return session end
-        if not begun or code ~= "connection" or now() >= deadline then _M.fail(message, code) end
-        begun, opts.connect_timeout = false, _M.left(deadline)
+        if not was_connected or code ~= "connection" or now() >= deadline then
+            _M.fail(message, code)
+        end
+        was_connected, opts.connect_timeout = false, _M.left(deadline)
     end
 end
 

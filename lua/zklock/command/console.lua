@@ -144,7 +144,7 @@ local function read_input(read)
 end
 
 
-local function word_of(text, words)
+local function typed_word(text, words)
     local name = text:match "^%s*(%a+)%s*$"
     local fn = words[name]
     return fn and rawget(_G, name) == fn and fn
@@ -160,7 +160,7 @@ function _M.run(is_terminal, words, notice)
     notice()
     for text, chunk, message in read_input, read do
         if save then save() end
-        local word = word_of(text, words)
+        local word = typed_word(text, words)
         if word then word()
         elseif chunk then run(text, chunk)
         else io.stderr:write(message, "\n") end

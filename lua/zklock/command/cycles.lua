@@ -26,8 +26,8 @@ local function waits_of_sessions(locks)
             end
         end
     end
-    for session, places in pairs(waits) do
-        if nodes[session] < 2 or not places[1] then waits[session] = nil end
+    for session, of_session in pairs(waits) do
+        if nodes[session] < 2 or not of_session[1] then waits[session] = nil end
     end
     return waits
 end
@@ -47,7 +47,7 @@ local function each_step(session, waits, visit)
 end
 
 
-local function trace(reached, last)
+local function steps_to(reached, last)
     local cycle, step = {}, last
     while step do
         table.insert(cycle, 1, step)
@@ -58,31 +58,31 @@ end
 
 
 -- The shortest circle through that session, found breadth first.
-local function through(first, waits)
-    local reached, line = {}, { first }
-    for _, session in ipairs(line) do -- it grows meanwhile
+local function shortest_circle(first, waits)
+    local reached, to_visit = {}, { first }
+    for _, session in ipairs(to_visit) do -- the list grows meanwhile
         local last = each_step(session, waits, function(step)
             local next_session = step.ahead.session
             if next_session == first then return step end
             if not reached[next_session] then
                 reached[next_session] = step
-                line[#line + 1] = next_session
+                to_visit[#to_visit + 1] = next_session
             end
         end)
-        if last then return trace(reached, last) end
+        if last then return steps_to(reached, last) end
     end
 end
 
 
---- Lists circles that together have every session of any circle. In each step of a circle, the
---- contender `entry` waits at `path` for `ahead`. The session of `ahead` has the next `entry`.
+--- Lists circles, at least one through each session that is part of any. In each step of a circle,
+-- the contender `entry` waits at `path` for `ahead`. The session of `ahead` has the next `entry`.
 ---@param locks { path: string, queue: table[] }[]
 function _M.of(locks)
     local waits, done, cycles = waits_of_sessions(locks), {}, {}
     for _, lock in ipairs(locks) do
         for _, entry in ipairs(lock.queue) do
             local session = entry.session
-            local cycle = waits[session] and not done[session] and through(session, waits)
+            local cycle = waits[session] and not done[session] and shortest_circle(session, waits)
             done[session] = true
             for _, step in ipairs(cycle or {}) do done[step.entry.session] = true end
             if cycle then cycles[#cycles + 1] = cycle end
@@ -93,7 +93,7 @@ end
 
 
 --- True if the circle is a deadlock when each session in it has one owner. Permits may come back
--- from sessions outside, and a node that is only kept goes to the next contender.
+-- from sessions outside, and a node whose `held` is "unknown" may be kept, and so be given up.
 function _M.is_firm(cycle)
     for _, step in ipairs(cycle) do
         if step.entry.kind == "permit" or step.ahead.held == "unknown" then return false end
@@ -108,8 +108,8 @@ local function key_of(lock, entry)
 end
 
 
---- The second queues, with only the nodes of the first. All of these existed at the moment between
--- the looks, so their waits are of one moment.
+--- The queues of a second look without nodes that are new since the first. All others existed
+-- between the looks, so their waits are of one moment.
 function _M.lasting(first, second)
     local seen, locks = {}, {}
     for _, lock in ipairs(first) do

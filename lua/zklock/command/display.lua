@@ -1,4 +1,4 @@
---- Shows values at the prompt, tables without a text by their fields.
+--- Shows values at the prompt. A table without a metatable is shown by its fields.
 
 local printable = require "zklock.command.printable"
 local sorted_names = require "zklock.value.sorted_names"
@@ -19,7 +19,7 @@ local function key_text(key)
 end
 
 
-local function fields(value, depth)
+local function field_texts(value, depth)
     local texts, listed, others = {}, {}, {}
     for i, each in ipairs(value) do
         texts[i], listed[i] = display(each, depth + 1), true
@@ -35,9 +35,9 @@ local function fields(value, depth)
 end
 
 
-local function of_table(value, depth)
+local function table_text(value, depth)
     if getmetatable(value) or depth > DEPTH then return tostring(value) end
-    local texts = fields(value, depth)
+    local texts = field_texts(value, depth)
     if not texts[1] then return "{}" end
     local line = "{ " .. table.concat(texts, ", ") .. " }"
     if #line + depth * #INDENT <= WIDTH and not line:find("\n", 1, true) then return line end
@@ -48,7 +48,7 @@ end
 
 
 function display(value, depth)
-    if type(value) == "table" then return of_table(value, depth) end
+    if type(value) == "table" then return table_text(value, depth) end
     if type(value) == "string" then return ('"%s"'):format(printable.line(value)) end
     return tostring(value)
 end

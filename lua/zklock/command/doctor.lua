@@ -16,10 +16,10 @@ local abs, min = math.abs, math.min
 local now = core.now
 
 local PATH = "/zklock-doctor"
-local ASKED = 10 -- seconds, the default session timeout
+local DEFAULT_TIMEOUT = 10 -- seconds, the default session timeout
 local PROBES = 5 -- reads of a server; the quickest counts
-local SKEW = 2 -- seconds that two clocks may differ by
-local WORDS = 2 -- seconds for a server's answer to a four-letter word
+local MAX_SKEW = 2 -- seconds that two clocks may differ by
+local WORD_TIMEOUT = 2 -- seconds for a server's answer to a four-letter word
 
 local ADVICE = {
     connection = "is it running, and does a firewall let you through?",
@@ -53,7 +53,7 @@ end
 ---@field out file*
 ---@field hosts table as zklock.value.hosts splits it
 ---@field failed boolean?
----@field parents string? of a lock, where a server has no containers
+---@field parents string? option of the session, if a server has no containers
 local Doctor = {}
 Doctor.__index = Doctor
 
@@ -100,7 +100,7 @@ local function answer(server, word)
     local host, port = server:match("^%[?(.-)%]?:(%d+)$")
     local script = ("exec 3<>/dev/tcp/%s/%s && printf %s >&3 && cat <&3"):format(
         host or server:gsub("[%[%]]", ""), port or "2181", word)
-    local pipe = assert(io.popen(("timeout %d bash -c %s 2>/dev/null"):format(WORDS,
+    local pipe = assert(io.popen(("timeout %d bash -c %s 2>/dev/null"):format(WORD_TIMEOUT,
         shell.quote(script))))
     local text = pipe:read("*a")
     pipe:close()
@@ -108,7 +108,8 @@ local function answer(server, word)
 end
 
 
--- Also returns the version of a server in an ensemble. Servers answer srvr by default.
+-- Returns version and mode in words; for a server of an ensemble also the version. Servers answer
+-- srvr by default.
 local function introduction(server)
     local text = answer(server, "srvr")
     local version, mode = text:match("version: ([%d.]+)"), text:match("Mode: (%w+)")
@@ -145,7 +146,8 @@ function Doctor:server(name)
         self:fail(name, "%s", advised(message, code))
         return
     end
-    local asked, granted, quick = self.given.timeout or ASKED, session:timeout(), latency(session)
+    local asked = self.given.timeout or DEFAULT_TIMEOUT
+    local granted, quick = session:timeout(), latency(session)
     session:close()
     local text, version = introduction(name)
     self:say("ok", name, "%s, %s, session timeout %g s", text,
@@ -186,18 +188,18 @@ local COLUMNS = {
     { title = "NOT TRIED AT", width = 12, whole = true },
 }
 
-local function said_of(trials, place)
-    local said = { name = trials[1][place].name, known = {}, unknown = {}, silent = {} }
+local function row_of(trials, place)
+    local row = { name = trials[1][place].name, known = {}, unknown = {}, silent = {} }
     for _, of_server in ipairs(trials) do
         local known = of_server[place].known
-        local names = known and said.known or known == false and said.unknown or said.silent
+        local names = known and row.known or known == false and row.unknown or row.silent
         names[#names + 1] = of_server.server
     end
-    return said
+    return row
 end
 
 
-function Doctor:tell_of(operation)
+function Doctor:report_unknown(operation)
     if operation == "createContainer" then self.parents = "persistent" end
     local text = ("%s is unknown to some: %s"):format(operation,
         WITHOUT[operation] or "zklock needs it")
@@ -210,7 +212,7 @@ end
 function Doctor:operations(trials)
     if not trials[1] then return end
     local rows = {}
-    for place = 1, #trials[1] do rows[place] = said_of(trials, place) end
+    for place = 1, #trials[1] do rows[place] = row_of(trials, place) end
     local function list(names)
         return names[1] and (#names == #trials and "all" or table.concat(names, ","))
     end
@@ -218,7 +220,7 @@ function Doctor:operations(trials)
         return { row.name, list(row.known), list(row.unknown), list(row.silent) }
     end), "\n")
     for _, row in ipairs(rows) do
-        if row.unknown[1] then self:tell_of(row.name) end
+        if row.unknown[1] then self:report_unknown(row.name) end
     end
 end
 
@@ -227,7 +229,7 @@ function Doctor:servers()
     local count, trials = 0, {}
     for name in self.hosts.hosts:gmatch("[^,]+") do
         if self:server(name) then
-            local trial = core.trials(name, self.given.timeout or ASKED)
+            local trial = core.trials(name, self.given.timeout or DEFAULT_TIMEOUT)
             trial.server = name
             if trial[1] then trials[#trials + 1] = trial end
         end
@@ -242,7 +244,7 @@ end
 
 -- --- a lock -------------------------------------------------------------------------
 
-local function since(lock)
+local function made_at(lock)
     local queue = lock:queue()
     return queue and queue[1] and queue[1].since
 end
@@ -252,7 +254,7 @@ end
 function Doctor:clock(server_time, from, to)
     if not server_time then return end
     local skew = server_time < from and from - server_time or min(to - server_time, 0)
-    if abs(skew) <= SKEW then
+    if abs(skew) <= MAX_SKEW then
         self:say("ok", "clock", "as the server's, to a second or two")
         return
     end
@@ -267,7 +269,7 @@ function Doctor:fail_lock(message, code)
 end
 
 
-function Doctor:held(path, queue)
+function Doctor:report_holder(path, queue)
     local first = queue[1]
     local _, holder = tree.holder(queue)
     self:say("ok", "lock", "%s is %s by %s (in the queue for %s), so neither it nor the clocks are "
@@ -276,18 +278,18 @@ function Doctor:held(path, queue)
 end
 
 
-function Doctor:lock(session, again)
+function Doctor:lock(session, is_second)
     local path = self.given.path or PATH
     local lock, queue, why = tree.lock(session, path)
     if not lock then return self:fail_lock(queue, why) end
-    if queue[1] then return self:held(path, queue) end
+    if queue[1] then return self:report_holder(path, queue) end
     lock = session:mutex(path)
     local from, begun = os.time(), now()
     local lease, message, code = lock:acquire(0)
-    if code == "busy" and not again then return self:lock(session, true) end
+    if code == "busy" and not is_second then return self:lock(session, true) end
     if not lease then return self:fail_lock(message, code) end
     local taken = now() - begun
-    local to, made = os.time(), since(lock)
+    local to, made = os.time(), made_at(lock)
     begun = now()
     local released, problem = lease:release{ wait = session:timeout() }
     if not released then

@@ -44,11 +44,11 @@ end
 -- --- looks ----------------------------------------------------------------------------
 
 -- Leaves out folders of conditions, in which contenders wait for a signal.
-local function look(session, path)
-    local all, hidden, code = tree.locks(session, path)
-    if not all then connect.fail(hidden, code) end
+local function read_locks(session, path)
+    local found, hidden, code = tree.locks(session, path)
+    if not found then connect.fail(hidden, code) end
     local locks = {}
-    for _, lock in ipairs(all) do
+    for _, lock in ipairs(found) do
         if not lock.path:find "%-condition%-[^/]*$" then locks[#locks + 1] = lock end
     end
     return locks, hidden
@@ -57,12 +57,12 @@ end
 
 --- Returns locks, circles that two looks found, and paths that may not be read.
 function graph.survey(session, path)
-    local locks, hidden = look(session, path)
+    local locks, hidden = read_locks(session, path)
     local found = cycles.of(locks)
     if not found[1] then return locks, found, hidden end
     zklock.sleep(PAUSE)
     local second
-    second, hidden = look(session, path)
+    second, hidden = read_locks(session, path)
     return second, cycles.of(cycles.lasting(locks, second)), hidden
 end
 

@@ -53,7 +53,7 @@ local verdicts = { held = status.OK, lost = status.FAILED, unknown = status.UNAV
 
 
 -- A killed process leaves its folder behind.
-local function clear(folder)
+local function remove_folder(folder)
     os.remove(folder .. "/hold")
     os.remove(folder)
 end
@@ -70,7 +70,7 @@ function _M.ask(handle, word)
     local answer, reason, process = background.ask(folder, word, PATIENCE)
     if not answer then
         local failure = failures[reason]
-        if reason == "dead" and word == "release" then clear(folder) end
+        if reason == "dead" and word == "release" then remove_folder(folder) end
         if failure then refusal.raise(failure(handle, host, process)) end
         refusal.raise(status.SOFTWARE, "%s: %s", handle, reason)
     end

@@ -94,7 +94,7 @@ function Holder:look()
 end
 
 
--- Reports a loss until the time is over, or a client releases the lock.
+-- Holds the lock, or reports its loss, until the time is over or a client releases it.
 function Holder:keep()
     while not self.is_over and now() < self.ends_at do
         self.job:step(self.asked and 0 or max(self.ends_at - now(), 0))
@@ -119,8 +119,8 @@ local function write_token(file, lease)
 end
 
 
--- The socket's folder. The handle has its path, for clients may have another TMPDIR.
-local function top()
+-- The handle has the socket's path, because clients may have another TMPDIR.
+local function sockets_folder()
     local folder = os.getenv "TMPDIR"
     return folder and folder:find "^/" and folder or "/tmp"
 end
@@ -132,8 +132,8 @@ local function carry_out(job)
     local holder = setmetatable({ job = job, lease = run.acquire(job) }, Holder)
     job.keeper, holder.ends_at = holder, now() + given.seconds
     write_token(file, holder.lease)
-    local folder, reason = child:listen(top())
-    if not folder then refusal.raise(status.SOFTWARE, "%s: %s", top(), reason) end
+    local folder, reason = child:listen(sockets_folder())
+    if not folder then refusal.raise(status.SOFTWARE, "%s: %s", sockets_folder(), reason) end
     child:leave()
     child:tell(handle.of(folder))
     holder:keep()
@@ -144,7 +144,7 @@ end
 
 -- --- the process before it ------------------------------------------------------------
 
--- Until it is told "printed", the process gives the lock up at a signal.
+-- Until the process in the background is told "printed", it gives the lock up at a signal.
 local function report(process, out)
     local text, ended = process:outcome()
     if not text then

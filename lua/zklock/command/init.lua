@@ -85,7 +85,7 @@ local function joined(...)
 end
 
 
-local function second(given, first, ended, valued)
+local function second_argument(given, first, ended, valued)
     if ended then return given[first + 1] and first + 1 end
     return (arguments.first(given, first + 1, valued))
 end
@@ -98,7 +98,7 @@ local function divide(given, verbs)
     if verb.tail == "all" then return arguments.split(given, place) end
     local valued = joined(VALUED, verb.valued or {})
     local last, ended = arguments.first(given, place + 1, valued)
-    if last and verb.tail == "name" then last = second(given, last, ended, valued) end
+    if last and verb.tail == "name" then last = second_argument(given, last, ended, valued) end
     if not last then return given, {} end
     return arguments.split(given, last)
 end

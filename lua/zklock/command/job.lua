@@ -19,7 +19,7 @@ local SLICE = 0.5 -- seconds of a wait without news
 local KILLED = status.SIGNAL + 9
 
 -- look() is called repeatedly, may_resume() after the command was suspended. A keeper's function
--- for a kind of news (late: the minder sends SIGTERM, as a limit passed) replaces the job's.
+-- for a kind of news replaces the job's; late() comes when the minder sends SIGTERM at a limit.
 ---@class zklock.command.Keeper
 ---@field look fun(self)
 ---@field may_resume fun(self): boolean?
@@ -30,19 +30,19 @@ local KILLED = status.SIGNAL + 9
 ---@field given table the command line
 ---@field path string of the node or the lock
 ---@field tries boolean? does not wait
----@field deadline number of the wait, also for a server
+---@field deadline number of the wait for a server and the lock or name
 ---@field taken boolean? a server said that the lock or name is taken
 ---@field explain fun()? says why it waits, if the wait lasts
 ---@field waits_since number? start of the wait for a lock or name that is taken
----@field unheard_since number? start of the time without a server, before there is a command
----@field unheard_told boolean?
+---@field silent_since number? start of the time without a server, before there is a command
+---@field silence_told boolean?
 ---@field grace number seconds
 ---@field err file*
 ---@field child userdata of zklock.child; the command and its minder, or a process in the background
 ---@field session zklock.Session?
 ---@field keeper zklock.command.Keeper? nil while there is no command
----@field stopping boolean? SIGTSTP came, so this process is suspended after the command
----@field resuming boolean? it goes on when the keeper permits
+---@field stopping boolean? SIGTSTP came, so this process is suspended after the command is
+---@field resuming boolean? the command goes on when the keeper permits
 ---@field status integer? the command's
 ---@field over boolean? the command and its children have ended
 ---@field gone boolean? the minder has ended
@@ -104,7 +104,7 @@ end
 
 -- --- news, see src/child/child.c ------------------------------------------------------
 
-local function ended(self, number)
+local function end_command(self, number)
     self.status = number
     self.session:interrupt()
 end
@@ -124,8 +124,8 @@ end
 
 news["continue"] = function(self) self.resuming = true end
 
--- Suspends this process; `as_job` 1: its whole group, as the command had the terminal. It goes on
--- when this process is continued.
+-- Suspends this process, or with `as_job` 1 its whole group, because the command had the terminal.
+-- The command goes on when this process is continued.
 function news.stopped(self, as_job)
     if as_job == 0 and not self.stopping then return end
     self.stopping = false
@@ -133,9 +133,9 @@ function news.stopped(self, as_job)
     self.resuming = true
 end
 
-function news.exited(self, number) ended(self, number) end
+function news.exited(self, number) end_command(self, number) end
 
-function news.killed(self, number) ended(self, status.SIGNAL + number) end
+function news.killed(self, number) end_command(self, status.SIGNAL + number) end
 
 function news.over(self) self.over = true end
 
@@ -148,26 +148,26 @@ function news.gone(self)
     self.gone = true
     if self.status then return end
     self:say("the process between zklock and the command is gone; the command must end")
-    ended(self, self.child:kill() and KILLED or status.SOFTWARE)
+    end_command(self, self.child:kill() and KILLED or status.SOFTWARE)
 end
 
 
 -- Handlers before there is a command. A signal ends the wait.
-local waiting = {}
+local news_of_wait = {}
 
-function waiting.signal(_, number) refusal.raise(status.SIGNAL + number, "") end
+function news_of_wait.signal(_, number) refusal.raise(status.SIGNAL + number, "") end
 
-function waiting.stop(self) self.child:suspend(false) end
+function news_of_wait.stop(self) self.child:suspend(false) end
 
-function waiting.gone()
+function news_of_wait.gone()
     refusal.raise(status.SOFTWARE, "the process that was to start the command is gone")
 end
 
 
-function Job:attend()
+function Job:handle_news()
     for kind, number in self.child.next, self.child do
         local keeper = self.keeper
-        local own, handle = keeper and keeper[kind], (keeper and news or waiting)[kind]
+        local own, handle = keeper and keeper[kind], (keeper and news or news_of_wait)[kind]
         if own then own(keeper, number)
         elseif handle then handle(self, number) end
     end
@@ -182,14 +182,14 @@ local function receive(self, session, seconds)
 end
 
 
-local function note(self, session)
+local function note_silence(self, session)
     if self.keeper or self.tries or session:state() == "connected" then
-        self.unheard_since, self.unheard_told = nil, nil
+        self.silent_since, self.silence_told = nil, nil
         return
     end
-    self.unheard_since = self.unheard_since or now()
-    if self.unheard_told or now() < self.unheard_since + PATIENCE then return end
-    self.unheard_told = true
+    self.silent_since = self.silent_since or now()
+    if self.silence_told or now() < self.silent_since + PATIENCE then return end
+    self.silence_told = true
     local trouble, complaint = session.handle:trouble()
     local why = trouble or complaint
     self:say("%s: no ZooKeeper server has answered for %g s%s; zklock waits for one", session.hosts,
@@ -214,29 +214,29 @@ local function explain(self)
 end
 
 
-local function pass(self, session, seconds)
+local function wait_once(self, session, seconds)
     receive(self, session, seconds)
-    note(self, session)
+    note_silence(self, session)
     explain(self)
-    self:attend()
+    self:handle_news()
 end
 
 
 function Job:driver()
     return {
         wait = function(session, request)
-            while not request:done() do pass(self, session, SLICE) end
+            while not request:done() do wait_once(self, session, SLICE) end
         end,
     }
 end
 
 
 ---@param condition fun(): boolean?
----@return boolean? in_time
+---@return boolean? is_met false at the deadline
 function Job:wait_until(condition)
     local deadline = self.deadline
     while not condition() and now() < deadline do
-        pass(self, self.session, max(min(SLICE, deadline - now()), 0))
+        wait_once(self, self.session, max(min(SLICE, deadline - now()), 0))
     end
     return condition()
 end
@@ -269,13 +269,13 @@ function Job:step(seconds)
         self.resuming = false
         self.child:resume()
     end
-    self:attend()
+    self:handle_news()
 end
 
 
 --- Ends the verb after a wait in vain. If a connected server has said that the lock or name is
 -- taken, only the status tells it, as with flock.
-function Job:refused(message, code)
+function Job:fail_wait(message, code)
     if code ~= "busy" and code ~= "timeout" then connect.fail(message, code) end
     local known = code == "busy" or self.taken and self.session:state() == "connected"
     if known then refusal.raise(self.given.conflict_exit_code or status.TIMEOUT, "") end

@@ -49,13 +49,13 @@ end
 ---@field job zklock.command.Job
 ---@field path string of the node
 ---@field member zklock.Member?
----@field state string of the member, or why there is none, as last told
+---@field told_state string state of the member, or code why there is none, as last told
 ---@field again_at number when to ask for the name again without news of it
----@field free boolean? while the name is followed, true if no node has it
+---@field free boolean? no node has the name; known while it is followed
 ---@field unfollow function?
----@field left boolean? a signal ended it
----@field held integer[]? signals to pass on when the node is gone
----@field held_until number
+---@field left boolean? a signal ended the membership
+---@field held_signals integer[]? to pass on when the node is gone
+---@field pass_on_at number when they are passed on even so
 local Membership = {}
 Membership.__index = Membership
 
@@ -74,8 +74,7 @@ function Membership:stop_following()
 end
 
 
--- Lets `free` tell whether a node has the name. Returns nil, message, code if that cannot be
--- learnt.
+-- Follows the name, so that `free` is known. Returns nil, message, code if it cannot be known.
 function Membership:follow()
     self:stop_following()
     local unfollow, message, code = self.job.session:watch(self.path, function(data, _, why)
@@ -116,7 +115,7 @@ function Membership:wait_for_name()
         local ok, why, code = self:follow()
         if not ok then connect.fail(why, code) end
     end
-    if not job:wait_until(function() return self.free end) then job:refused(nil, "timeout") end
+    if not job:wait_until(function() return self.free end) then job:fail_wait(nil, "timeout") end
 end
 
 
@@ -129,11 +128,11 @@ function Membership:enter()
         local member, message, code = self:join(timeout)
         if member then return self:become(member) end
         if code == "conflict" then
-            if tries then job:refused(message, "busy") end
+            if tries then job:fail_wait(message, "busy") end
             job.taken = true
             self:wait_for_name()
         elseif code ~= "expired" and (waits or tries or code ~= "timeout") then
-            job:refused(message, code)
+            job:fail_wait(message, code)
         end
     end
 end
@@ -141,21 +140,21 @@ end
 
 -- --- the member while the command runs ----------------------------------------------
 
-local tells = {
+local MESSAGES = {
     joined = "%s: joined again",
     joining = "%s: joining",
     conflict = "%s: another session has the name; the command goes on, and zklock waits",
 }
 
 function Membership:tell(state, message)
-    if state == self.state then return end
-    self.state = state
-    if tells[state] then return self.job:say(tells[state], self.path) end
+    if state == self.told_state then return end
+    self.told_state = state
+    if MESSAGES[state] then return self.job:say(MESSAGES[state], self.path) end
     self.job:say("%s: the command goes on", message)
 end
 
 
-function Membership:miss(message, code)
+function Membership:note_loss(message, code)
     self:tell(code, message)
     self.again_at = huge
     if code == "conflict" and (self.unfollow or self:follow()) then return end
@@ -168,21 +167,21 @@ function Membership:look_at_member()
     if state == "joined" or state == "joining" then return self:tell(state) end
     self.member:leave()
     self.member = nil
-    self:miss(message, state)
+    self:note_loss(message, state)
 end
 
 
--- Joins, unless a signal or the end of the command meanwhile made that pointless.
+-- Joins, and leaves at once if a signal or the end of the command came meanwhile.
 function Membership:join_again()
     local member, message, code = self:join()
     if self.left or self.job.status then return member and member:leave() end
-    if member then self:become(member) else self:miss(message, code) end
+    if member then self:become(member) else self:note_loss(message, code) end
 end
 
 
 function Membership:look()
-    if self.held then
-        if self.free or now() >= self.held_until then self:pass_on() end
+    if self.held_signals then
+        if self.free or now() >= self.pass_on_at then self:pass_on() end
     elseif self.member then self:look_at_member()
     elseif not self.left and not self.job.status and (self.free or now() >= self.again_at) then
         self:join_again()
@@ -198,10 +197,10 @@ function Membership.may_resume() return true end
 local LEAVES = { [2] = true, [3] = true, [15] = true } -- INT, QUIT, TERM
 
 function Membership:pass_on()
-    local held = self.held
-    self.held = nil
+    local signals = self.held_signals
+    self.held_signals = nil
     self:stop_following()
-    for _, number in ipairs(held) do self.job.child:signal(number) end
+    for _, number in ipairs(signals) do self.job.child:signal(number) end
 end
 
 
@@ -210,7 +209,7 @@ function Membership:leave(number)
     local may_have_node = self.member or self.free
     self.left = true
     self.job.session:interrupt() -- a join that is under way
-    self.held, self.held_until = { number }, now() + LEAVE
+    self.held_signals, self.pass_on_at = { number }, now() + LEAVE
     if self.member then self.member:leave() end
     self.member = nil
     if not may_have_node or not self:follow() then self:pass_on() end
@@ -218,8 +217,8 @@ end
 
 
 function Membership:signal(number)
-    local held = self.held
-    if held then held[#held + 1] = number
+    local signals = self.held_signals
+    if signals then signals[#signals + 1] = number
     elseif LEAVES[number] and not self.left then self:leave(number)
     else self.job.child:signal(number) end
 end
@@ -231,7 +230,7 @@ local function carry_out(job)
     local self = setmetatable({
         job = job,
         path = job.path,
-        state = "joined",
+        told_state = "joined",
         again_at = huge,
     }, Membership)
     self:enter()

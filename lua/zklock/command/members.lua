@@ -46,24 +46,24 @@ end
 
 
 local function follow(session, path)
-    local told = { heard_at = now() }
+    local news = { heard_at = now() }
     local stop, message, code = session:members(path, function(...)
-        told.list, told.message, told.code = ...
+        news.list, news.message, news.code = ...
     end)
     if not stop then connect.fail(message, code) end
-    return told
+    return news
 end
 
 
 -- The latest list. It is too old after a session timeout without a connection.
-local function latest(session, told)
+local function latest(session, news)
     local timeout = session:timeout()
-    if session:state() == "connected" then told.heard_at = now() end
-    while not (told.list or told.code) and now() < told.heard_at + timeout do
+    if session:state() == "connected" then news.heard_at = now() end
+    while not (news.list or news.code) and now() < news.heard_at + timeout do
         sessions.await(timeout)
     end
-    if told.code then connect.fail(told.message, told.code) end
-    if told.list and now() < told.heard_at + timeout then return told.list end
+    if news.code then connect.fail(news.message, news.code) end
+    if news.list and now() < news.heard_at + timeout then return news.list end
     local _, message, code = failure("connection", session.hosts)
     connect.fail(message, code)
 end
@@ -71,10 +71,10 @@ end
 
 function members.run(given, out)
     local path = connect.checked(options.folder, given.path)
-    local session, told = connect.open(given), nil
+    local session, news = connect.open(given), nil
     return repeated.run(given, session, out, function()
-        told = told or follow(session, path)
-        local list = latest(session, told)
+        news = news or follow(session, path)
+        local list = latest(session, news)
         return given.json and encode(list) .. "\n" or as_text(list)
     end)
 end

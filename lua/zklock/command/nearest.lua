@@ -2,11 +2,11 @@
 
 local byte, lower, min, pairs, type = string.byte, string.lower, math.min, pairs, type
 
-local FAR = 3 -- edits that make it another name
+local FAR = 3 -- so many edits make another name
 
 
 -- The "optimal string alignment" distance of Damerau and Levenshtein.
-local function edits(a, b)
+local function edit_count(a, b)
     local rows = { [0] = {} }
     for j = 0, #b do rows[0][j] = j end
     for i = 1, #a do
@@ -30,7 +30,7 @@ end
 return function(word, names)
     local nearest, least = nil, FAR
     for name in pairs(names) do
-        local count = type(name) == "string" and edits(lower(word), lower(name)) or FAR
+        local count = type(name) == "string" and edit_count(lower(word), lower(name)) or FAR
         if count < least or nearest and count == least and name < nearest then
             nearest, least = name, count
         end

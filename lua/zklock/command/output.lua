@@ -1,4 +1,4 @@
---- Standard output of a verb, which ends if this cannot be written.
+--- Standard output of a verb. A write that fails ends the verb.
 
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"

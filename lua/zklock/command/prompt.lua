@@ -55,29 +55,29 @@ local session = connect()
 local LOST = given("SHARED", tostring) and "%s does not answer; it ends with the prompt that "
     .. "started it\n" or "%s does not answer\n"
 
-local told = "connected"
+local told_state = "connected"
 
 local function notice()
     local state = session:state()
-    if state ~= told and state == "suspended" then io.stderr:write(LOST:format(hosts)) end
-    told = state
+    if state ~= told_state and state == "suspended" then io.stderr:write(LOST:format(hosts)) end
+    told_state = state
 end
 
 
-local function text(value)
+local function value_text(value)
     if type(value) ~= "number" then return tostring(value) end
     return (value % 1 == 0 and "%d" or "%.3g"):format(value)
 end
 
 
--- Prints a table without inner tables in a line, "wait  count 1, max 0.052, ...".
+-- Prints each field in a line, and each inner table as one: "wait  count 1, max 0.052, ...".
 local function print_fields(prefix, counted)
     local words = {}
     for _, name in ipairs(sorted_names(counted)) do
         local value = counted[name]
         if type(value) ~= "table" then
-            if prefix == "" then print(("%-20s %s"):format(name, text(value)))
-            else words[#words + 1] = name .. " " .. text(value) end
+            if prefix == "" then print(("%-20s %s"):format(name, value_text(value)))
+            else words[#words + 1] = name .. " " .. value_text(value) end
         elseif name ~= "buckets" then print_fields(prefix .. name .. ".", value) end
     end
     if words[1] then print(("%-20s %s"):format(prefix:sub(1, -2), table.concat(words, ", "))) end
@@ -91,8 +91,9 @@ end
 
 local function queue(path)
     options.path(path)
-    local lock, line, code = tree.lock(session, path)
-    io.write(lock and show.text(line, code) or printable.line(line) .. "\n")
+    local lock, queue_or_message, code = tree.lock(session, path)
+    io.write(lock and show.text(queue_or_message, code)
+        or printable.line(queue_or_message) .. "\n")
 end
 
 

@@ -8,7 +8,7 @@ local zklock = require "zklock"
 
 local pcall = pcall
 
-local AGAIN = 1 -- seconds
+local PERIOD = 1 -- seconds
 local CLEAR = "\27[H\27[2J"
 
 local _M = {}
@@ -25,7 +25,7 @@ local function watch(out, show)
     while true do
         out:write(before, text, complaint and complaint .. "\n" or "")
         out:flush()
-        zklock.sleep(AGAIN)
+        zklock.sleep(PERIOD)
         text, complaint = show()
     end
 end

@@ -42,9 +42,11 @@ end
 
 
 local function permits(text)
-    local some, all = text:match("^(%d+)/(%d+)$")
-    some, all = tonumber(some), tonumber(all)
-    if some and some >= 1 and some <= all and all < 2 ^ 31 then return { some, all } end
+    local wanted, limit = text:match("^(%d+)/(%d+)$")
+    wanted, limit = tonumber(wanted), tonumber(limit)
+    if wanted and wanted >= 1 and wanted <= limit and limit < 2 ^ 31 then
+        return { wanted, limit }
+    end
     return nil, text .. " is not K/N, such as 1/3: one of three"
 end
 
@@ -105,12 +107,12 @@ end
 ---@class zklock.command.Hold: zklock.command.Keeper
 ---@field job zklock.command.Job
 ---@field lease zklock.Lease
----@field state string? of the lease, as last told
+---@field told_state string? of the lease
 ---@field sure_until number time before which the lease cannot be lost
 ---@field lost boolean? the command is being ended, because the lease is lost
 ---@field warned boolean? the command got the signal of --suspect since the lease was held
 ---@field told_to_end boolean? a signal to end this process came while the command was being ended
----@field forced_at number? time of the kill without the minder
+---@field kill_at number? when this process kills the command, if the minder has not
 local Hold = {}
 Hold.__index = Hold
 
@@ -131,7 +133,7 @@ function Hold:late()
 end
 
 
-local tells = {
+local MESSAGES = {
     suspect = "%s: the lease is suspect; unless a server confirms it, it may be lost in %.0f s",
     held = "%s: the lease is certain again",
     lost = "%s: the lease is lost; the command must end",
@@ -139,7 +141,7 @@ local tells = {
 
 
 function Hold:tell(state)
-    self.job:say(tells[state], self.job.path, max(self.sure_until - now(), 0))
+    self.job:say(MESSAGES[state], self.job.path, max(self.sure_until - now(), 0))
 end
 
 
@@ -148,24 +150,24 @@ end
 function Hold:look()
     local lease, child, timeout = self.lease, self.job.child, self.job.session:timeout()
     local state = lease:state()
-    if state ~= self.state and not self.lost then
-        if self.state then self:tell(state) end
+    if state ~= self.told_state and not self.lost then
+        if self.told_state then self:tell(state) end
         self.lost = state == "lost"
-        self.state = state
+        self.told_state = state
     end
     if self.lost then
-        if self.forced_at then return end
+        if self.kill_at then return end
         local grace = self.job.grace
-        self.forced_at = now() + grace + SLOW
+        self.kill_at = now() + grace + SLOW
         child:limit(0, grace)
     elseif state == "held" then
-        local sure = lease:remaining() + timeout / 2
-        self.sure_until = now() + sure
-        child:limit(sure - timeout / 4, sure)
+        local sure_for = lease:remaining() + timeout / 2
+        self.sure_until = now() + sure_for
+        child:limit(sure_for - timeout / 4, sure_for)
     else
-        local sure = self.sure_until - now()
-        local rest = max(sure, timeout / 8) -- this process looks again before
-        child:limit(rest, rest, sure)
+        local sure_for = self.sure_until - now()
+        local rest = max(sure_for, timeout / 8) -- this process looks again before
+        child:limit(rest, rest, sure_for)
     end
 end
 
@@ -173,12 +175,12 @@ end
 -- After a stop of this process the lease is suspect for a while, but the server can be asked.
 function Hold:may_resume()
     if self.lost then return false end
-    return self.state == "held" or self.lease:check(self.job.session:timeout() / 16)
+    return self.told_state == "held" or self.lease:check(self.job.session:timeout() / 16)
 end
 
 
 function Hold:warn()
-    local name, suspect = self.job.given.suspect, self.state == "suspect" and not self.lost
+    local name, suspect = self.job.given.suspect, self.told_state == "suspect" and not self.lost
     if name and suspect and not self.warned then
         self.job:say("%s: the command gets SIG%s", self.job.path, name)
         self.job.child:signal(signals[name])
@@ -190,7 +192,7 @@ end
 function Hold:step()
     self.job:step(self.job.session:timeout() / 16)
     self:warn()
-    if self.forced_at and now() >= self.forced_at then self.job.child:kill() end
+    if self.kill_at and now() >= self.kill_at then self.job.child:kill() end
 end
 
 
@@ -221,7 +223,7 @@ local function tell_holder(job, lock)
 end
 
 
---- An expiry ends a wait, but the session is opened anew.
+--- Waits for the lock, also after an expiry, because the session is opened anew.
 ---@param job zklock.command.Job
 ---@return zklock.Lease
 function run.acquire(job)
@@ -235,14 +237,14 @@ function run.acquire(job)
         opts.timeout = job.tries and 0 or given.wait and connect.left(job.deadline)
         local lease, message, code = lock:acquire(opts)
         if lease then return lease end
-        if code ~= "expired" then job:refused(message, code) end
+        if code ~= "expired" then job:fail_wait(message, code) end
     end
 end
 
 
--- After a loss, a leader contends again from the end of the line. The lease, which may still have a
--- place, is released.
-local function is_to_contend_again(job, hold)
+-- After a loss, a leader contends again from the end of the line, and so releases the lease. False
+-- if the command is not to run again.
+local function prepare_next_lead(job, hold)
     if not job.given.elects or not hold.lost or hold.told_to_end or job.gone then return false end
     hold.lease:release()
     job.keeper = nil
@@ -257,7 +259,7 @@ local function carry_out(job)
         local lease = run.acquire(job)
         hold = setmetatable({ job = job, lease = lease, sure_until = now() }, Hold)
         result = hold:supervise()
-    until not is_to_contend_again(job, hold)
+    until not prepare_next_lead(job, hold)
     return result
 end
 

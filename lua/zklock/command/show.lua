@@ -35,7 +35,7 @@ end
 
 
 -- "kept?" is a node that its session may hold, or only keep.
-local function part_of(entry)
+local function role_of(entry)
     if entry.kept then return "kept" end
     if entry.held == "unknown" then return "kept?" end
     return entry.held and "holds" or "waits"
@@ -48,31 +48,31 @@ local function kind_of(entry)
 end
 
 
--- A session that only keeps its node gives it back to the next contender, or says that it holds the
--- lock.
+-- True if the session has not reacted to the contender behind it. It would give a node back that it
+-- only keeps, or say that it holds the lock.
 local function is_silent(queue, i)
     return queue[i].held == "unknown" and queue[i + 1] ~= nil
 end
 
 
-local function below(text)
+local function indented(text)
     return "           " .. text .. "\n"
 end
 
 
 local function row(queue, entry, i)
     local texts = {
-        ("%d"):format(i), part_of(entry), kind_of(entry),
+        ("%d"):format(i), role_of(entry), kind_of(entry),
         entry.revoked and "asked to give way" or entry.identity, entry.session,
         entry.token and ("%d"):format(entry.token), columns.age(entry.since), entry.language,
     }
-    texts.below = (entry.data and below(printable.line(entry.data)) or "")
-        .. (is_silent(queue, i) and below(SILENT) or "")
+    texts.below = (entry.data and indented(printable.line(entry.data)) or "")
+        .. (is_silent(queue, i) and indented(SILENT) or "")
     return texts
 end
 
 
---- An unused lock loses its node, and a mistyped path has none either.
+--- A lock without users loses its node, so "no_node" may also mean that the path is mistyped.
 ---@param code string? "no_node"
 function show.text(queue, code)
     if not queue[1] then return code and "free (there is no such node)\n" or "free\n" end

@@ -113,13 +113,13 @@ local function is_lock(names)
 end
 
 
-local add
+local add_locks
 
-local function add_below(session, path, names, locks, hidden)
+local function add_locks_below(session, path, names, locks, hidden)
     for _, name in ipairs(names) do
         local child = join(path, name)
         if not is_numbered(name) and child ~= OWN then
-            local ok, message, code = add(session, child, locks, hidden)
+            local ok, message, code = add_locks(session, child, locks, hidden)
             if code == "auth" then hidden[#hidden + 1] = child
             elseif not ok and code ~= "no_node" then return nil, message, code end
         end
@@ -128,7 +128,7 @@ local function add_below(session, path, names, locks, hidden)
 end
 
 
-function add(session, path, locks, hidden)
+function add_locks(session, path, locks, hidden)
     local names, message, code = _M.children(session, path)
     if not names then return nil, message, code end
     if path ~= "/" and is_lock(names) then
@@ -137,7 +137,7 @@ function add(session, path, locks, hidden)
         if not lock then return nil, queue, code end
         if queue[1] then locks[#locks + 1] = { path = path, queue = queue } end
     end
-    return add_below(session, path, names, locks, hidden)
+    return add_locks_below(session, path, names, locks, hidden)
 end
 
 
@@ -148,7 +148,7 @@ end
 ---@return string? code
 function _M.locks(session, path)
     local locks, hidden = {}, {}
-    local ok, message, code = add(session, path, locks, hidden)
+    local ok, message, code = add_locks(session, path, locks, hidden)
     if ok then return locks, hidden end
     return nil, message, code
 end
