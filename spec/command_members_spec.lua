@@ -25,7 +25,7 @@ describe("zklock members #server", function()
         assert.equal(4, #rows)
     end)
 
-    it("members says that there are none, also if the folder is missing", function()
+    it('members says "no members" of an empty or missing folder', function()
         assert.equal("no members", ends(0, "members %s", folder))
         rig.join(session, folder, "a"):leave()
         rig.wait_for("no members", function()

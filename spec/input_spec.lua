@@ -22,7 +22,7 @@ describe("bad hosts #zklock.connect", function()
     local form = 'expected "host:port,host:port/chroot"'
 
     local function bad(name, hosts, ...)
-        test("are refused: " .. name, function() zklock.connect(hosts) end, ...)
+        test("hosts are refused: " .. name, function() zklock.connect(hosts) end, ...)
     end
 
     bad("nil", nil, "hosts must be a string, not nil", form)
@@ -63,7 +63,7 @@ end)
 
 describe("a bad option of connect #zklock.connect", function()
     local function bad(name, options, ...)
-        test("is refused: " .. name, function() zklock.connect("a:1", options) end, ...)
+        test("the option is refused: " .. name, function() zklock.connect("a:1", options) end, ...)
     end
 
     bad("not a table", 5, "the options of connect must be a table, not 5")

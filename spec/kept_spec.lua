@@ -355,7 +355,7 @@ describe("a kept lock whose session is cut off #a_lock_that_is_kept", function()
         wait_for("the cut", function() return link.session:state() ~= "connected" end)
     end)
 
-    it("its session gets the kept node again once it is known that nobody waits #slow", function()
+    it("the session gets the kept lock again once it knows that nobody waits #slow", function()
         link.heal()
         local lease = hold(lock, 30)
         assert.equal(token + 1, lease.token)

@@ -151,7 +151,7 @@ end)
 
 describe("a module that was built for another Lua", function()
     for lua, other in pairs{ luajit = "lua5.1", ["lua5.1"] = "5.1" } do
-        it("its error in " .. lua .. " tells how to build it for that Lua", function()
+        it("the module's error in " .. lua .. " tells how to build it for that Lua", function()
             local build = ("build/%s/zklock/core.so"):format(other)
             rig.shell("env -u MAKEFLAGS make -s %s", build)
             local text = rig.shell("LUA_CPATH='build/%s/?.so' %s -e 'require \"zklock.core\"' 2>&1",

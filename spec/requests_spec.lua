@@ -174,7 +174,7 @@ describe("the requests #lock:acquire", function()
         return seen.getChildren
     end
 
-    it("many acquires at once cost two lists in all, not one each #slow", function()
+    it("fifty acquires at once cost two lists in all, not one each #slow", function()
         assert.equal(2, lists_of(50))
     end)
 

@@ -307,16 +307,16 @@ describe("the requests of a semaphore #server #session:semaphore", function()
     end)
 
     it("the first waiter watches each holder, and its grant costs no watch", function()
-            local leases = { hold(holder), hold(holder, { owner = "x" }) }
-            rig.wait_while(gate, { permits = 2, timeout = 15 }, function()
-                rig.settled(session)
-                assert_counts{ create2 = 1, getChildren = 1, getData = 3, flights = 2 }
-                proxy:reset()
-                leases[1]:release()
-            end)
-            -- The mark, for which nobody waits, and the watch of the own node after it.
-            assert_counts{ events = 2, setData = 1, getData = 1 }
+        local leases = { hold(holder), hold(holder, { owner = "x" }) }
+        rig.wait_while(gate, { permits = 2, timeout = 15 }, function()
+            rig.settled(session)
+            assert_counts{ create2 = 1, getChildren = 1, getData = 3, flights = 2 }
+            proxy:reset()
+            leases[1]:release()
         end)
+        -- The mark, for which nobody waits, and the watch of the own node after it.
+        assert_counts{ events = 2, setData = 1, getData = 1 }
+    end)
 
     it("a waiter behind another waiter watches only that waiter", function()
         local leases = { hold(holder), hold(holder, { owner = "x" }) }

@@ -242,7 +242,7 @@ for _, title in ipairs{ "mutex", "read-write" } do
 end
 
 
-describe("beside the others", function()
+describe("a client beside other clients", function()
     local path, one, other, curator, kazoo, go
     before_each(function()
         path = rig.path()
@@ -350,7 +350,7 @@ describe("beside the others", function()
         return node_of(hand, path)
     end
 
-    side_by_side("each client gets a lock that is only kept at once, and the keeper gets it again",
+    side_by_side("each client gets at once a lock that is only kept, and the keeper gets it again",
     function()
         for _, hand in ipairs{ curator, go, kazoo, other } do
             path = rig.path()
@@ -397,7 +397,7 @@ describe("beside the others", function()
         end
     end)
 
-    side_by_side("a neighbour's try fails if the keeper does not hear of it", function()
+    side_by_side("a neighbour's try fails if the keeper does not hear of the try", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local keeper = ours({}, proxy.hosts)
         for _, hand in ipairs{ curator, kazoo } do

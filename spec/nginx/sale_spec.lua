@@ -280,12 +280,12 @@ describe("the sale over HTTP #nginx", function()
         end)
 
         it("a killed server's batch is sold as a whole, or not at all #slow", function()
-                local one = open{ strategy = "combined", pause = 30, session = 3 }
-                local status, problem = meanwhile(one, function() one:kill() end)
-                assert.same({ nil, "lost" }, { status, problem })
-                server:wait_for_nodes(run.root .. LOCK, 0)
-                assert.same({ 100, 0 }, { left(), ordered() })
-            end)
+            local one = open{ strategy = "combined", pause = 30, session = 3 }
+            local status, problem = meanwhile(one, function() one:kill() end)
+            assert.same({ nil, "lost" }, { status, problem })
+            server:wait_for_nodes(run.root .. LOCK, 0)
+            assert.same({ 100, 0 }, { left(), ordered() })
+        end)
 
         it("a combined sale survives the kill of a ZooKeeper server #slow", function()
             local ensemble = rig.server{ n = 3 }
@@ -466,7 +466,7 @@ describe("the sale over HTTP #nginx", function()
             admin:close()
         end
 
-        it("NGINX is not in the environment of nginx, which would look for sockets there",
+        it("the variable NGINX does not reach nginx, which would look for sockets there",
            function()
             local pid, ports, folder = begin "NGINX=nginx"
             local output = rig.shell("find %s -name output -exec cat {} +", folder)
