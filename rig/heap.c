@@ -1,11 +1,11 @@
 /*
- * heap.c - how much memory is in use, as a module of Lua.
+ * heap.c - a Lua module that tells how much memory is in use.
  *
- *     require "heap" ()    bytes that malloc has given and not got back
+ *     require "heap" ()    bytes allocated by malloc and not freed
  *
- * Resident memory also counts memory that free() kept for later and code that
- * LuaJIT compiled meanwhile, and grows by half a megabyte without a leak.
- * Lua's own memory is in it where Lua takes it from malloc, which LuaJIT does not.
+ * Resident memory would also count memory that free() kept for later and code
+ * that LuaJIT compiled meanwhile, and grows by half a megabyte without a leak.
+ * Lua's own memory is counted, except LuaJIT's, which does not come from malloc.
  */
 #include <malloc.h>
 

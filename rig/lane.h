@@ -1,9 +1,9 @@
 /* lane.h - a direction of a proxied connection
  *
- * Bytes read from the source wait in `arrived` until the lane's owner, which
- * understands them, admits them, a whole frame at a time. An admitted frame is a passage: it goes
- * out at its due time, after all passages before it, and then its sequel takes
- * place. The owner does the admitting and the sequels; a lane only moves bytes.
+ * Bytes read from the source wait in `arrived` until the lane's owner, which knows
+ * the protocol, admits them, a whole frame at a time. An admitted frame is a passage.
+ * It goes out at its due time, after all passages before it, and then the owner
+ * carries out its sequel. A lane itself only moves bytes.
  */
 #ifndef RIG_LANE_H
 #define RIG_LANE_H
@@ -31,16 +31,16 @@ void fifo_free(struct fifo *fifo);
 enum sequel {
     GO_ON,
     HANG_UP,    /* shut down towards the destination; the other lane goes on */
-    CUT_CLIENT, /* RST to the client; the server reads all it was sent, then EOF */
+    CUT_CLIENT, /* RST to the client; the server reads all bytes sent to it, then EOF */
     RESET       /* RST to both */
 };
 
 struct passage {
     nanoseconds due;
-    size_t length; /* bytes; 0 if it is only for the sequel */
+    size_t length; /* bytes; 0 if there is only a sequel */
     enum sequel sequel;
-    int label;      /* the owner's: what to count */
-    uint64_t burst; /* the owner's: what a reply belongs to */
+    int label;      /* how the owner counts the passage */
+    uint64_t burst; /* the owner's burst, with the request that a reply answers */
 };
 
 /* All zero is a new lane. */
@@ -49,7 +49,7 @@ struct lane {
     struct fifo admitted;
     struct fifo queue;  /* each a struct passage */
     size_t sent;        /* bytes sent of the passages in the queue */
-    enum sequel ending; /* HANG_UP or RESET when the source has ended that way */
+    enum sequel ending; /* HANG_UP or RESET after the source ended in this way; else GO_ON */
     bool sealed;        /* nothing is admitted any more */
     bool blocked;       /* the destination's buffer is full */
     bool broken;        /* the destination is gone, passages go nowhere */
@@ -62,15 +62,15 @@ void lane_read(struct lane *lane, int source);
 int32_t int32_at(const unsigned char *frame, size_t length, size_t offset);
 
 /* Length of the frame at the front of `arrived`, with its four length bytes; 0 if
- * it is not complete. A source that sends no frames has its lane ended by RESET. */
+ * it is not complete. A source that sends no frames ends as by RESET. */
 size_t lane_frame(struct lane *lane);
 
-/* Admits passage->length bytes; seals the lane if there is a sequel. */
+/* Admits passage->length bytes. Seals the lane unless the sequel is GO_ON. */
 void lane_admit(struct lane *lane, const struct passage *passage);
 
-/* Sends what is due at `now`. Then lane_pop takes the passages that are out, one
- * by one; false when there is none. */
+/* Sends the bytes that are due at `now`. */
 void lane_send(struct lane *lane, int destination, nanoseconds now);
+/* Takes the next passage, if it is due and was sent in full. False: it is not. */
 bool lane_pop(struct lane *lane, nanoseconds now, struct passage *out);
 
 nanoseconds lane_due(const struct lane *lane);

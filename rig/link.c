@@ -63,7 +63,7 @@ static int operation_of_code(int32_t code) {
     return OTHER;
 }
 
-static bool in_flights(int operation) {
+static bool belongs_to_flight(int operation) {
     return operation != PING && operation != SET_WATCHES && operation != SET_WATCHES2;
 }
 
@@ -85,7 +85,7 @@ static void reset_socket(int *socket) {
     close_socket(socket);
 }
 
-static void no_delay(int socket) {
+static void set_no_delay(int socket) {
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 }
 
@@ -93,7 +93,7 @@ static void no_delay(int socket) {
 
 static void link_connect(struct link *link, const struct sockaddr_in *target) {
     link->server = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    no_delay(link->server);
+    set_no_delay(link->server);
     if (connect(link->server, (const struct sockaddr *)target, sizeof *target) == 0) return;
     if (errno == EINPROGRESS) link->connecting = true;
     else link->down.ending = RESET;
@@ -110,7 +110,7 @@ struct link *link_open(int client, const struct sockaddr_in *target) {
     struct link *link = calloc(1, sizeof *link);
     if (link == NULL) abort();
     link->client = client;
-    no_delay(client);
+    set_no_delay(client);
     link_connect(link, target);
     return link;
 }
@@ -120,8 +120,8 @@ void link_reset(struct link *link) {
     reset_socket(&link->server);
 }
 
-/* RST to the client; the server may read all that it was sent. Its answers
- * are read and forgotten, because closing with unread data would be a RST to it. */
+/* RST to the client; the server may read all bytes sent to it. Its answers are
+ * read and dropped, because closing with unread data would send it a RST. */
 static void link_cut_client(struct link *link) {
     reset_socket(&link->client);
     hang_up(link->server);
@@ -146,15 +146,15 @@ void link_free(struct link *link) {
 
 /* --- requests and replies --- */
 
-/* A request that has been admitted, its reply has not. */
+/* An admitted request whose reply has not been admitted. */
 struct awaited {
     int32_t xid;
-    bool drop;      /* its reply */
+    bool drop_reply;
     uint64_t burst; /* 0: in no flight */
 };
 
-/* The rules' verdict on a request with this operation. */
-static enum action judge(struct traffic *traffic, int operation) {
+/* Counts a request with this operation for all rules. Returns their verdict. */
+static enum action apply_rules(struct traffic *traffic, int operation) {
     enum action verdict = traffic->lacks & 1u << operation ? DROP_REQUEST : PASS;
     size_t offset = 0;
     while (offset < fifo_length(&traffic->rules)) {
@@ -170,7 +170,7 @@ static enum action judge(struct traffic *traffic, int operation) {
 }
 
 static uint64_t join_burst(struct traffic *traffic, struct link *link, int operation) {
-    if (!in_flights(operation)) return 0;
+    if (!belongs_to_flight(operation)) return 0;
     if (!link->burst_open) {
         link->burst_open = true;
         link->burst++;
@@ -179,8 +179,7 @@ static uint64_t join_burst(struct traffic *traffic, struct link *link, int opera
     return link->burst;
 }
 
-/* The connect request asks for a new session then. */
-static void drop_session(unsigned char *frame, size_t length) {
+static void ask_for_new_session(unsigned char *frame, size_t length) {
     enum { ID = 20, ID_SIZE = 8, PASSWORD = 32, PASSWORD_SIZE = 16 };
     if (length < PASSWORD + PASSWORD_SIZE) return;
     memset(frame + ID, 0, ID_SIZE);
@@ -190,14 +189,15 @@ static void drop_session(unsigned char *frame, size_t length) {
 static void admit_request(struct traffic *traffic, struct link *link, size_t length,
                           nanoseconds now) {
     unsigned char *frame = fifo_front(&link->up.arrived);
-    if (!link->greeted && traffic->renews) drop_session(frame, length);
+    if (!link->greeted && traffic->renews) ask_for_new_session(frame, length);
     int operation = link->greeted ? operation_of_code(int32_at(frame, length, 8)) : CONNECT;
-    enum action action = link->judged ? PASS : judge(traffic, operation);
+    enum action action = link->judged ? PASS : apply_rules(traffic, operation);
     link->held = link->judged = action == HOLD;
     if (link->held) return;
 
     struct passage passage = {.due = now + traffic->one_way, .length = length, .label = operation};
-    struct awaited awaited = {.xid = int32_at(frame, length, 4), .drop = action == DROP_REPLY};
+    struct awaited awaited = {.xid = int32_at(frame, length, 4),
+                              .drop_reply = action == DROP_REPLY};
     if (action == CUT_AFTER || action == DROP_REQUEST) passage.sequel = CUT_CLIENT;
     if (action == DROP_REQUEST) {
         passage.length = 0;
@@ -210,8 +210,8 @@ static void admit_request(struct traffic *traffic, struct link *link, size_t len
     lane_admit(&link->up, &passage);
 }
 
-/* Takes the request that the frame replies to: the first reply is to the connect
- * request, the others have the xid of theirs. Pings overtake. */
+/* Takes the request that a reply answers. The first reply is to the connect
+ * request, the others carry their request's xid. Replies to pings overtake others. */
 static bool take_awaited(struct link *link, int32_t xid, struct awaited *taken) {
     const struct awaited *awaited = fifo_front(&link->awaited);
     size_t count = fifo_length(&link->awaited) / sizeof *awaited;
@@ -231,7 +231,7 @@ static void admit_reply(struct traffic *traffic, struct link *link, size_t lengt
     struct passage passage = {.due = now + traffic->one_way, .length = length, .label = UNCOUNTED};
     if (link->welcomed && xid == -1) passage.label = EVENT;
     else if (take_awaited(link, xid, &awaited)) passage.burst = awaited.burst;
-    if (awaited.drop) {
+    if (awaited.drop_reply) {
         passage.length = 0;
         passage.sequel = CUT_CLIENT;
     }
@@ -239,7 +239,7 @@ static void admit_reply(struct traffic *traffic, struct link *link, size_t lengt
     lane_admit(&link->down, &passage);
 }
 
-/* Nothing whole is left to admit: lets the end of the source pass, too. */
+/* Admits the end of the source, when no whole frame is left before it. */
 static void admit_ending(struct traffic *traffic, struct lane *lane, nanoseconds now) {
     if (lane->sealed || lane->ending == GO_ON) return;
     struct passage end = {
@@ -247,15 +247,16 @@ static void admit_ending(struct traffic *traffic, struct lane *lane, nanoseconds
     lane_admit(lane, &end);
 }
 
-static void count(struct traffic *traffic, int label) {
+static void count_passage(struct traffic *traffic, int label) {
     if (label < OPERATIONS) traffic->requests[label]++;
     else if (label == EVENT) traffic->events++;
 }
 
-/* Accounts for a passage that is out, and does its sequel. */
-static void passed(struct traffic *traffic, struct link *link, bool up, const struct passage *out) {
+/* Counts a passage that was sent, and carries out its sequel. */
+static void finish_passage(struct traffic *traffic, struct link *link, bool up,
+                           const struct passage *out) {
     if (!(up ? link->up : link->down).broken) {
-        count(traffic, out->label);
+        count_passage(traffic, out->label);
         *(up ? &traffic->up_bytes : &traffic->down_bytes) += out->length;
     }
     if (out->burst != 0 && out->burst == link->burst) link->burst_open = false;
@@ -278,7 +279,7 @@ static void run_up(struct traffic *traffic, struct link *link, nanoseconds now) 
     if (!link->held) admit_ending(traffic, &link->up, now);
     if (link->connecting) return;
     lane_send(&link->up, link->server, now);
-    while (lane_pop(&link->up, now, &out)) passed(traffic, link, true, &out);
+    while (lane_pop(&link->up, now, &out)) finish_passage(traffic, link, true, &out);
 }
 
 static void run_down(struct traffic *traffic, struct link *link, nanoseconds now) {
@@ -288,7 +289,7 @@ static void run_down(struct traffic *traffic, struct link *link, nanoseconds now
         admit_reply(traffic, link, length, now);
     admit_ending(traffic, &link->down, now);
     lane_send(&link->down, link->client, now);
-    while (lane_pop(&link->down, now, &out)) passed(traffic, link, false, &out);
+    while (lane_pop(&link->down, now, &out)) finish_passage(traffic, link, false, &out);
 }
 
 /* --- driving --- */

@@ -3,10 +3,10 @@
  *
  *   lua SCRIPT [ARG...]
  *
- * A sanitizer's library has to come first in a process. To preload it into
- * Debian's interpreter would also preload it into every shell, server and tool
- * that a spec starts; so this stands in for it: a script with its arguments,
- * Ctrl-C as an error, a traceback, exit status 1 after an error.
+ * A sanitizer's library has to be loaded first. To preload it into Debian's
+ * interpreter would also preload it into every shell, server and tool that a spec
+ * starts, so this one takes its place. It runs a script with arguments, makes
+ * Ctrl-C an error, prints a traceback, and exits with status 1 after an error.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int add_traceback(lua_State *L) {
     return 1;
 }
 
-/* The global `arg`, and the arguments of the script on the stack. */
+/* Sets the global `arg`, and pushes the script's arguments. */
 static void push_arguments(lua_State *L, int count, char **arguments) {
     lua_createtable(L, count, 2);
     for (int i = 0; i < count; i++) {

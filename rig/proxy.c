@@ -14,37 +14,37 @@
  *             create delete exists getData setData getACL sync ping getChildren
  *             getChildren2 check multi create2 removeWatches createContainer
  *             setWatches setWatches2 auth closeSession connect other.
- *             flights  bursts of requests: a request joins the burst before it
- *                      on its connection unless a reply to that burst has been
- *                      forwarded; ping and setWatches belong to none. A burst
- *                      counts when its first request arrives.
+ *             flights  bursts of requests. A request joins the last burst on its
+ *                      connection unless a reply to that burst has been forwarded.
+ *                      ping and setWatches belong to no burst. A burst counts
+ *                      when its first request arrives.
  *             events   watch events forwarded to clients
  *   bytes     ok up=1234 down=56789
- *             Since the last reset: of requests and of what came back, as long as each
- *             went on in full; their lengths included, TCP's own not.
+ *             Bytes of requests (up), and of replies and events (down), that were
+ *             forwarded in full since the last reset, without TCP's headers.
  *   reset     sets all counts to zero; the next request starts a new flight.
- *   delay MS  adds MS/2 milliseconds (a decimal number) in each direction to what
- *             passes from now on; keeps order, does not limit throughput. TCP
- *             handshakes are not delayed.
- *   quit      ends, also while somebody else has the other end of stdin open.
+ *   delay MS  delays bytes that arrive from now on, in each direction, by MS/2
+ *             milliseconds (a decimal number); keeps order, does not limit
+ *             throughput. TCP handshakes are not delayed.
+ *   quit      ends, also while another process holds stdin's other end open.
  *   cut       resets all connections (RST), both sides. Answers how many.
  *   refuse    refuses new connections ...
  *   accept    ... accepts them again, on the same port.
  *   blackhole stops forwarding both ways; connections stay open, new ones are
  *             accepted, data and the ends of connections are kept ...
  *   halfopen  stops forwarding from the servers to the clients only ...
- *   flow      ... until flow forwards all that was kept, also what is on hold.
+ *   flow      ... until flow forwards all kept data, and requests on hold.
  *
- *   lack OPERATION  does drop-request, below, with each such request from now on: as a
- *             server that closes the connection at what it does not know.
+ *   lack OPERATION  does drop-request, below, with each such request from now on, as a
+ *             server that closes the connection at an unknown operation.
  *
- *   renew     takes the session from each connect request from now on: who comes again
- *             gets another one, as from a server that gives no session back.
+ *   renew     removes the session from each connect request from now on. A client that
+ *             reconnects gets a new session, as from a server that resumes none.
  *
- * The following await the Nth request from now, on any connection, with the
- * given operation (a name from above), and then act once. They may be combined;
- * if several are for the same request, the first one given acts. "Cuts" means:
- * the client gets a RST, the server reads all it was sent and then EOF. Frames
+ * The following commands await the Nth request from now, on any connection, with
+ * the given operation (a name from above), and then act once. They may be combined;
+ * if several await the same request, the first one given acts. After a cut the
+ * client gets a RST, and the server reads all bytes sent to it and then EOF. Frames
  * ahead of the cut in the same direction still arrive before it.
  *
  *   drop-request OPERATION N  cuts instead of forwarding the request.
@@ -73,15 +73,15 @@
 #include <unistd.h>
 
 struct proxy {
-    struct sockaddr_in self, target;
-    int reserve;  /* bound, and never listens, so that the port stays ours while we refuse */
-    int listener; /* -1 while we refuse */
+    struct sockaddr_in own_address, target;
+    int reserve;  /* a bound socket that never listens, so that the port stays ours */
+    int listener; /* -1 while we refuse connections */
     struct traffic traffic;
     struct link **links;
     size_t link_count, link_capacity;
     struct pollfd *polls; /* stdin, listener, then client and server of each link */
     struct fifo input;    /* the start of a command */
-    bool over;            /* told to quit */
+    bool quitting;        /* told to quit */
 };
 
 static void fail(const char *what) {
@@ -97,21 +97,21 @@ static nanoseconds clock_now(void) {
 
 /* --- connections --- */
 
-static int bind_self(const struct proxy *proxy) {
+static int bind_own_port(const struct proxy *proxy) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) < 0 ||
-        bind(fd, (const struct sockaddr *)&proxy->self, sizeof proxy->self) < 0)
+        bind(fd, (const struct sockaddr *)&proxy->own_address, sizeof proxy->own_address) < 0)
         fail("bind");
     return fd;
 }
 
-static void listen_self(struct proxy *proxy) {
+static void start_listening(struct proxy *proxy) {
     if (proxy->listener >= 0) return;
-    proxy->listener = bind_self(proxy);
+    proxy->listener = bind_own_port(proxy);
     if (listen(proxy->listener, SOMAXCONN) < 0) fail("listen");
 }
 
-static void refuse(struct proxy *proxy) {
+static void stop_listening(struct proxy *proxy) {
     if (proxy->listener >= 0) close(proxy->listener);
     proxy->listener = -1;
 }
@@ -168,7 +168,7 @@ static const struct command {
     const char *name;
     int arguments;
     enum verb verb;
-    enum action action; /* as a RULE names it */
+    enum action action; /* if RULE */
 } commands[] = {
     {"counts", 0, COUNTS, PASS},
     {"bytes", 0, BYTES, PASS},
@@ -208,7 +208,7 @@ static void set_flow(struct proxy *proxy, bool up, bool down) {
     proxy->traffic.down_open = down;
 }
 
-/* Also of rules that await their request, which may be on its way to us, and pass then. */
+/* Also removes hold rules, so that their requests, perhaps on their way, will pass. */
 static void end_holds(struct proxy *proxy) {
     struct fifo *rules = &proxy->traffic.rules;
     size_t offset = 0;
@@ -249,7 +249,6 @@ static bool add_lack(struct traffic *traffic, const char *name) {
     return operation >= 0;
 }
 
-/* Does what the command says and answers. */
 static void obey(struct proxy *proxy, const struct command *command, const char *first,
                  const char *second) {
     bool done = true;
@@ -265,8 +264,8 @@ static void obey(struct proxy *proxy, const struct command *command, const char 
         return;
     case CLEAR: clear_counts(proxy); break;
     case DELAY: done = set_delay(&proxy->traffic, first); break;
-    case REFUSE: refuse(proxy); break;
-    case ACCEPT: listen_self(proxy); break;
+    case REFUSE: stop_listening(proxy); break;
+    case ACCEPT: start_listening(proxy); break;
     case BLACKHOLE: set_flow(proxy, false, false); break;
     case HALFOPEN: set_flow(proxy, true, false); break;
     case FLOW:
@@ -275,7 +274,7 @@ static void obey(struct proxy *proxy, const struct command *command, const char 
         break;
     case LACK: done = add_lack(&proxy->traffic, first); break;
     case RENEW: proxy->traffic.renews = true; break;
-    case QUIT: proxy->over = true; break;
+    case QUIT: proxy->quitting = true; break;
     case RULE: done = add_rule(&proxy->traffic, command->action, first, second); break;
     }
     puts(done ? "ok" : "error bad argument");
@@ -293,7 +292,7 @@ static void run_command(struct proxy *proxy, const char *line) {
     printf("error no command \"%s\"\n", name);
 }
 
-/* False when this was all. */
+/* False at the end of stdin, or after quit. */
 static bool read_commands(struct proxy *proxy) {
     char chunk[4096];
     ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
@@ -307,7 +306,7 @@ static bool read_commands(struct proxy *proxy) {
         run_links(proxy);
         fifo_remove(&proxy->input, 0, (size_t)(end - line) + 1);
     }
-    return fflush(stdout) == 0 && !proxy->over;
+    return fflush(stdout) == 0 && !proxy->quitting;
 }
 
 /* --- loop --- */
@@ -321,22 +320,22 @@ static nanoseconds next_due(const struct proxy *proxy) {
     return next;
 }
 
-/* Without events poll would still report hang-ups, which we know of, so ask nothing. */
-static struct pollfd interest(int fd, bool readable, bool writable) {
+/* With no events, fd is -1, or poll would still report hang-ups that we know of. */
+static struct pollfd poll_entry(int fd, bool readable, bool writable) {
     short events = (short)((readable ? POLLIN : 0) | (writable ? POLLOUT : 0));
     return (struct pollfd){.fd = events != 0 ? fd : -1, .events = events};
 }
 
 static void await_events(struct proxy *proxy) {
-    proxy->polls[0] = interest(STDIN_FILENO, true, false);
-    proxy->polls[1] = interest(proxy->listener, true, false);
+    proxy->polls[0] = poll_entry(STDIN_FILENO, true, false);
+    proxy->polls[1] = poll_entry(proxy->listener, true, false);
     for (size_t i = 0; i < proxy->link_count; i++) {
         const struct link *link = proxy->links[i];
         bool up = link->connecting || (proxy->traffic.up_open && link->up.blocked);
         bool down = proxy->traffic.down_open && link->down.blocked;
-        proxy->polls[2 + 2 * i] = interest(link->client, link->up.ending == GO_ON, down);
+        proxy->polls[2 + 2 * i] = poll_entry(link->client, link->up.ending == GO_ON, down);
         proxy->polls[3 + 2 * i] =
-            interest(link->server, !link->connecting && link->down.ending == GO_ON, up);
+            poll_entry(link->server, !link->connecting && link->down.ending == GO_ON, up);
     }
     nanoseconds due = next_due(proxy), wait = due - clock_now();
     if (wait < 0) wait = 0;
@@ -376,13 +375,13 @@ static bool resolve(const char *text, struct sockaddr_in *address) {
 }
 
 static void proxy_open(struct proxy *proxy) {
-    proxy->self.sin_family = AF_INET;
-    proxy->self.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    proxy->own_address.sin_family = AF_INET;
+    proxy->own_address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     proxy->listener = -1;
-    proxy->reserve = bind_self(proxy);
-    socklen_t size = sizeof proxy->self;
-    getsockname(proxy->reserve, (struct sockaddr *)&proxy->self, &size);
-    listen_self(proxy);
+    proxy->reserve = bind_own_port(proxy);
+    socklen_t size = sizeof proxy->own_address;
+    getsockname(proxy->reserve, (struct sockaddr *)&proxy->own_address, &size);
+    start_listening(proxy);
     set_flow(proxy, true, true);
     proxy->polls = calloc(2, sizeof *proxy->polls);
     if (proxy->polls == NULL) fail("proxy");
@@ -394,7 +393,7 @@ static void proxy_close(struct proxy *proxy) {
     free(proxy->polls);
     fifo_free(&proxy->traffic.rules);
     fifo_free(&proxy->input);
-    refuse(proxy);
+    stop_listening(proxy);
     close(proxy->reserve);
 }
 
@@ -406,7 +405,7 @@ int main(int argc, char **argv) {
     }
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); /* else poll wakes up to 50 us late */
     proxy_open(&proxy);
-    printf("%d\n", ntohs(proxy.self.sin_port));
+    printf("%d\n", ntohs(proxy.own_address.sin_port));
     fflush(stdout);
     serve(&proxy);
     proxy_close(&proxy);

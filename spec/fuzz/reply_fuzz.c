@@ -115,7 +115,7 @@ zkl_time zkl_due(zkl_time timeout) {
 void zkl_lock(struct zkl_client *client) {}
 
 void zkl_unlock(struct zkl_client *client) {
-    zkl_threaded(client)->announced = false;
+    zkl_threaded(client)->broadcast_news = false;
 }
 
 void zkl_condition_init(pthread_cond_t *condition) {

@@ -4,10 +4,10 @@
  *
  *   spec/memory/against build/memory/differential SEED REQUESTS
  *
- * Compared are errors, data, names (in any order), created paths, versions, owners as sessions,
- * zxids by order, and each session's events, in order where a server has one. An event of a
- * session's own request must precede the answer. Each request is followed by a wait for the removal
- * of containers. The first difference ends the run.
+ * The run compares errors, data, names (in any order), created paths, versions, the sessions of
+ * owners, the order of zxids, and each session's events, in order where a server orders them. An
+ * event of a session's own request must precede the answer. After each request the run waits for
+ * the removal of containers. The first difference ends it.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -51,10 +51,10 @@ static struct {
     struct zkl_tree *tree;
     zkl_time now;
     struct pair sessions[SESSIONS];
-    struct pair *all; /* past ones included */
-    size_t all_count;
+    struct pair *pairs; /* closed ones included */
+    size_t pair_count;
     struct server_session *observer;
-    int64_t *zxids; /* the server's, by the tree's; 0: unseen */
+    int64_t *zxids; /* the server's zxids, indexed by the tree's; 0: unseen */
     int64_t zxid_count;
     char recent[RECENT][PATH_SIZE];
     char request[1024];
@@ -64,7 +64,8 @@ static struct {
 
 /* --- complaints ---------------------------------------------------------------------------- */
 
-__attribute__((noreturn, format(printf, 1, 2))) static void differ(const char *format, ...) {
+__attribute__((noreturn, format(printf, 1, 2))) static void report_difference(const char *format,
+                                                                              ...) {
     va_list arguments;
     va_start(arguments, format);
     printf("request %zu: %s\n", world.number, world.request);
@@ -74,15 +75,15 @@ __attribute__((noreturn, format(printf, 1, 2))) static void differ(const char *f
     exit(1);
 }
 
-static void same(const char *what, int64_t tree, int64_t server) {
+static void expect_same(const char *what, int64_t tree, int64_t server) {
     if (tree != server)
-        differ("%s: the tree says %" PRId64 ", the server %" PRId64, what, tree, server);
+        report_difference("%s: the tree says %" PRId64 ", the server %" PRId64, what, tree, server);
 }
 
-static void same_text(const char *what, const char *tree, const char *server) {
+static void expect_same_text(const char *what, const char *tree, const char *server) {
     if ((!tree != !server) || (tree && strcmp(tree, server) != 0))
-        differ("%s: the tree says %s, the server %s", what, tree ? tree : "nothing",
-               server ? server : "nothing");
+        report_difference("%s: the tree says %s, the server %s", what, tree ? tree : "nothing",
+                          server ? server : "nothing");
 }
 
 /* --- chance -------------------------------------------------------------------------------- */
@@ -107,36 +108,37 @@ static bool chance(size_t percent) {
 /* --- answers ------------------------------------------------------------------------------- */
 
 /* Checks that zxids of tree and server have the same order. */
-static void same_zxid(const char *what, int64_t tree, int64_t server) {
+static void expect_zxid_order(const char *what, int64_t tree, int64_t server) {
     if (tree == 0 || server == 0) {
-        same(what, tree, server);
+        expect_same(what, tree, server);
         return;
     }
-    if (tree >= world.zxid_count) differ("%s: zxid %" PRId64 " of the tree", what, tree);
+    if (tree >= world.zxid_count) report_difference("%s: zxid %" PRId64 " of the tree", what, tree);
     int64_t *known = &world.zxids[tree], *before = known - 1, *after = known + 1;
-    if (*known) same(what, *known, server);
+    if (*known) expect_same(what, *known, server);
     *known = server;
     while (before > world.zxids && !*before) before--;
     while (after < world.zxids + world.zxid_count && !*after) after++;
     bool ordered = *before < server && (after == world.zxids + world.zxid_count || server < *after);
-    if (!ordered) differ("%s: %" PRId64 " of the server is out of order", what, server);
+    if (!ordered) report_difference("%s: %" PRId64 " of the server is out of order", what, server);
 }
 
-static void same_owner(uint64_t tree, uint64_t server) {
-    for (size_t i = 0; i < world.all_count; i++) {
-        if ((world.all[i].id == tree) != (world.all[i].server_id == server))
-            differ("owner: the tree says %" PRIx64 ", the server %" PRIx64, tree, server);
-        if (world.all[i].id == tree) return;
+static void expect_same_owner(uint64_t tree, uint64_t server) {
+    for (size_t i = 0; i < world.pair_count; i++) {
+        if ((world.pairs[i].id == tree) != (world.pairs[i].server_id == server))
+            report_difference("owner: the tree says %" PRIx64 ", the server %" PRIx64, tree,
+                              server);
+        if (world.pairs[i].id == tree) return;
     }
-    same("owner", (int64_t)tree, (int64_t)server);
+    expect_same("owner", (int64_t)tree, (int64_t)server);
 }
 
-static void same_stat(const struct zkl_stat *tree, const struct zkl_stat *server) {
-    same_zxid("czxid", tree->czxid, server->czxid);
-    same_zxid("mzxid", tree->mzxid, server->mzxid);
-    same("version", tree->version, server->version);
-    same("aversion", tree->aversion, server->aversion);
-    same_owner(tree->owner, server->owner);
+static void expect_same_stat(const struct zkl_stat *tree, const struct zkl_stat *server) {
+    expect_zxid_order("czxid", tree->czxid, server->czxid);
+    expect_zxid_order("mzxid", tree->mzxid, server->mzxid);
+    expect_same("version", tree->version, server->version);
+    expect_same("aversion", tree->aversion, server->aversion);
+    expect_same_owner(tree->owner, server->owner);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -153,36 +155,36 @@ static size_t sort_names(const char **sorted, const struct zkl_answer *answer) {
     return count;
 }
 
-static void same_names(const struct zkl_answer *tree, const struct zkl_answer *server) {
+static void expect_same_names(const struct zkl_answer *tree, const struct zkl_answer *server) {
     const char **of_tree = calloc((size_t)tree->count + 1, sizeof *of_tree);
     const char **of_server = calloc((size_t)server->count + 1, sizeof *of_server);
     size_t count = sort_names(of_tree, tree);
-    same("count of names", (int64_t)count, (int64_t)sort_names(of_server, server));
-    for (size_t i = 0; i < count; i++) same_text("name", of_tree[i], of_server[i]);
+    expect_same("count of names", (int64_t)count, (int64_t)sort_names(of_server, server));
+    for (size_t i = 0; i < count; i++) expect_same_text("name", of_tree[i], of_server[i]);
     free(of_tree);
     free(of_server);
 }
 
-static void same_results(const struct zkl_rpc *rpc, const struct zkl_answer *tree,
-                         const struct zkl_answer *server) {
+static void expect_same_results(const struct zkl_rpc *rpc, const struct zkl_answer *tree,
+                                const struct zkl_answer *server) {
     for (size_t i = 0; i < rpc->count; i++) {
-        same("error of an operation", tree->results[i].error, server->results[i].error);
-        same_text("created", tree->results[i].created, server->results[i].created);
-        same_stat(&tree->results[i].stat, &server->results[i].stat);
+        expect_same("error of an operation", tree->results[i].error, server->results[i].error);
+        expect_same_text("created", tree->results[i].created, server->results[i].created);
+        expect_same_stat(&tree->results[i].stat, &server->results[i].stat);
     }
 }
 
-static void same_answer(const struct zkl_rpc *rpc, const struct zkl_answer *tree,
-                        const struct zkl_answer *server) {
-    same("error", tree->error, server->error);
-    same("size", tree->size, server->size);
+static void expect_same_answer(const struct zkl_rpc *rpc, const struct zkl_answer *tree,
+                               const struct zkl_answer *server) {
+    expect_same("error", tree->error, server->error);
+    expect_same("size", tree->size, server->size);
     if (tree->size > 0 && memcmp(tree->data, server->data, (size_t)tree->size) != 0)
-        differ("data: not the same");
+        report_difference("data: not the same");
     bool reads = rpc->kind == ZKL_RPC_GET || rpc->kind == ZKL_RPC_EXISTS;
-    if (reads) same("stat", tree->stat != NULL, server->stat != NULL);
-    if (reads && tree->stat) same_stat(tree->stat, server->stat);
-    same_names(tree, server);
-    if (rpc->count > 0) same_results(rpc, tree, server);
+    if (reads) expect_same("stat", tree->stat != NULL, server->stat != NULL);
+    if (reads && tree->stat) expect_same_stat(tree->stat, server->stat);
+    expect_same_names(tree, server);
+    if (rpc->count > 0) expect_same_results(rpc, tree, server);
 }
 
 /* --- events -------------------------------------------------------------------------------- */
@@ -200,7 +202,8 @@ static struct {
 static void collect_expected(void) {
     struct zkl_tree_event event;
     while (zkl_tree_next_event(world.tree, &event)) {
-        if (!event.path || expected.count == EXPECTED) differ("an event of the tree's own");
+        if (!event.path || expected.count == EXPECTED)
+            report_difference("an event of the tree's own");
         expected.list[expected.count].session = event.session;
         expected.list[expected.count].event.kind = event.kind;
         snprintf(expected.list[expected.count].event.path, PATH_SIZE, "%s", event.path);
@@ -221,24 +224,24 @@ static int compare_events(const void *a, const void *b) {
     return order ? order : (int)left->kind - (int)right->kind;
 }
 
-static void same_events(struct pair *pair, bool ordered) {
+static void expect_same_events(struct pair *pair, bool ordered) {
     static struct server_event of_tree[EXPECTED], of_server[EXPECTED];
     server_catch_up(pair->server);
-    size_t came = server_events(pair->server), count = take_expected(pair->id, of_tree);
+    size_t came = server_event_count(pair->server), count = take_expected(pair->id, of_tree);
     memcpy(of_server, server_take_events(pair->server), came * sizeof *of_server);
-    same("count of events", (int64_t)count, (int64_t)came);
+    expect_same("count of events", (int64_t)count, (int64_t)came);
     if (!ordered) qsort(of_tree, count, sizeof *of_tree, compare_events);
     if (!ordered) qsort(of_server, count, sizeof *of_server, compare_events);
     for (size_t i = 0; i < count; i++) {
-        same_text("path of an event", of_tree[i].path, of_server[i].path);
-        same("kind of an event", of_tree[i].kind, of_server[i].kind);
+        expect_same_text("path of an event", of_tree[i].path, of_server[i].path);
+        expect_same("kind of an event", of_tree[i].kind, of_server[i].kind);
     }
     world.events += count;
 }
 
 /* --- containers ---------------------------------------------------------------------------- */
 
-static bool is_there(const char *path) {
+static bool node_exists(const char *path) {
     struct zkl_answer answer;
     zkl_tree_ask(world.tree, 0, &(struct zkl_rpc){.kind = ZKL_RPC_EXISTS, .path = path}, world.now,
                  &answer);
@@ -253,26 +256,26 @@ static void await_removal(const char *path) {
         if (answer.error == ZKL_ERROR_NO_NODE) return;
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
-    differ("%s: the server does not remove it", path);
+    report_difference("%s: the server does not remove it", path);
 }
 
-/* Waits for all due removals of containers. True: there were any. */
+/* Waits for all due removals of containers. True: there were removals. */
 static bool remove_containers(void) {
-    bool any = false;
+    bool removed = false;
     while (zkl_tree_due(world.tree) != ZKL_NEVER) { /* sessions do not expire */
-        bool was[COUNT(PATHS)];
-        for (size_t i = 0; i < COUNT(PATHS); i++) was[i] = is_there(PATHS[i]);
+        bool existed[COUNT(PATHS)];
+        for (size_t i = 0; i < COUNT(PATHS); i++) existed[i] = node_exists(PATHS[i]);
         world.now = zkl_tree_due(world.tree);
         zkl_tree_tick(world.tree, world.now);
         for (size_t i = 0; i < COUNT(PATHS); i++) {
-            if (!was[i] || is_there(PATHS[i])) continue;
+            if (!existed[i] || node_exists(PATHS[i])) continue;
             await_removal(PATHS[i]);
             world.removed++;
         }
-        any = true;
+        removed = true;
     }
     collect_expected();
-    return any;
+    return removed;
 }
 
 /* --- sessions ------------------------------------------------------------------------------ */
@@ -281,8 +284,8 @@ static void open_pair(struct pair *pair) {
     pair->server = server_open(world.hosts);
     pair->server_id = server_session_id(pair->server);
     pair->id = zkl_tree_open(world.tree, ZKL_NEVER, world.now);
-    world.all = realloc(world.all, (world.all_count + 1) * sizeof *world.all);
-    world.all[world.all_count++] = *pair;
+    world.pairs = realloc(world.pairs, (world.pair_count + 1) * sizeof *world.pairs);
+    world.pairs[world.pair_count++] = *pair;
 }
 
 static void count_errors(const struct zkl_rpc *rpc, const struct zkl_answer *answer) {
@@ -290,35 +293,36 @@ static void count_errors(const struct zkl_rpc *rpc, const struct zkl_answer *ans
     for (size_t i = 0; i < rpc->count; i++) world.errors[-answer->results[i].error]++;
 }
 
-static void remember(const struct zkl_rpc *rpc, const struct zkl_answer *answer) {
+static void remember_created(const struct zkl_rpc *rpc, const struct zkl_answer *answer) {
     for (size_t i = 0; i < rpc->count; i++) {
         if (rpc->ops[i].mode == ZKL_SEQUENTIAL && answer->results[i].created)
             snprintf(CHOOSE(world.recent), PATH_SIZE, "%s", answer->results[i].created);
     }
 }
 
-/* Asks both. Events of the own session must precede the answer. */
+/* Asks the tree and the server. Events of the pair must precede the answer. */
 static void ask_both(struct pair *pair, const struct zkl_rpc *rpc) {
     struct zkl_answer of_tree, of_server;
     static struct server_event own[EXPECTED];
     zkl_tree_ask(world.tree, pair->id, rpc, world.now, &of_tree);
     server_ask(pair->server, rpc, &of_server);
-    size_t came = server_events(pair->server);
-    same_answer(rpc, &of_tree, &of_server);
+    size_t came = server_event_count(pair->server);
+    expect_same_answer(rpc, &of_tree, &of_server);
     count_errors(rpc, &of_tree);
-    remember(rpc, &of_tree);
+    remember_created(rpc, &of_tree);
     collect_expected();
-    if (came < take_expected(pair->id, own)) differ("the server tells it after the answer");
+    if (came < take_expected(pair->id, own))
+        report_difference("the server tells it after the answer");
 }
 
 static void settle(bool ordered) {
     if (remove_containers()) ordered = false;
     for (size_t i = 0; i < SESSIONS; i++)
-        if (world.sessions[i].server) same_events(&world.sessions[i], ordered);
+        if (world.sessions[i].server) expect_same_events(&world.sessions[i], ordered);
     expected.count = 0;
 }
 
-/* A marker shows when the server has closed the session. */
+/* The removal of an ephemeral marker shows that the server has closed the session. */
 static void reopen(struct pair *pair) {
     const struct zkl_op marker = {
         .kind = ZKL_OP_CREATE, .mode = ZKL_EPHEMERAL, .path = MARKER, .data = "", .size = 0};
@@ -372,8 +376,8 @@ static struct zkl_op choose_op(void) {
     return op;
 }
 
-/* Takes several numbers in one transaction. */
-static void wear_out(struct zkl_op *ops, size_t count) {
+/* Creates that take sequential numbers in one transaction, at the counter's end. */
+static void choose_worn_creates(struct zkl_op *ops, size_t count) {
     for (size_t i = 0; i < count; i++)
         ops[i] = (struct zkl_op){
             .kind = ZKL_OP_CREATE, .mode = ZKL_SEQUENTIAL, .path = CHOOSE(WORN_PREFIXES)};
@@ -400,10 +404,10 @@ static void describe(const struct pair *pair, const struct zkl_rpc *rpc) {
 }
 
 /*
- * After a path that zoo_amulti() refuses, it sends half a request or frees unset memory; and it
- * cannot read the answer to a container's create. Both are avoided.
+ * Avoids two defects of libzookeeper. After a path that zoo_amulti() refuses, it sends half a
+ * request or frees unset memory. It cannot read a transaction's answer to a container's create.
  */
-static void one_request(void) {
+static void make_request(void) {
     static const enum zkl_rpc_kind kinds[] = {
         ZKL_RPC_LIST,   ZKL_RPC_LIST,   ZKL_RPC_GET,    ZKL_RPC_GET,     ZKL_RPC_GET,
         ZKL_RPC_EXISTS, ZKL_RPC_EXISTS, ZKL_RPC_EXISTS, ZKL_RPC_UNWATCH, ZKL_RPC_UNWATCH_CHILDREN,
@@ -419,7 +423,7 @@ static void one_request(void) {
         rpc.kind = chance(20) ? ZKL_RPC_MULTI : ZKL_RPC_WRITE;
         rpc.count = rpc.kind == ZKL_RPC_MULTI ? 1 + choose(chance(50) ? 2 : OPS) : 1;
         for (size_t i = 0; i < rpc.count; i++) ops[i] = choose_op();
-        if (rpc.kind == ZKL_RPC_MULTI && chance(10)) wear_out(ops, rpc.count);
+        if (rpc.kind == ZKL_RPC_MULTI && chance(10)) choose_worn_creates(ops, rpc.count);
         for (size_t i = 0; rpc.kind == ZKL_RPC_MULTI && i < rpc.count; i++)
             if (ops[i].mode == ZKL_CONTAINER) ops[i].mode = ZKL_PERSISTENT;
         if (rpc.kind == ZKL_RPC_WRITE && ops[0].kind != ZKL_OP_CHECK && chance(3))
@@ -472,16 +476,16 @@ int main(int count, char **arguments) {
     make_worn((int32_t)strtol(arguments[3], NULL, 10));
     for (size_t i = 0; i < SESSIONS; i++) open_pair(&world.sessions[i]);
     make_top();
-    for (; world.number < world.requests; world.number++) one_request();
+    for (; world.number < world.requests; world.number++) make_request();
     for (size_t i = 0; i < SESSIONS; i++) server_close(world.sessions[i].server);
     server_close(world.observer);
     zkl_tree_free(world.tree);
     printf("%zu requests, %zu events, %zu sessions, %zu containers removed; seed %" PRIu64 "\n",
-           world.requests, world.events, world.all_count, world.removed, world.seed);
+           world.requests, world.events, world.pair_count, world.removed, world.seed);
     for (int i = 0; i < ERRORS; i++)
         if (world.errors[i]) printf("%zu times error %d\n", world.errors[i], -i);
     printf("1 passed, 0 failed\n");
     free(world.zxids);
-    free(world.all);
+    free(world.pairs);
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "tree.h"
 
 #define MEMORY_TIMEOUT (10 * ZKL_SECOND)
-#define MEMORY_CHECK (60 * ZKL_SECOND)
+#define MEMORY_CONTAINER_CHECK (60 * ZKL_SECOND)
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static struct scene {
@@ -26,7 +26,7 @@ static inline void scene_close(void) {
 
 static inline void scene_open(void) {
     scene_close();
-    s = (struct scene){.tree = zkl_tree_new(MEMORY_CHECK), .now = ZKL_SECOND};
+    s = (struct scene){.tree = zkl_tree_new(MEMORY_CONTAINER_CHECK), .now = ZKL_SECOND};
     if (!s.tree) return;
     s.one = zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
     s.two = zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
@@ -45,8 +45,8 @@ static inline int create(uint64_t session, enum zkl_node_mode mode, const char *
     return write_one(session, (struct zkl_op){.kind = ZKL_OP_CREATE, .mode = mode, .path = path});
 }
 
-/* Path of the created node, or NULL. */
-static inline const char *made(uint64_t session, enum zkl_node_mode mode, const char *path) {
+/* Creates a node, and returns its path, or NULL. */
+static inline const char *create_path(uint64_t session, enum zkl_node_mode mode, const char *path) {
     return create(session, mode, path) ? NULL : s.answer.results[0].created;
 }
 
@@ -63,8 +63,7 @@ static inline int erase(uint64_t session, const char *path, int32_t version) {
                      (struct zkl_op){.kind = ZKL_OP_DELETE, .version = version, .path = path});
 }
 
-/* Asks a request that is no write. */
-static inline int look(uint64_t session, enum zkl_rpc_kind kind, const char *path) {
+static inline int ask_kind(uint64_t session, enum zkl_rpc_kind kind, const char *path) {
     return ask(session, &(struct zkl_rpc){.kind = kind, .path = path});
 }
 
@@ -81,15 +80,15 @@ static inline int multi(uint64_t session, const struct zkl_op *ops, size_t count
           COUNT(((const struct zkl_op[]){__VA_ARGS__})))
 
 static inline int count_children(const char *path) {
-    return look(0, ZKL_RPC_LIST, path) ? -1 : s.answer.count;
+    return ask_kind(0, ZKL_RPC_LIST, path) ? -1 : s.answer.count;
 }
 
-static inline bool is_there(const char *path) {
-    return look(0, ZKL_RPC_EXISTS, path) == ZKL_ERROR_NONE;
+static inline bool node_exists(const char *path) {
+    return ask_kind(0, ZKL_RPC_EXISTS, path) == ZKL_ERROR_NONE;
 }
 
 /* The next event, as "one deleted /path" or "two expired"; "": none. */
-static inline const char *event(void) {
+static inline const char *next_event(void) {
     static const char *const kinds[] = {"created", "deleted", "changed", "children"};
     static char text[200];
     if (!zkl_tree_next_event(s.tree, &s.event)) return "";

@@ -9,9 +9,9 @@
 
 #include "server.h"
 
-enum { OPS = 16, EVENTS = 256, PATH_SIZE = 256, TIMEOUT_MS = 30000, PATIENCE = 60 };
+enum { OPS = 16, EVENTS = 256, PATH_SIZE = 256, TIMEOUT_MS = 30000, PATIENCE_SECONDS = 60 };
 
-/* An answer, with all that it points to. */
+/* An answer, and all data to which it points. */
 struct reply {
     struct zkl_answer answer;
     struct zkl_stat stat;
@@ -42,7 +42,7 @@ __attribute__((noreturn)) static void give_up(const char *what) {
 static void await(struct server_session *session, const bool *flag, const char *what) {
     struct timespec deadline;
     clock_gettime(CLOCK_REALTIME, &deadline);
-    deadline.tv_sec += PATIENCE;
+    deadline.tv_sec += PATIENCE_SECONDS;
     pthread_mutex_lock(&session->lock);
     while (!*flag) {
         if (pthread_cond_timedwait(&session->news, &session->lock, &deadline)) give_up(what);
@@ -77,7 +77,7 @@ static void on_event(zhandle_t *handle, int type, int state, const char *path, v
     pthread_mutex_unlock(&session->lock);
 }
 
-size_t server_events(struct server_session *session) {
+size_t server_event_count(struct server_session *session) {
     pthread_mutex_lock(&session->lock);
     size_t count = session->event_count;
     pthread_mutex_unlock(&session->lock);
@@ -216,7 +216,7 @@ static int send_multi(struct server_session *session, const struct zkl_rpc *rpc)
                       session);
 }
 
-/* Sends a lone check as a transaction, libzookeeper's only way. */
+/* A lone check goes in a transaction, libzookeeper's only way to send it. */
 static int send_write(struct server_session *session, const struct zkl_rpc *rpc) {
     const struct zkl_op *op = rpc->ops;
     switch (op->kind) {
@@ -233,8 +233,8 @@ static int send_write(struct server_session *session, const struct zkl_rpc *rpc)
     return send_multi(session, rpc);
 }
 
-static int hand_over(struct server_session *session, const struct zkl_rpc *rpc) {
-    /* takes a completion, but declares a pointer to it */
+static int send_request(struct server_session *session, const struct zkl_rpc *rpc) {
+    /* libzookeeper takes a completion, but declares a pointer to it */
     const union {
         void_completion_t taken;
         void_completion_t *declared;
@@ -263,7 +263,7 @@ void server_ask(struct server_session *session, const struct zkl_rpc *rpc,
                 struct zkl_answer *answer) {
     forget_reply(&session->reply);
     session->answered = false;
-    int error = hand_over(session, rpc);
+    int error = send_request(session, rpc);
     if (error) finish(session, error, NULL); /* refused by libzookeeper itself */
     await(session, &session->answered, "no answer");
     if (rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI)

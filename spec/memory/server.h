@@ -1,6 +1,6 @@
 /*
  * server.h - sessions at a real ZooKeeper, asked like the tree of src/memory. For one thread. Calls
- * wait for answers, and end the program without one.
+ * wait for answers, and end the program if none comes.
  */
 #ifndef SERVER_H
 #define SERVER_H
@@ -25,8 +25,9 @@ struct server_event {
     char path[128];
 };
 
-/* Takes the events since the last call, which live until the next. Returns their number. */
-size_t server_events(struct server_session *session);
+/* The number of events since the last server_take_events(). */
+size_t server_event_count(struct server_session *session);
+/* Takes these events, which live until the next call. */
 const struct server_event *server_take_events(struct server_session *session);
 
 #endif

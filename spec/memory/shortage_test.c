@@ -14,33 +14,33 @@ void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void __real_free(void *old);
 
-static int countdown; /* the failing allocation; 0: none */
-static int living;    /* unfreed allocations */
+static int countdown; /* allocations up to the failing one; 0: none fails */
+static int unfreed;   /* allocations */
 
-static bool fails(void) {
+static bool next_fails(void) {
     return countdown > 0 && --countdown == 0;
 }
 
-static void *counted(void *block) {
-    living += block != NULL;
+static void *count_block(void *block) {
+    unfreed += block != NULL;
     return block;
 }
 
 void *__wrap_malloc(size_t size) {
-    return fails() ? NULL : counted(__real_malloc(size));
+    return next_fails() ? NULL : count_block(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
-    return fails() ? NULL : counted(__real_calloc(count, size));
+    return next_fails() ? NULL : count_block(__real_calloc(count, size));
 }
 
 void *__wrap_realloc(void *old, size_t size) {
-    if (fails()) return NULL;
-    return old ? __real_realloc(old, size) : counted(__real_realloc(old, size));
+    if (next_fails()) return NULL;
+    return old ? __real_realloc(old, size) : count_block(__real_realloc(old, size));
 }
 
 void __wrap_free(void *old) {
-    living -= old != NULL;
+    unfreed -= old != NULL;
     __real_free(old);
 }
 
@@ -61,7 +61,7 @@ static const struct zkl_op ops[] = {
 static const struct {
     const char *what;
     struct zkl_rpc rpc;
-    int least; /* allocations that must fail at least */
+    int allocations;
 } table[] = {
     {"create", {.kind = ZKL_RPC_WRITE, .ops = &create_op, .count = 1}, 3},
     {"set", {.kind = ZKL_RPC_WRITE, .ops = &set_op, .count = 1}, 2},
@@ -81,18 +81,18 @@ static void open_scene(void) {
 }
 
 static void check_unchanged(void) {
-    look(0, ZKL_RPC_GET, "/q");
+    ask_kind(0, ZKL_RPC_GET, "/q");
     CHECK_IS(s.answer.size, -1);
     CHECK_IS(s.answer.stat->version, 0);
     CHECK_IS(s.answer.stat->mzxid, s.answer.stat->czxid);
-    look(0, ZKL_RPC_LIST, "/q");
+    ask_kind(0, ZKL_RPC_LIST, "/q");
     CHECK_IS(s.answer.count, 2);
     CHECK_TEXT(s.answer.names[0], "a");
     CHECK_TEXT(s.answer.names[1], "b");
-    CHECK_TEXT(event(), "");
+    CHECK_TEXT(next_event(), "");
 }
 
-/* Repeats the request, with a failure of each allocation. Returns their number. */
+/* Asks the request once for each of its allocations, which then fails. Returns their number. */
 static int fail_each(const struct zkl_rpc *rpc) {
     for (int failures = 0;; failures++) {
         open_scene();
@@ -113,18 +113,18 @@ static int fail_each(const struct zkl_rpc *rpc) {
 }
 
 int main(void) {
-    TEST("a request without memory changes nothing, and can be asked again") {
+    TEST("a request without memory changes nothing, and can be repeated") {
         for (size_t i = 0; i < COUNT(table); i++) {
             CHECK_CASE("%s", table[i].what);
             int failures = fail_each(&table[i].rpc);
-            CHECK_IS(failures, table[i].least);
+            CHECK_IS(failures, table[i].allocations);
         }
     }
-    TEST("a tree that cannot be made leaves nothing") {
+    TEST("a tree that cannot be made leaks nothing") {
         int failures = 0;
         for (;; failures++) {
             countdown = failures + 1;
-            struct zkl_tree *tree = zkl_tree_new(MEMORY_CHECK);
+            struct zkl_tree *tree = zkl_tree_new(MEMORY_CONTAINER_CHECK);
             bool reached = countdown == 0;
             countdown = 0;
             CHECK_IS(tree == NULL, reached);
@@ -133,7 +133,7 @@ int main(void) {
         }
         CHECK_IS(failures, 6);
     }
-    TEST("a session that cannot be opened is not there") {
+    TEST("a session that cannot be opened uses no id") {
         scene_open();
         for (countdown = 1; countdown < 3; countdown++) {
             int failing = countdown;
@@ -145,24 +145,24 @@ int main(void) {
         CHECK_IS(zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now), s.two + 1);
         scene_close();
     }
-    TEST("a session ends without memory, and its events are told") {
+    TEST("a session can end without memory, and its events come") {
         open_scene();
         countdown = 1;
         zkl_tree_expire(s.tree, s.one);
-        CHECK_TEXT(event(), "one expired");
-        CHECK_TEXT(event(), "two deleted /q/a");
+        CHECK_TEXT(next_event(), "one expired");
+        CHECK_TEXT(next_event(), "two deleted /q/a");
         CHECK_IS(countdown, 1);
         countdown = 0;
         scene_close();
     }
-    TEST("tables that cannot grow are slow, and lose nothing") {
+    TEST("tables that cannot grow lose nothing") {
         char path[32];
         int found = 0, failed = 0;
         scene_open();
         create(s.one, ZKL_EPHEMERAL, "/");
         for (int i = 0; i < 1000; i++) {
             snprintf(path, sizeof path, "/%d", i);
-            countdown = 3; /* the table's, after the steps and the node */
+            countdown = 3; /* the third allocation, after steps and node, is the table's */
             create(s.one, ZKL_EPHEMERAL, path);
             failed += countdown == 0;
             countdown = 0;
@@ -170,26 +170,26 @@ int main(void) {
         CHECK_IS(failed, 1000 - 63);
         for (int i = 0; i < 1000; i++) {
             snprintf(path, sizeof path, "/%d", i);
-            found += is_there(path);
+            found += node_exists(path);
         }
         CHECK_IS(found, 1000);
         scene_close();
     }
-    TEST("a deleted node is kept for one answer, and a tree leaves nothing") {
-        int before = living, full = 0;
+    TEST("a deleted node is kept for one answer, and a freed tree leaks nothing") {
+        int before = unfreed, full = 0;
         scene_open();
         for (int i = 0; i < 100; i++) {
             create(s.one, ZKL_EPHEMERAL, "/a");
             watch(s.two, ZKL_RPC_GET, "/a");
             set(s.one, "/a", "data", -1);
             erase(s.one, "/a", -1);
-            CHECK_TEXT(event(), "two changed /a");
-            CHECK_TEXT(event(), "");
-            if (i == 0) full = living;
+            CHECK_TEXT(next_event(), "two changed /a");
+            CHECK_TEXT(next_event(), "");
+            if (i == 0) full = unfreed;
         }
-        CHECK_IS(living, full);
+        CHECK_IS(unfreed, full);
         scene_close();
-        CHECK_IS(living, before);
+        CHECK_IS(unfreed, before);
     }
     return check_report();
 }

@@ -5,16 +5,16 @@
 #include "scene.h"
 
 static void nodes(void) {
-    TEST("a tree has the root alone, which stays") {
+    TEST("a new tree has only the root, which cannot be deleted") {
         CHECK_IS(count_children("/"), 0);
-        CHECK_IS(look(s.one, ZKL_RPC_GET, "/"), 0);
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_GET, "/"), 0);
         CHECK_IS(s.answer.size, 0);
         CHECK_IS(erase(s.one, "/", -1), ZKL_ERROR_BAD_ARGUMENTS);
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/"), ZKL_ERROR_NODE_EXISTS);
     }
-    TEST("a node is made once, below one that is there and is not ephemeral") {
+    TEST("a node is created once, below an existing node that is not ephemeral") {
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a/b"), ZKL_ERROR_NO_NODE);
-        CHECK_TEXT(made(s.one, ZKL_PERSISTENT, "/a"), "/a");
+        CHECK_TEXT(create_path(s.one, ZKL_PERSISTENT, "/a"), "/a");
         CHECK_IS(create(s.two, ZKL_PERSISTENT, "/a"), ZKL_ERROR_NODE_EXISTS);
         CHECK(!s.answer.results[0].created);
         CHECK_IS(create(s.one, ZKL_EPHEMERAL, "/a/b"), 0);
@@ -27,7 +27,7 @@ static void nodes(void) {
         CHECK_IS(erase(s.one, "/a/b", -1), 0);
         CHECK_IS(erase(s.one, "/a/b", -1), ZKL_ERROR_NO_NODE);
         CHECK_IS(erase(s.one, "/a", -1), 0);
-        CHECK(!is_there("/a"));
+        CHECK(!node_exists("/a"));
     }
     TEST("a list has the names of the children, the oldest first") {
         create(s.one, ZKL_PERSISTENT, "/a");
@@ -37,28 +37,28 @@ static void nodes(void) {
         CHECK_IS(count_children("/a"), 2);
         CHECK_TEXT(s.answer.names[0], "z");
         CHECK_TEXT(s.answer.names[1], "b");
-        CHECK_IS(look(s.one, ZKL_RPC_LIST, "/none"), ZKL_ERROR_NO_NODE);
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_LIST, "/none"), ZKL_ERROR_NO_NODE);
     }
-    TEST("data may have any bytes, none, or not be there") {
+    TEST("data may be any bytes, empty or missing") {
         struct zkl_op op = {.kind = ZKL_OP_CREATE, .path = "/a", .data = "x\0y", .size = 3};
         CHECK_IS(write_one(s.one, op), 0);
-        CHECK_IS(look(s.two, ZKL_RPC_GET, "/a"), 0);
+        CHECK_IS(ask_kind(s.two, ZKL_RPC_GET, "/a"), 0);
         CHECK_IS(s.answer.size, 3);
         CHECK(memcmp(s.answer.data, "x\0y", 3) == 0);
         CHECK_IS(set(s.one, "/a", "", -1), 0);
-        look(s.two, ZKL_RPC_GET, "/a");
+        ask_kind(s.two, ZKL_RPC_GET, "/a");
         CHECK_IS(s.answer.size, 0);
         CHECK_IS(set(s.one, "/a", NULL, -1), 0);
-        look(s.two, ZKL_RPC_GET, "/a");
+        ask_kind(s.two, ZKL_RPC_GET, "/a");
         CHECK_IS(s.answer.size, -1);
     }
-    TEST("session 0 may look, and do no more") {
-        CHECK_IS(look(0, ZKL_RPC_LIST, "/"), 0);
+    TEST("session 0 may read, but not watch, write or sync") {
+        CHECK_IS(ask_kind(0, ZKL_RPC_LIST, "/"), 0);
         CHECK_IS(watch(0, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
         CHECK_IS(create(0, ZKL_PERSISTENT, "/a"), ZKL_ERROR_SESSION_EXPIRED);
-        CHECK_IS(look(0, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
+        CHECK_IS(ask_kind(0, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
         create(s.one, ZKL_PERSISTENT, "/a");
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "");
     }
 }
 
@@ -112,17 +112,17 @@ static void paths(void) {
         CHECK_IS(set(s.one, "a", "", -1), ZKL_ERROR_BAD_ARGUMENTS);
         CHECK_IS(erase(s.one, "/a//b", -1), ZKL_ERROR_BAD_ARGUMENTS);
         for (enum zkl_rpc_kind kind = ZKL_RPC_LIST; kind <= ZKL_RPC_UNWATCH_CHILDREN; kind++)
-            CHECK_IS(look(s.one, kind, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
+            CHECK_IS(ask_kind(s.one, kind, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
     }
 }
 
 static void versions(void) {
-    TEST("every transaction has a zxid, also one that fails") {
+    TEST("every transaction has a zxid, also a failed one") {
         create(s.one, ZKL_PERSISTENT, "/a");
         int64_t first = s.answer.results[0].stat.czxid;
         create(s.one, ZKL_PERSISTENT, "/a");
-        look(s.one, ZKL_RPC_GET, "/a");
-        look(s.one, ZKL_RPC_SYNC, "/a");
+        ask_kind(s.one, ZKL_RPC_GET, "/a");
+        ask_kind(s.one, ZKL_RPC_SYNC, "/a");
         create(s.one, ZKL_PERSISTENT, "/b");
         CHECK_IS(s.answer.results[0].stat.czxid, first + 2);
         zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
@@ -130,14 +130,14 @@ static void versions(void) {
         create(s.one, ZKL_PERSISTENT, "/c");
         CHECK_IS(s.answer.results[0].stat.czxid, first + 5);
     }
-    TEST("a change raises the version, and is not made to another version") {
+    TEST("a set raises the node's version, and fails if it asks for another version") {
         create(s.one, ZKL_PERSISTENT, "/a");
         int64_t made = s.answer.results[0].stat.czxid;
         CHECK_IS(set(s.one, "/a", "x", 0), 0);
         CHECK_IS(s.answer.results[0].stat.version, 1);
         CHECK_IS(set(s.one, "/a", "y", 0), ZKL_ERROR_BAD_VERSION);
         CHECK_IS(set(s.one, "/a", "z", -1), 0);
-        CHECK_IS(look(s.one, ZKL_RPC_EXISTS, "/a"), 0);
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_EXISTS, "/a"), 0);
         CHECK_IS(s.answer.stat->czxid, made);
         CHECK_IS(s.answer.stat->mzxid, made + 3);
         CHECK_IS(s.answer.stat->version, 2);
@@ -146,7 +146,7 @@ static void versions(void) {
         CHECK_IS(erase(s.one, "/a", 2), 0);
         CHECK_IS(set(s.one, "/a", "x", -1), ZKL_ERROR_NO_NODE);
     }
-    TEST("a check is of a version, or of the node alone") {
+    TEST("a check fails without the node, and without the version unless that is -1") {
         struct zkl_op op = {.kind = ZKL_OP_CHECK, .version = -1, .path = "/a"};
         CHECK_IS(write_one(s.one, op), ZKL_ERROR_NO_NODE);
         create(s.one, ZKL_PERSISTENT, "/a");
@@ -169,33 +169,33 @@ static void versions(void) {
 static void numbers(void) {
     TEST("the number of a sequential node counts all creates in its parent, and no delete") {
         create(s.one, ZKL_PERSISTENT, "/q");
-        CHECK_TEXT(made(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-0000000000");
+        CHECK_TEXT(create_path(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-0000000000");
         create(s.one, ZKL_PERSISTENT, "/q/other");
         erase(s.one, "/q/other", -1);
-        CHECK_TEXT(made(s.two, ZKL_SEQUENTIAL, "/q/"), "/q/0000000002");
+        CHECK_TEXT(create_path(s.two, ZKL_SEQUENTIAL, "/q/"), "/q/0000000002");
         create(s.two, ZKL_SEQUENTIAL, "/none/n-");
         CHECK_IS(s.answer.error, ZKL_ERROR_NO_NODE);
-        CHECK_TEXT(made(s.two, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-0000000003");
+        CHECK_TEXT(create_path(s.two, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-0000000003");
     }
-    TEST("a parent that was made again counts anew") {
+    TEST("a parent that was deleted and created again counts from 0") {
         create(s.one, ZKL_PERSISTENT, "/q");
         create(s.one, ZKL_PERSISTENT, "/q/a");
         erase(s.one, "/q/a", -1);
         erase(s.one, "/q", -1);
         create(s.one, ZKL_PERSISTENT, "/q");
-        CHECK_TEXT(made(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-0000000000");
+        CHECK_TEXT(create_path(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-0000000000");
     }
-    TEST("the counter stays at its end, but for creates of one transaction (Q-02)") {
+    TEST("the counter stays at INT32_MAX, and wraps only inside a transaction (Q-02)") {
         create(s.one, ZKL_PERSISTENT, "/q");
         CHECK(zkl_tree_set_counter(s.tree, "/q", INT32_MAX - 1));
         CHECK(!zkl_tree_set_counter(s.tree, "/none", 1));
-        CHECK_TEXT(made(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-2147483646");
+        CHECK_TEXT(create_path(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-2147483646");
         struct zkl_op op = {.kind = ZKL_OP_CREATE, .mode = ZKL_SEQUENTIAL, .path = "/q/m-"};
         CHECK_IS(MULTI(s.one, op, op, op), 0);
         CHECK_TEXT(s.answer.results[0].created, "/q/m-2147483647");
         CHECK_TEXT(s.answer.results[1].created, "/q/m--2147483648");
         CHECK_TEXT(s.answer.results[2].created, "/q/m--2147483647");
-        CHECK_TEXT(made(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-2147483647");
+        CHECK_TEXT(create_path(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-2147483647");
         CHECK_IS(create(s.one, ZKL_SEQUENTIAL, "/q/n-"), ZKL_ERROR_NODE_EXISTS);
     }
 }
@@ -209,7 +209,7 @@ static void numbers(void) {
     ((struct zkl_op){.kind = ZKL_OP_CHECK, .version = (version_), .path = (path_)})
 
 static void transactions(void) {
-    TEST("a transaction does all, in order, with one zxid") {
+    TEST("a transaction does all operations, in order, with one zxid") {
         CHECK_IS(MULTI(s.one, CREATE("/a"), CREATE("/a/b"), SET("/a", 0), TEST_VERSION("/a", 1),
                        CREATE("/c"), DELETE("/c")),
                  0);
@@ -219,14 +219,14 @@ static void transactions(void) {
         CHECK_TEXT(s.answer.results[4].created, "/c");
         int64_t zxid = s.answer.results[2].stat.czxid;
         CHECK_IS(s.answer.results[2].stat.mzxid, zxid);
-        look(s.one, ZKL_RPC_GET, "/a/b");
+        ask_kind(s.one, ZKL_RPC_GET, "/a/b");
         CHECK_IS(s.answer.stat->czxid, zxid);
-        CHECK(!is_there("/c"));
+        CHECK(!node_exists("/c"));
         create(s.one, ZKL_PERSISTENT, "/d");
         CHECK_IS(s.answer.results[0].stat.czxid, zxid + 1);
         CHECK_IS(multi(s.one, NULL, 0), 0);
     }
-    TEST("a failed transaction does nothing, and has errors 0 before the failure, -2 behind") {
+    TEST("a failed transaction changes nothing; errors are 0 before the failure, -2 after it") {
         create(s.one, ZKL_PERSISTENT, "/a");
         set(s.one, "/a", "older", -1);
         int64_t zxid = s.answer.results[0].stat.mzxid;
@@ -242,7 +242,7 @@ static void transactions(void) {
         CHECK(!s.answer.results[3].created);
         CHECK_IS(s.answer.results[4].error, ZKL_ERROR_BAD_VERSION);
         CHECK_IS(s.answer.results[5].error, ZKL_ERROR_RUNTIME_INCONSISTENCY);
-        look(s.one, ZKL_RPC_GET, "/a");
+        ask_kind(s.one, ZKL_RPC_GET, "/a");
         CHECK_IS(s.answer.stat->version, 1);
         CHECK_IS(s.answer.stat->mzxid, zxid);
         CHECK_IS(s.answer.size, 5);
@@ -250,112 +250,112 @@ static void transactions(void) {
         CHECK_IS(count_children("/a"), 2);
         CHECK_TEXT(s.answer.names[0], "b");
         CHECK_TEXT(s.answer.names[1], "c");
-        CHECK_TEXT(event(), "");
-        CHECK_TEXT(made(s.one, ZKL_SEQUENTIAL, "/a/n-"), "/a/n-0000000002");
+        CHECK_TEXT(next_event(), "");
+        CHECK_TEXT(create_path(s.one, ZKL_SEQUENTIAL, "/a/n-"), "/a/n-0000000002");
         zkl_tree_close(s.tree, s.one);
-        CHECK_TEXT(event(), "two deleted /a/b");
+        CHECK_TEXT(next_event(), "two deleted /a/b");
     }
-    TEST("watches are told of a transaction's steps in order, each once") {
+    TEST("a transaction fires watches in the order of its operations, each once") {
         create(s.one, ZKL_PERSISTENT, "/a");
         watch(s.two, ZKL_RPC_GET, "/a");
         watch(s.two, ZKL_RPC_EXISTS, "/b");
         watch(s.one, ZKL_RPC_EXISTS, "/c");
         CHECK_IS(MULTI(s.one, CREATE("/b"), SET("/a", 0), CREATE("/c"), DELETE("/a"), DELETE("/c")),
                  0);
-        CHECK_TEXT(event(), "two created /b");
-        CHECK_TEXT(event(), "two changed /a");
-        CHECK_TEXT(event(), "one created /c");
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "two created /b");
+        CHECK_TEXT(next_event(), "two changed /a");
+        CHECK_TEXT(next_event(), "one created /c");
+        CHECK_TEXT(next_event(), "");
     }
 }
 
 static void watches(void) {
-    TEST("a watch of a node is told of its next change, once") {
+    TEST("a watch of a node fires at the next change, once") {
         create(s.one, ZKL_PERSISTENT, "/a");
         CHECK_IS(watch(s.one, ZKL_RPC_GET, "/a"), 0);
         CHECK_IS(watch(s.one, ZKL_RPC_EXISTS, "/a"), 0);
         CHECK_IS(watch(s.two, ZKL_RPC_EXISTS, "/a"), 0);
         create(s.one, ZKL_PERSISTENT, "/a/child");
         CHECK_IS(set(s.one, "/a", "x", 7), ZKL_ERROR_BAD_VERSION);
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "");
         set(s.two, "/a", "x", -1);
-        const char *first = event();
+        const char *first = next_event();
         bool one_first = strcmp(first, "one changed /a") == 0;
         CHECK(one_first || strcmp(first, "two changed /a") == 0);
-        CHECK_TEXT(event(), one_first ? "two changed /a" : "one changed /a");
+        CHECK_TEXT(next_event(), one_first ? "two changed /a" : "one changed /a");
         set(s.two, "/a", "y", -1);
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "");
     }
-    TEST("exists leaves a watch of a missing node, get and list do not") {
+    TEST("exists sets a watch of a missing node, get and list do not") {
         CHECK_IS(watch(s.one, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
         CHECK(!s.answer.stat);
         CHECK_IS(watch(s.two, ZKL_RPC_GET, "/a"), ZKL_ERROR_NO_NODE);
         CHECK_IS(watch(s.two, ZKL_RPC_LIST, "/a"), ZKL_ERROR_NO_NODE);
         create(s.one, ZKL_PERSISTENT, "/a");
-        CHECK_TEXT(event(), "one created /a");
+        CHECK_TEXT(next_event(), "one created /a");
         create(s.one, ZKL_PERSISTENT, "/a/b");
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "");
     }
-    TEST("a watch of a node's children is told of the next that comes or goes, once") {
+    TEST("a watch of children fires when the next child comes or goes, once") {
         create(s.one, ZKL_PERSISTENT, "/a");
         CHECK_IS(watch(s.one, ZKL_RPC_LIST, "/a"), 0);
         CHECK_IS(s.answer.count, 0);
         watch(s.one, ZKL_RPC_LIST, "/a");
         create(s.two, ZKL_PERSISTENT, "/ab");
         set(s.two, "/a", "x", -1);
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "");
         create(s.two, ZKL_PERSISTENT, "/a/b");
-        CHECK_TEXT(event(), "one children /a");
+        CHECK_TEXT(next_event(), "one children /a");
         watch(s.two, ZKL_RPC_LIST, "/a");
         create(s.two, ZKL_PERSISTENT, "/a/b/c");
         erase(s.two, "/a/b/c", -1);
         set(s.two, "/a/b", "x", -1);
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "");
         erase(s.one, "/a/b", -1);
-        CHECK_TEXT(event(), "two children /a");
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "two children /a");
+        CHECK_TEXT(next_event(), "");
     }
-    TEST("a watch of children is told of the node's end, once even beside a watch of its data") {
+    TEST("a session that watches a node's children hears once of the node's end") {
         create(s.one, ZKL_PERSISTENT, "/a");
         watch(s.two, ZKL_RPC_LIST, "/");
         watch(s.two, ZKL_RPC_LIST, "/a");
         watch(s.two, ZKL_RPC_GET, "/a");
         watch(s.one, ZKL_RPC_LIST, "/a");
         erase(s.one, "/a", -1);
-        CHECK_TEXT(event(), "two deleted /a");
-        CHECK_TEXT(event(), "one deleted /a");
-        CHECK_TEXT(event(), "two children /");
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "two deleted /a");
+        CHECK_TEXT(next_event(), "one deleted /a");
+        CHECK_TEXT(next_event(), "two children /");
+        CHECK_TEXT(next_event(), "");
         create(s.one, ZKL_PERSISTENT, "/a");
         erase(s.one, "/a", -1);
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "");
     }
-    TEST("a watch of children and one of data are taken back each for itself") {
+    TEST("a watch of children and a watch of data are removed separately") {
         create(s.one, ZKL_PERSISTENT, "/a");
         watch(s.one, ZKL_RPC_LIST, "/a");
-        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
         watch(s.one, ZKL_RPC_GET, "/a");
-        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH_CHILDREN, "/a"), 0);
-        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH_CHILDREN, "/a"), ZKL_ERROR_NO_WATCHER);
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH_CHILDREN, "/a"), 0);
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH_CHILDREN, "/a"), ZKL_ERROR_NO_WATCHER);
         create(s.one, ZKL_PERSISTENT, "/a/b");
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "");
         set(s.one, "/a", "x", -1);
-        CHECK_TEXT(event(), "one changed /a");
+        CHECK_TEXT(next_event(), "one changed /a");
     }
-    TEST("a watch is taken back, once") {
-        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
+    TEST("a watch is removed once, for one session") {
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
         watch(s.one, ZKL_RPC_EXISTS, "/a");
         watch(s.two, ZKL_RPC_EXISTS, "/a");
-        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), 0);
-        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH, "/a"), 0);
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
         create(s.one, ZKL_PERSISTENT, "/a");
-        CHECK_TEXT(event(), "two created /a");
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "two created /a");
+        CHECK_TEXT(next_event(), "");
     }
 }
 
 static void sessions(void) {
-    TEST("a session takes its ephemerals and its watches with it, in one transaction") {
+    TEST("a session's end removes its ephemerals, in one transaction, and its watches") {
         create(s.one, ZKL_PERSISTENT, "/a");
         create(s.one, ZKL_EPHEMERAL, "/a/x");
         create(s.two, ZKL_EPHEMERAL, "/a/y");
@@ -366,23 +366,23 @@ static void sessions(void) {
         watch(s.one, ZKL_RPC_GET, "/a/x");
         watch(s.one, ZKL_RPC_GET, "/a");
         zkl_tree_close(s.tree, s.one);
-        CHECK_TEXT(event(), "two deleted /a/x");
-        CHECK_TEXT(event(), "two deleted /a/z-0000000002");
+        CHECK_TEXT(next_event(), "two deleted /a/x");
+        CHECK_TEXT(next_event(), "two deleted /a/z-0000000002");
         set(s.two, "/a", "x", -1);
         CHECK_IS(s.answer.results[0].stat.mzxid, zxid + 2);
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "");
         CHECK_IS(count_children("/a"), 1);
         CHECK(!zkl_tree_session_lives(s.tree, s.one) && zkl_tree_session_lives(s.tree, s.two));
         zkl_tree_close(s.tree, s.one);
     }
-    TEST("a session that has ended is told that it expired, whatever it asks") {
+    TEST("an ended session gets ZKL_ERROR_SESSION_EXPIRED, whatever it asks") {
         zkl_tree_expire(s.tree, s.one);
-        CHECK_TEXT(event(), "one expired");
+        CHECK_TEXT(next_event(), "one expired");
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a"), ZKL_ERROR_SESSION_EXPIRED);
         CHECK(!s.answer.results);
-        CHECK_IS(look(s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
         CHECK(!zkl_tree_touch(s.tree, s.one, s.now));
-        CHECK(!is_there("/a"));
+        CHECK(!node_exists("/a"));
     }
     TEST("a session expires when nothing was heard of it for its timeout") {
         create(s.one, ZKL_EPHEMERAL, "/a");
@@ -393,20 +393,20 @@ static void sessions(void) {
         zkl_tree_tick(s.tree, s.now);
         CHECK(zkl_tree_session_lives(s.tree, s.one));
         s.now++;
-        CHECK_IS(look(s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
-        CHECK_TEXT(event(), "one expired");
-        CHECK_TEXT(event(), "two deleted /a");
+        CHECK_IS(ask_kind(s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
+        CHECK_TEXT(next_event(), "one expired");
+        CHECK_TEXT(next_event(), "two deleted /a");
         CHECK_IS(zkl_tree_due(s.tree), s.now - 1 + MEMORY_TIMEOUT);
     }
-    TEST("any request of a session keeps it, also one that fails") {
+    TEST("any request keeps its session alive, also a failing one") {
         for (int i = 0; i < 5; i++) {
             s.now += MEMORY_TIMEOUT - 1;
-            CHECK_IS(look(s.one, ZKL_RPC_GET, "/none"), ZKL_ERROR_NO_NODE);
+            CHECK_IS(ask_kind(s.one, ZKL_RPC_GET, "/none"), ZKL_ERROR_NO_NODE);
         }
-        CHECK_TEXT(event(), "two expired");
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "two expired");
+        CHECK_TEXT(next_event(), "");
     }
-    TEST("ids of sessions grow, and none comes twice") {
+    TEST("a session's id is greater than all earlier ids") {
         CHECK(s.one > 0 && s.two > s.one);
         zkl_tree_close(s.tree, s.two);
         uint64_t three = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
@@ -417,7 +417,7 @@ static void sessions(void) {
         zkl_tree_tick(s.tree, ZKL_NEVER - 1);
         CHECK(zkl_tree_session_lives(s.tree, three));
     }
-    TEST("a reset leaves the root alone, as new, and no session; zxids go on") {
+    TEST("a reset leaves only a new root and no session; zxids go on") {
         create(s.one, ZKL_CONTAINER, "/a");
         create(s.one, ZKL_PERSISTENT, "/a/b");
         create(s.two, ZKL_EPHEMERAL, "/a/b/c");
@@ -428,13 +428,13 @@ static void sessions(void) {
         int64_t zxid = s.answer.results[0].stat.mzxid;
         watch(s.one, ZKL_RPC_EXISTS, "/a/b/c");
         zkl_tree_reset(s.tree);
-        CHECK_TEXT(event(), "one expired");
-        CHECK_TEXT(event(), "two expired");
-        CHECK_TEXT(event(), "");
+        CHECK_TEXT(next_event(), "one expired");
+        CHECK_TEXT(next_event(), "two expired");
+        CHECK_TEXT(next_event(), "");
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
         uint64_t three = zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
         CHECK(three > s.two);
-        look(three, ZKL_RPC_GET, "/");
+        ask_kind(three, ZKL_RPC_GET, "/");
         CHECK_IS(s.answer.stat->version, 0);
         CHECK_IS(s.answer.size, 0);
         CHECK_IS(count_children("/"), 0);
@@ -445,7 +445,7 @@ static void sessions(void) {
 }
 
 static void containers(void) {
-    TEST("a container that had a child and has none is removed by the next check") {
+    TEST("a container that lost its last child is removed by the next check") {
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
         create(s.one, ZKL_CONTAINER, "/c");
         create(s.one, ZKL_CONTAINER, "/new");
@@ -453,14 +453,14 @@ static void containers(void) {
         watch(keeper, ZKL_RPC_GET, "/c");
         s.now += MEMORY_TIMEOUT; /* the sessions expire */
         zkl_tree_tick(s.tree, s.now);
-        CHECK(is_there("/c"));
-        CHECK_IS(zkl_tree_due(s.tree), s.now + MEMORY_CHECK);
-        s.now += MEMORY_CHECK;
+        CHECK(node_exists("/c"));
+        CHECK_IS(zkl_tree_due(s.tree), s.now + MEMORY_CONTAINER_CHECK);
+        s.now += MEMORY_CONTAINER_CHECK;
         CHECK_IS(create(keeper, ZKL_PERSISTENT, "/c/y"), ZKL_ERROR_NO_NODE);
-        CHECK_TEXT(event(), "one expired");
-        CHECK_TEXT(event(), "two expired");
-        CHECK_TEXT(event(), "another deleted /c");
-        CHECK(is_there("/new"));
+        CHECK_TEXT(next_event(), "one expired");
+        CHECK_TEXT(next_event(), "two expired");
+        CHECK_TEXT(next_event(), "another deleted /c");
+        CHECK(node_exists("/new"));
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
     }
     TEST("a container that got a child in time stays") {
@@ -469,30 +469,30 @@ static void containers(void) {
         create(keeper, ZKL_PERSISTENT, "/c/x");
         erase(keeper, "/c/x", -1);
         create(keeper, ZKL_PERSISTENT, "/c/y");
-        zkl_tree_tick(s.tree, s.now + 2 * MEMORY_CHECK);
-        CHECK(is_there("/c"));
+        zkl_tree_tick(s.tree, s.now + 2 * MEMORY_CONTAINER_CHECK);
+        CHECK(node_exists("/c"));
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
     }
-    TEST("a container that was deleted is not removed again") {
+    TEST("a container made in the place of a deleted one is not removed") {
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
         create(keeper, ZKL_CONTAINER, "/c");
         CHECK_IS(MULTI(keeper, CREATE("/c/x"), DELETE("/c/x"), DELETE("/c")), 0);
         create(keeper, ZKL_CONTAINER, "/c");
-        zkl_tree_tick(s.tree, s.now + 2 * MEMORY_CHECK);
-        CHECK(is_there("/c"));
+        zkl_tree_tick(s.tree, s.now + 2 * MEMORY_CONTAINER_CHECK);
+        CHECK(node_exists("/c"));
     }
-    TEST("a container in a container goes first, the outer one with a later check") {
+    TEST("an inner container is removed first, the outer one by a later check") {
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
         create(keeper, ZKL_CONTAINER, "/c");
         create(keeper, ZKL_CONTAINER, "/c/d");
         create(keeper, ZKL_PERSISTENT, "/c/d/x");
         erase(keeper, "/c/d/x", -1);
-        s.now += MEMORY_CHECK;
+        s.now += MEMORY_CONTAINER_CHECK;
         zkl_tree_tick(s.tree, s.now);
-        CHECK(!is_there("/c/d") && is_there("/c"));
-        s.now += MEMORY_CHECK;
+        CHECK(!node_exists("/c/d") && node_exists("/c"));
+        s.now += MEMORY_CONTAINER_CHECK;
         zkl_tree_tick(s.tree, s.now);
-        CHECK(!is_there("/c"));
+        CHECK(!node_exists("/c"));
     }
 }
 
@@ -512,12 +512,12 @@ static void crowds(void) {
         CHECK_IS(count_children("/q"), NODES);
         CHECK_TEXT(s.answer.names[NODES - 1], "lock-0000099999");
         int found = 0;
-        for (int i = 0; i < NODES; i++) found += is_there(numbered("/q/lock-%010d", i));
+        for (int i = 0; i < NODES; i++) found += node_exists(numbered("/q/lock-%010d", i));
         CHECK_IS(found, NODES);
         zkl_tree_close(s.tree, s.two);
         CHECK_IS(count_children("/q"), 0);
     }
-    TEST("a thousand waiters, each behind another, are told each of its own") {
+    TEST("a thousand waiters in line get one event each, for the node ahead") {
         enum { WAITERS = 1000 };
         static uint64_t waiters[WAITERS];
         scene_open();
