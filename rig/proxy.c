@@ -1,6 +1,5 @@
 /* proxy.c - a TCP proxy that understands ZooKeeper's framing, for fault injection.
  *
- * Build:  cc -std=c11 -O2 -o proxy proxy.c link.c lane.c      (Linux)
  * Usage:  proxy TARGET_HOST:PORT
  *
  * Listens on a free port of 127.0.0.1 and connects every client to the target.
@@ -10,10 +9,8 @@
  *
  *   counts    ok create2=3 getChildren=1 ... flights=2 events=1
  *             Requests by operation since the last reset (only those not zero),
- *             counted when the whole request has gone to the server. Names:
- *             create delete exists getData setData getACL sync ping getChildren
- *             getChildren2 check multi create2 removeWatches createContainer
- *             setWatches setWatches2 auth closeSession connect other.
+ *             counted when the whole request has gone to the server. Names are
+ *             in link.c.
  *             flights  bursts of requests. A request joins the last burst on its
  *                      connection unless a reply to that burst has been forwarded.
  *                      ping and setWatches belong to no burst. A burst counts

@@ -163,9 +163,9 @@ struct descriptors *zkl_descriptors_note_pipes(void) {
     return NULL;
 }
 
-void zkl_descriptors_mark_new_pipes(struct descriptors *before) {}
+void zkl_descriptors_close_new_pipes_on_exec(struct descriptors *before) {}
 
-void zkl_descriptors_mark_sockets(const struct servers *servers) {}
+void zkl_descriptors_close_sockets_on_exec(const struct servers *servers) {}
 
 /* No handle connects to its gate. */
 bool zkl_descriptors_has_address(const struct sockaddr_storage *address) {

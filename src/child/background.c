@@ -28,15 +28,14 @@
 #define WORD_TIMEOUT 1
 
 #define SOCKET_NAME "hold"
-/* The longest folder, final NUL included, before "/hold". */
 #define FOLDER_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof SOCKET_NAME)
 
 struct background {
-    int peer;                /* socket to the other process; -1: that is gone */
-    pid_t process;           /* the background process; 0: this one is it */
-    int listener;            /* -1: closed to clients */
-    int client;              /* connection that awaits an answer; -1: none */
-    char folder[FOLDER_MAX]; /* the listener's */
+    int peer;      /* socket to the other process; -1: that is gone */
+    pid_t process; /* the background process; 0: this one is it */
+    int listener;  /* -1: closed to clients */
+    int client;    /* connection that awaits an answer; -1: none */
+    char folder[FOLDER_MAX];
 };
 
 static struct background *check_background(lua_State *L) {
@@ -50,7 +49,6 @@ static void close_one(int *descriptor) {
 
 /* --- the two halves --------------------------------------------------------------------------- */
 
-/* Closes all descriptors but the standard ones and `kept`. */
 static void close_others(int kept) {
     DIR *directory = opendir("/dev/fd");
     if (!directory) return;
@@ -222,7 +220,6 @@ static int answer(lua_State *L) {
     return 0;
 }
 
-/* background:stop(): ends listening, and removes the folder */
 static int stop(lua_State *L) {
     stop_listening(check_background(L));
     return 0;
@@ -259,7 +256,6 @@ static bool is_trusted(uid_t user) {
     return user == geteuid() || geteuid() == 0;
 }
 
-/* Connects, and gets the listener's process. 0, or an errno value. */
 static int connect_to(const char *folder, int descriptor, pid_t *process) {
     struct sockaddr_un address = address_in(folder);
     uid_t user;
@@ -269,7 +265,6 @@ static int connect_to(const char *folder, int descriptor, pid_t *process) {
     return is_trusted(user) ? 0 : EACCES;
 }
 
-/* Returns the size of the answer, or -1 with errno. */
 static ssize_t ask_listener(const char *folder, int descriptor, const char *word, char *text,
                             pid_t *process) {
     errno = connect_to(folder, descriptor, process);

@@ -127,7 +127,6 @@ static void send_order(const struct child *child, const struct zkl_order *order)
     if (child->socket >= 0) send(child->socket, order, sizeof *order, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Copies the string at the index, or "" for nil. */
 static void copy_text(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
     snprintf(text, ZKL_MINDER_TEXT, "%s", luaL_optstring(L, index, ""));
 }

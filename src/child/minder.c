@@ -26,13 +26,13 @@ struct minder {
     int socket;   /* -1: the owner is gone */
     int terminal; /* -1: none */
     pid_t owner_group;
-    pid_t command;       /* 0: not started, or its group is gone */
-    bool command_ended;  /* but perhaps not its group */
-    bool has_terminal;   /* the group has it, or gets it when continued */
-    bool terminated;     /* SIGTERM was sent for a limit */
-    int end_signal;      /* last signal to end the command; 0: none */
-    sigset_t refused;    /* signals that another user's command did not get */
-    zkl_time orphan_for; /* how long the group may outlive the owner */
+    pid_t command;      /* 0: not started, or its group is gone */
+    bool command_ended; /* but perhaps not its group */
+    bool has_terminal;  /* the group has it, or gets it when continued */
+    bool terminated;    /* SIGTERM was sent for a limit */
+    int end_signal;     /* last signal to end the command; 0: none */
+    sigset_t refused;   /* signals that another user's command did not get */
+    zkl_time orphan_for;
     zkl_time term_at, kill_at;
     zkl_time sure_until; /* latest kill_at without an owner */
 };

@@ -23,7 +23,7 @@
 #include "../core/clock.h"
 
 enum zkl_order_kind {
-    ZKL_ORDER_LAUNCH, /* starts the command */
+    ZKL_ORDER_LAUNCH,
     ZKL_ORDER_LIMITS, /* SIGTERM at `term_at`, SIGKILL at `kill_at`; a later order moves both */
     ZKL_ORDER_SIGNAL, /* to the group */
     ZKL_ORDER_RESUME  /* SIGCONT, after the terminal, if the group had it */

@@ -45,7 +45,6 @@ static struct zkl_acquire_options check_options(lua_State *L, int index) {
     return *options;
 }
 
-/* Pushes id and whether the request is done at once, after the request. */
 static int push_begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
     bool done = request && zkl_request_done(request);
     zkl_lua_push_request(L, client, request);

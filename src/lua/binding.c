@@ -73,7 +73,6 @@ void zkl_lua_leave(lua_State *L) {
     zkl_client_leave(box->client);
 }
 
-/* Empties a box. False: it was empty, or the parent process's. */
 static bool empty(struct zkl_box *box, struct zkl_box *full) {
     *full = *box;
     *box = (struct zkl_box){0};

@@ -77,10 +77,9 @@ void zkl_lua_push_stored(lua_State *L, int place); /* call in a method of the cl
 
 struct zkl_box {
     zkl_client *client; /* counted; NULL: empty box */
-    void *object;       /* a request, lease and so on; NULL in a session's box */
+    void *object;       /* NULL in a session's box */
 };
 
-/* Pushes an empty box. */
 struct zkl_box *zkl_lua_push_box(lua_State *L, const char *name);
 void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *object);
 /* Raises for other values. */

@@ -45,7 +45,6 @@ static int reset(lua_State *L) {
     return 0;
 }
 
-/* Builds the table of names; may raise. */
 static int build_names(lua_State *L) {
     const struct zkl_lua_names *names = lua_touserdata(L, 1);
     const char *each = names->list;

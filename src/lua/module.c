@@ -124,7 +124,7 @@ static void set_signals(lua_State *L) {
         lua_pushinteger(L, signals[i].number);
         lua_setfield(L, -2, signals[i].name);
     }
-    lua_setfield(L, -2, "signals"); /* signals that may close sessions */
+    lua_setfield(L, -2, "signals");
 }
 
 /* --- Lua states of this process with this module ------------------------------------------- */
@@ -159,7 +159,7 @@ static int get_state_count(lua_State *L) {
 
 static void set_constants(lua_State *L) {
     zkl_lua_push_time(L, ZKL_TIMEOUT_LEAST);
-    lua_setfield(L, -2, "timeout_least"); /* in seconds */
+    lua_setfield(L, -2, "timeout_least");
     lua_pushstring(L, zkl_zookeeper_version);
     lua_setfield(L, -2, "libzookeeper");
     lua_pushliteral(L, ZKL_REVOKE_DATA);

@@ -179,7 +179,6 @@ static int refused(lua_State *L) {
     return 1;
 }
 
-/* request:signalled() -> number of signalled waiters */
 static int signalled(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_request_signalled(check_request(L)));
     return 1;

@@ -57,7 +57,6 @@ static void set_histogram(lua_State *L, const char *name, const struct zkl_histo
     lua_setfield(L, -2, name);
 }
 
-/* Skips outcomes that never came. */
 static void set_outcomes(lua_State *L, const struct zkl_meter *meter) {
     lua_newtable(L);
     set_count(L, "granted", meter->outcomes[ZKL_OK]);

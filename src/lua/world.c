@@ -139,7 +139,7 @@ static int number(lua_State *L) {
 /* world:name(session box) -> name of its server; nil in another world */
 static int name(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 2);
-    lua_pushstring(L, zkl_world_has(self_world(L), client) ? zkl_world_name(client) : NULL);
+    lua_pushstring(L, zkl_world_has(self_world(L), client) ? zkl_world_server_name(client) : NULL);
     return 1;
 }
 
@@ -209,7 +209,7 @@ static int due(lua_State *L) {
     return push_moment(L, zkl_world_due(self_world(L)));
 }
 
-/* world:next_kind(number, up) -> "packet", or "last" of its session, or nil */
+/* world:under_way(number, up) -> "packet", or "last" of its session, or nil */
 static int next_kind(lua_State *L) {
     static const char *const ways[] = {NULL, "packet", "last"};
     lua_pushstring(
@@ -232,7 +232,7 @@ static int hasten(lua_State *L) {
 
 static void push_message(lua_State *L, const struct zkl_world_message *message) {
     lua_createtable(L, 0, 5);
-    lua_pushinteger(L, (lua_Integer)message->client);
+    lua_pushinteger(L, (lua_Integer)message->client_number);
     lua_setfield(L, -2, "number");
     lua_pushboolean(L, message->up);
     lua_setfield(L, -2, "up");

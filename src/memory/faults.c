@@ -80,8 +80,7 @@ bool zkl_memory_delay(const char *name, zkl_time delay) {
     return server || delay == 0;
 }
 
-/* A link with news, its client referenced, or NULL. */
-static struct zkl_link *hold_link_with_news(const char *name) {
+static struct zkl_link *ref_link_with_news(const char *name) {
     zkl_servers_lock();
     struct zkl_server *server = zkl_server_find(name);
     struct zkl_link *link = server ? zkl_server_link_with_news(server) : NULL;
@@ -93,7 +92,7 @@ static struct zkl_link *hold_link_with_news(const char *name) {
 /* Tells sessions their news, unless the server's thread was faster. */
 static void tell_all_news(const char *name) {
     struct zkl_link *link;
-    while ((link = hold_link_with_news(name))) {
+    while ((link = ref_link_with_news(name))) {
         zkl_client *client = link->client;
         zkl_client_enter(client);
         zkl_link_tell_news(link);

@@ -10,9 +10,9 @@
 #include "list.h"
 
 struct zkl_letter {
-    struct zkl_list place; /* list of a link */
-    zkl_time due;          /* when it arrives */
-    char *path;            /* the event's node; NULL: an answer */
+    struct zkl_list place;
+    zkl_time due;
+    char *path; /* the event's node; NULL: an answer */
     enum zkl_node_event kind;
     uint64_t id;              /* the answered request's */
     struct zkl_answer answer; /* points into `content` */

@@ -12,7 +12,6 @@
 #include "memory_link.h"
 #include "server.h"
 
-/* After a failure to open. */
 #define REOPEN_PAUSE ZKL_SECOND
 
 /* --- life ----------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ struct zkl_node {
     bool container;
     int32_t cversion; /* number of children ever made, at most INT32_MAX */
     int32_t counter;  /* next sequential number; differs only during a transaction */
-    const char *name; /* last part of `path` */
+    const char *name;
     char path[];
 };
 

@@ -22,10 +22,10 @@ struct zkl_server {
     char *name;
     struct zkl_tree *tree;
     struct zkl_list links;
-    zkl_time delay;      /* for answers */
-    pthread_cond_t wake; /* wakes the thread */
-    bool running;        /* the thread runs, and will free the server */
-    bool over;           /* no longer listed */
+    zkl_time delay; /* for answers */
+    pthread_cond_t wake;
+    bool running; /* the thread runs, and will free the server */
+    bool over;    /* no longer listed */
 };
 
 /* News of its connection that a session does not know yet. */
@@ -40,8 +40,8 @@ struct zkl_link {
 
     /* Guarded by the client's mutex. */
     bool wants_session;
-    zkl_time open_at; /* next attempt */
-    int error;        /* an errno value */
+    zkl_time open_at;
+    int error; /* an errno value */
 
     /* Written under both mutexes, read under either. */
     bool cut;         /* by a test */
@@ -50,10 +50,10 @@ struct zkl_link {
 
     /* Guarded by the servers' mutex. */
     struct zkl_server *server; /* NULL: not joined */
-    struct zkl_list place;     /* in the server's list */
-    bool expired;              /* the session expired, which the client does not know */
-    struct zkl_list letters;   /* in the tree's order */
-    zkl_time last_arrival;     /* the last letter's */
+    struct zkl_list place;
+    bool expired;            /* the session expired, which the client does not know */
+    struct zkl_list letters; /* in the tree's order */
+    zkl_time last_arrival;   /* the last letter's */
 };
 
 void zkl_servers_lock(void);
@@ -69,7 +69,6 @@ void zkl_server_end_if_unneeded(struct zkl_server *server);
 
 /* Joins the link's server, which is made if missing. 0, or an errno value. */
 int zkl_server_join(struct zkl_link *link);
-/* Drops the link's letters. */
 void zkl_server_leave(struct zkl_link *link);
 
 /*

@@ -17,19 +17,19 @@ struct zkl_tree_session {
 };
 
 struct zkl_tree {
-    int64_t zxid; /* last transaction */
+    int64_t last_zxid;
     struct zkl_nodes nodes;
     struct zkl_data_watches watches;
 
-    uint64_t last_session; /* id */
+    uint64_t last_session_id;
     struct zkl_table sessions_by_id;
     struct zkl_list sessions; /* oldest first */
     zkl_time first_expiry;    /* or earlier */
 
     struct zkl_list emptied; /* containers without their last child */
     zkl_time container_check_period;
-    zkl_time container_check_at; /* next removal of the emptied */
-    zkl_time now;                /* the latest known */
+    zkl_time container_check_at;
+    zkl_time now; /* the latest known */
 
     /* the last answer's parts, and deleted nodes to which it may point */
     struct zkl_stat stat;

@@ -27,7 +27,6 @@ struct zkl_table {
 /* False: no memory. */
 bool zkl_table_init(struct zkl_table *table);
 
-/* The user frees the entries. */
 void zkl_table_clear(struct zkl_table *table);
 
 /* For texts use zkl_hash(). */

@@ -46,7 +46,7 @@ static struct zkl_node *make_node(const struct transaction *transaction, const s
         return NULL;
     }
     node->size = op->size;
-    node->stat.czxid = node->stat.mzxid = transaction->tree->zxid;
+    node->stat.czxid = node->stat.mzxid = transaction->tree->last_zxid;
     node->stat.ctime = transaction->tree->now / (ZKL_SECOND / 1000);
     if (op->mode == ZKL_EPHEMERAL || op->mode == ZKL_SEQUENTIAL)
         node->stat.owner = transaction->session->id;
@@ -87,7 +87,7 @@ static int change(struct transaction *transaction, const struct zkl_op *op, stru
     step->stat = node->stat;
     node->data = data;
     node->size = op->size;
-    node->stat.mzxid = transaction->tree->zxid;
+    node->stat.mzxid = transaction->tree->last_zxid;
     node->stat.version = next_number(node->stat.version);
     result->stat = node->stat;
     return ZKL_ERROR_NONE;
@@ -213,7 +213,7 @@ int zkl_transaction_run(struct zkl_tree *tree, struct zkl_tree_session *session,
     struct transaction transaction = {.tree = tree, .session = session};
     int error = ZKL_ERROR_NONE;
     transaction.steps = calloc(count + 1, sizeof *transaction.steps);
-    tree->zxid++; /* failed transactions count, too */
+    tree->last_zxid++; /* failed transactions count, too */
     memset(results, 0, count * sizeof *results);
     for (size_t i = 0; i < count && !error; i++) {
         error =

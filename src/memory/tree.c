@@ -60,14 +60,14 @@ uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now) {
     zkl_tree_tick(tree, now);
     struct zkl_tree_session *session = calloc(1, sizeof *session);
     if (!session) return 0;
-    session->id = tree->last_session + 1;
+    session->id = tree->last_session_id + 1;
     session->farewell = zkl_data_watches_new_farewell(session->id);
     if (!session->farewell) {
         free(session);
         return 0;
     }
-    tree->last_session = session->id;
-    tree->zxid++;
+    tree->last_session_id = session->id;
+    tree->last_zxid++;
     session->timeout = timeout;
     zkl_list_init(&session->ephemerals);
     zkl_list_init(&session->watches);
@@ -82,7 +82,7 @@ static void end_session(struct zkl_tree *tree, struct zkl_tree_session *session,
     zkl_data_watches_drop(&tree->watches, &session->watches);
     if (expired) zkl_data_watches_post_farewell(&tree->watches, session->farewell);
     else free(session->farewell);
-    tree->zxid++;
+    tree->last_zxid++;
     while (!zkl_list_is_empty(&session->ephemerals)) {
         struct zkl_list *oldest = session->ephemerals.next;
         zkl_transaction_delete(tree, ZKL_LISTED(oldest, struct zkl_node, of_session));
@@ -104,8 +104,8 @@ void zkl_tree_expire(struct zkl_tree *tree, uint64_t id) {
     if (session) end_session(tree, session, true);
 }
 
-int64_t zkl_tree_zxid(const struct zkl_tree *tree) {
-    return tree->zxid;
+int64_t zkl_tree_last_zxid(const struct zkl_tree *tree) {
+    return tree->last_zxid;
 }
 
 bool zkl_tree_session_lives(const struct zkl_tree *tree, uint64_t session) {
@@ -160,7 +160,7 @@ static void check_containers(struct zkl_tree *tree) {
     zkl_list_init(&emptied);
     zkl_list_move(&emptied, &tree->emptied);
     while (!zkl_list_is_empty(&emptied)) {
-        tree->zxid++;
+        tree->last_zxid++;
         zkl_transaction_delete(tree, ZKL_LISTED(emptied.next, struct zkl_node, of_emptied));
     }
 }

@@ -86,8 +86,7 @@ bool zkl_tree_next_event(struct zkl_tree *tree, struct zkl_tree_event *event);
 
 /* --- tests ------------------------------------------------------------------------------ */
 
-/* The zxid of the last transaction. */
-int64_t zkl_tree_zxid(const struct zkl_tree *tree);
+int64_t zkl_tree_last_zxid(const struct zkl_tree *tree);
 
 /*
  * Sets the next sequential number, as requests would need weeks to reach the last. False: no such

@@ -23,8 +23,8 @@ struct zkl_watch {
 
 struct zkl_data_watches {
     struct zkl_table table;
-    struct zkl_list events;  /* oldest first */
-    struct zkl_watch *taken; /* the last taken event, or NULL */
+    struct zkl_list events; /* oldest first */
+    struct zkl_watch *taken;
 };
 
 /* False: no memory. */

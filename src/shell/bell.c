@@ -1,7 +1,6 @@
 /*
- * bell.c - wakes nginx, which can wait only for sockets that it connected itself. The client
- * listens on a Unix socket until the program connects. From then on a byte says that the inbox is
- * not empty.
+ * bell.c - wakes nginx by bytes on a Unix socket (client.h). The client listens until the program
+ * connects.
  *
  * No other process gets the connection, because only this user can enter the socket's folder, and
  * the peer's id is checked. Socket and folder are removed before the first byte.

@@ -16,8 +16,8 @@ struct zkl_board {
     pthread_mutex_t mutex; /* guards all below */
     size_t references;     /* the program's, and each client's */
     struct threaded *first, **end;
-    int pipe[2];  /* -1 until a thread waits */
-    size_t waits; /* threads in zkl_board_wait() */
+    int pipe[2]; /* -1 until a thread waits */
+    size_t waiting_threads;
     bool pipe_full;
 };
 
@@ -53,7 +53,7 @@ void zkl_board_drop(zkl_board *board) {
 /* --- the board, with its mutex held ----------------------------------------------------------- */
 
 static void fill_pipe(struct zkl_board *board) {
-    if (!board->pipe_full && board->first && board->waits > 0)
+    if (!board->pipe_full && board->first && board->waiting_threads > 0)
         board->pipe_full = write(board->pipe[1], "", 1) == 1;
 }
 
@@ -126,7 +126,7 @@ size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t size) {
 static int begin_wait(zkl_board *board) {
     pthread_mutex_lock(&board->mutex);
     bool opened = board->pipe[0] >= 0 || pipe2(board->pipe, O_CLOEXEC | O_NONBLOCK) == 0;
-    board->waits += opened;
+    board->waiting_threads += opened;
     if (opened) fill_pipe(board);
     pthread_mutex_unlock(&board->mutex);
     return opened ? board->pipe[0] : -1;
@@ -137,6 +137,6 @@ void zkl_board_wait(zkl_board *board, zkl_time timeout) {
     poll(&polled, 1, zkl_poll_timeout(timeout));
     if (polled.fd < 0) return;
     pthread_mutex_lock(&board->mutex);
-    board->waits--;
+    board->waiting_threads--;
     pthread_mutex_unlock(&board->mutex);
 }

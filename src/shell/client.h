@@ -34,14 +34,14 @@ struct zkl_options {
     zkl_time timeout;        /* session timeout asked for, at least ZKL_TIMEOUT_LEAST */
     double margin;           /* see clock.h */
     const char *auth_scheme; /* NULL: none */
-    const char *auth;        /* its credentials */
-    enum zkl_acl acl;        /* on each node that the client creates */
-    bool containers;         /* missing parents become containers, else persistent nodes */
-    bool reopen;             /* open a new session after an expiry */
-    bool steps;              /* see session.h */
-    const char *identity;    /* stored in every lock node */
-    const char *recover;     /* folder of recovery.c; NULL: none */
-    zkl_time grace;          /* from finding dead processes' sessions to ending them */
+    const char *auth;
+    enum zkl_acl acl;     /* on each node that the client creates */
+    bool containers;      /* missing parents become containers, else persistent nodes */
+    bool reopen;          /* open a new session after an expiry */
+    bool steps;           /* see session.h */
+    const char *identity; /* stored in every lock node */
+    const char *recover;  /* folder of recovery.c; NULL: none */
+    zkl_time grace;       /* from finding dead processes' sessions to ending them */
 };
 
 /* Begins to connect, with a copy of the options. NULL with errno, for lack of memory or threads. */
@@ -56,15 +56,13 @@ bool zkl_client_foreign(const zkl_client *client);
 zkl_session *zkl_client_enter(zkl_client *client);
 void zkl_client_leave(zkl_client *client);
 
-/* The shortest usable session timeout. */
 #define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
 
-/* How a server failed to answer. */
 enum zkl_complaint {
     ZKL_COMPLAINT_NONE,
     ZKL_COMPLAINT_REFUSED, /* no listener, or unreachable */
-    ZKL_COMPLAINT_HUNG_UP, /* closed the connection */
-    ZKL_COMPLAINT_SILENT   /* sent no answer */
+    ZKL_COMPLAINT_HUNG_UP,
+    ZKL_COMPLAINT_SILENT
 };
 
 /* The reason for a missing connection, and results of `recover`. */

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-pid_t zkl_linux_thread(void) {
+pid_t zkl_linux_thread_id(void) {
     return (pid_t)syscall(SYS_gettid);
 }
 

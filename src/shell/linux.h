@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The id of the running thread. */
-pid_t zkl_linux_thread(void);
+pid_t zkl_linux_thread_id(void);
 /* True if a thread still counts against the limit of threads. */
 bool zkl_linux_thread_counts(pid_t thread);
 
@@ -17,7 +16,7 @@ void zkl_linux_die_with_parent(void);
 
 void zkl_linux_adopt_orphans(void);
 
-/* The id of the machine's current boot. False with errno. */
+/* False with errno. */
 #define ZKL_BOOT_SIZE 40
 bool zkl_linux_boot_id(char boot[ZKL_BOOT_SIZE]);
 

@@ -28,8 +28,7 @@ static void forked(void) {
     unsent_signals = 0;
 }
 
-/* The first client, with a reference for the caller, or NULL. */
-static struct threaded *first_client(void) {
+static struct threaded *ref_first_client(void) {
     pthread_mutex_lock(&mutex);
     struct threaded *first = clients;
     if (first) zkl_client_ref(&first->client);
@@ -45,7 +44,7 @@ static void close_all(void) {
     for (struct threaded *each = clients; each; each = each->next)
         zkl_client_begin_close(&each->client, due);
     pthread_mutex_unlock(&mutex);
-    for (struct threaded *first; (first = first_client());) {
+    for (struct threaded *first; (first = ref_first_client());) {
         zkl_time now = zkl_now();
         bool closed = zkl_client_close(&first->client, now < due ? due - now : 0);
         zkl_process_delist(first);
@@ -145,8 +144,8 @@ static void install(int signal) {
 
 /*
  * Calls the program's handler for the resent signal, with its flags. on_signal() is installed
- * before that, as the handler may not return, and after it, as the handler may change the action.
- * Lua's handler does so, to make the next Ctrl-C end the process.
+ * before that, as the handler may not return, and after it, as the handler may change the action,
+ * like Lua's, which makes the next Ctrl-C end the process.
  */
 static void relay(int signal, siginfo_t *info, void *context) {
     const struct sigaction usual = program_actions[signal];

@@ -48,7 +48,6 @@ void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time d
     zkl_condition_wait(condition, &self->mutex, due);
 }
 
-/* Creates a thread that blocks every signal. 0, or an errno value. */
 static int create_thread(pthread_t *thread, void *(*run)(void *), void *argument) {
     sigset_t all, before;
     sigfillset(&all);
@@ -95,7 +94,7 @@ struct trial_thread {
 
 static void *wait_at_gate(void *argument) {
     struct trial_thread *trial_thread = argument;
-    trial_thread->id = zkl_linux_thread();
+    trial_thread->id = zkl_linux_thread_id();
     pthread_mutex_lock(trial_thread->gate);
     pthread_mutex_unlock(trial_thread->gate);
     return NULL;

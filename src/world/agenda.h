@@ -7,7 +7,6 @@
 
 #include "../core/clock.h"
 
-/* In each struct with a due time. */
 struct zkl_due {
     zkl_time at;  /* ZKL_NEVER: not due */
     size_t place; /* index in the heap */

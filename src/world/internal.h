@@ -107,12 +107,12 @@ struct zkl_link {
     uint64_t session;  /* at the server; 0: none */
     zkl_time heard_at; /* when the server last heard of the session */
 
-    bool wants_session; /* a new one */
-    bool online;        /* connected or connecting */
-    bool attached;      /* the server has tied the session to this connection */
-    bool connected;     /* as the client was told */
-    bool cut;           /* no connection is possible */
-    bool end_sent;      /* PACKET_CLOSE was sent */
+    bool wants_session;
+    bool online;    /* connected or connecting */
+    bool attached;  /* the server has tied the session to this connection */
+    bool connected; /* as the client was told */
+    bool cut;       /* no connection is possible */
+    bool end_sent;  /* PACKET_CLOSE was sent */
     zkl_time open_at;
     zkl_time notice_at; /* when the client notices its connection's end */
 
@@ -123,7 +123,7 @@ struct zkl_link {
 };
 
 /* world.c */
-zkl_time zkl_world_draw_delay(struct zkl_world *world);             /* for a packet */
+zkl_time zkl_world_draw_delay(struct zkl_world *world);
 uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound); /* the world's own stream */
 void zkl_resident_refresh(struct resident *resident); /* the next due time may have changed */
 
@@ -131,7 +131,7 @@ void zkl_resident_refresh(struct resident *resident); /* the next due time may h
 struct server *zkl_world_server(struct zkl_world *world, const char *name); /* NULL: no memory */
 struct server *zkl_world_find_server(const struct zkl_world *world, const char *name);
 void zkl_server_free(struct server *server);
-void zkl_server_tick(struct zkl_world *world, struct server *server); /* carries out due work */
+void zkl_server_tick(struct zkl_world *world, struct server *server);
 /* Carries out a packet that arrived. */
 void zkl_server_receive(struct zkl_world *world, struct zkl_link *link, struct packet *packet);
 /* Call after each change of the tree. Sends its events, and sets its tick. */
@@ -149,7 +149,7 @@ void zkl_link_send_event(struct zkl_link *link, struct packet *packet);
 void zkl_link_release_packets(struct zkl_link *link);
 /* Ends the connection. */
 void zkl_link_break(struct zkl_link *link, zkl_time notice_at);
-void zkl_link_notice_end(struct zkl_link *link); /* now */
+void zkl_link_notice_end(struct zkl_link *link);
 /* After a stop of the process. */
 void zkl_link_go_on(struct zkl_link *link, zkl_time stopped_for);
 

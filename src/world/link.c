@@ -5,8 +5,7 @@
 #include "../memory/chroot.h"
 #include "internal.h"
 
-/* The longest pause before a reconnection. */
-#define RETRY_PAUSE (ZKL_SECOND / 10)
+#define LONGEST_RETRY_PAUSE (ZKL_SECOND / 10)
 
 static struct zkl_world *world_of(const struct zkl_link *link) {
     return link->resident->world;
@@ -181,8 +180,8 @@ static void tell_losses(struct zkl_link *link, struct zkl_list *list) {
 /* Call with the client entered. Reports losses in the order of sending. */
 void zkl_link_notice_end(struct zkl_link *link) {
     link->notice_at = ZKL_NEVER;
-    link->open_at =
-        world_of(link)->now + (zkl_time)zkl_world_chance(world_of(link), (uint64_t)RETRY_PAUSE);
+    link->open_at = world_of(link)->now +
+                    (zkl_time)zkl_world_chance(world_of(link), (uint64_t)LONGEST_RETRY_PAUSE);
     if (!link->connected) return;
     link->connected = false;
     zkl_session_suspended(session_of(link));
@@ -297,7 +296,7 @@ static bool wants_connection(const struct zkl_link *link) {
 static void connect(struct zkl_link *link, zkl_time now) {
     if (link->wants_session) zkl_session_reopening(session_of(link));
     link->online = send_up(link, PACKET_OPEN);
-    link->open_at = now + RETRY_PAUSE;
+    link->open_at = now + LONGEST_RETRY_PAUSE;
 }
 
 static void close_session(struct zkl_link *link, zkl_time now) {

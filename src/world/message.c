@@ -32,7 +32,7 @@ void zkl_link_record(const struct zkl_link *link, const struct packet *packet, b
     struct messages *messages = &world->messages;
     if (messages->count == messages->limit || !make_room(messages)) return;
     struct zkl_world_message *message = &messages->list[messages->count++];
-    message->client = link->resident->number;
+    message->client_number = link->resident->number;
     message->up = up;
     message->sent = packet->sent - BEGIN;
     message->arrived = arrived == ZKL_NEVER ? ZKL_NEVER : arrived - BEGIN;

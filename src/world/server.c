@@ -109,9 +109,9 @@ void zkl_server_settle(struct zkl_world *world, struct server *server) {
 }
 
 void zkl_server_tick(struct zkl_world *world, struct server *server) {
-    int64_t before = zkl_tree_zxid(server->tree);
+    int64_t before = zkl_tree_last_zxid(server->tree);
     zkl_tree_tick(server->tree, world->now);
-    if (zkl_tree_zxid(server->tree) != before) world->changed_at = world->now;
+    if (zkl_tree_last_zxid(server->tree) != before) world->changed_at = world->now;
     zkl_server_settle(world, server);
 }
 
@@ -172,9 +172,9 @@ static void send_back(struct zkl_link *link, struct packet *packet, bool answere
 }
 
 void zkl_server_receive(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
-    int64_t before = zkl_tree_zxid(link->server->tree);
+    int64_t before = zkl_tree_last_zxid(link->server->tree);
     bool answered = carry_out(world, link, packet), failed = packet->rpc && !answered;
-    if (zkl_tree_zxid(link->server->tree) != before) world->changed_at = world->now;
+    if (zkl_tree_last_zxid(link->server->tree) != before) world->changed_at = world->now;
     zkl_server_settle(world, link->server); /* events before the answer */
     send_back(link, packet, answered);
     if (failed) zkl_link_break(link, world->now);

@@ -43,7 +43,6 @@ struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay) {
     return world;
 }
 
-/* Closes the client at once. */
 static void leave_world(struct resident *resident) {
     zkl_client *client = &resident->client;
     if (!zkl_client_is_closed(client)) {
@@ -193,7 +192,7 @@ bool zkl_world_has(const struct zkl_world *world, const zkl_client *client) {
     return zkl_world_is_client(client) && resident_of(client)->world == world;
 }
 
-const char *zkl_world_name(const zkl_client *client) {
+const char *zkl_world_server_name(const zkl_client *client) {
     return client->link->server->name;
 }
 

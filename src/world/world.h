@@ -49,8 +49,7 @@ bool zkl_world_is_client(const zkl_client *client);
 /* The client's number, from 1. 0: in no world, or in an ended one. */
 uint32_t zkl_world_number(const zkl_client *client);
 bool zkl_world_has(const struct zkl_world *world, const zkl_client *client);
-/* The name of the client's server. */
-const char *zkl_world_name(const zkl_client *client);
+const char *zkl_world_server_name(const zkl_client *client);
 
 /*
  * Carries out due steps. Returns the number of the first client with news; or 0, after `steps`
@@ -59,7 +58,7 @@ const char *zkl_world_name(const zkl_client *client);
 uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t steps);
 /* A client's time in nanoseconds since 1970. A world begins in 2020. */
 zkl_time zkl_world_date(zkl_time time);
-zkl_time zkl_world_date_now(const struct zkl_world *world); /* zkl_world_date() of the present */
+zkl_time zkl_world_date_now(const struct zkl_world *world);
 
 /* The time of the last change of a server's data. */
 zkl_time zkl_world_changed_at(const struct zkl_world *world);
@@ -120,13 +119,12 @@ enum zkl_world_way {
 enum zkl_world_way zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up);
 /* Describes that packet. False: none. */
 bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, char text[200]);
-/* Makes that packet arrive now. */
 void zkl_world_hasten(struct zkl_world *world, uint32_t number, bool up);
 
 /* --- recorded packets ------------------------------------------------------------------------- */
 
 struct zkl_world_message {
-    uint32_t client;        /* number of the client */
+    uint32_t client_number;
     bool up;                /* to the server */
     zkl_time sent, arrived; /* arrived: ZKL_NEVER if lost */
     char text[200];

@@ -75,7 +75,7 @@ static void close_new_pipe_on_exec(int fd, void *noted) {
     if (is_new_pipe(fd, noted)) close_on_exec(fd);
 }
 
-void zkl_descriptors_mark_new_pipes(struct descriptors *noted) {
+void zkl_descriptors_close_new_pipes_on_exec(struct descriptors *noted) {
     if (!noted) return;
     visit_descriptors(close_new_pipe_on_exec, noted);
     free(noted);
@@ -106,7 +106,7 @@ static void close_socket_on_exec(int fd, void *context) {
     }
 }
 
-void zkl_descriptors_mark_sockets(const struct servers *servers) {
+void zkl_descriptors_close_sockets_on_exec(const struct servers *servers) {
     struct servers copy = *servers;
     if (copy.count > 0) visit_descriptors(close_socket_on_exec, &copy);
 }

@@ -129,7 +129,7 @@ static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
                           ZOO_NO_LOG_CLIENTENV, zkl_complaint_hear);
     int error = *to ? 0 : errno ? errno : EIO;
     if (*to) zoo_set_servers_resolution_delay(*to, -1);
-    zkl_descriptors_mark_new_pipes(before);
+    zkl_descriptors_close_new_pipes_on_exec(before);
     zkl_unlock(link->client);
     return error;
 }
@@ -234,7 +234,7 @@ static void open_probe(struct zkl_link *link) {
     probe->awaits_answer = probe->dead = probe->credentials_given = false;
     zkl_route_clear(&probe->route);
     zkl_route_init(&probe->route, link->route.random_state, zkl_now());
-    zkl_names_give(link, &probe->route);
+    zkl_names_tell_route(link, &probe->route);
     zkl_client_leave(link->client);
     open_handle(link, &probe->gate, &probe->route, &probe->handle);
     zkl_client_enter(link->client);

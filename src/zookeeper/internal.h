@@ -47,10 +47,10 @@ struct gate {
 
 /* A second handle, to see whether a server refuses the first (probe.c). */
 struct probe {
-    zhandle_t *handle; /* NULL: none */
+    zhandle_t *handle;
     struct gate gate;
     struct zkl_route route;
-    zkl_time open_at;      /* next opening */
+    zkl_time open_at;
     zkl_time connected_at; /* 0: not connected */
     bool awaits_answer;
     bool dead; /* to be replaced */
@@ -93,8 +93,8 @@ struct zkl_link {
     zkl_time timeout_wanted;
     char *chroot, *auth_scheme, *auth;
     enum zkl_acl acl;
-    bool reopen;    /* open a new session after an expiry */
-    zkl_time grace; /* from finding dead sessions to ending them */
+    bool reopen;
+    zkl_time grace;
 
     struct hosts *hosts;
     struct zkl_session_storage storage; /* folder NULL: none */
@@ -111,8 +111,8 @@ struct zkl_link {
     struct probe probe;     /* beside a handle without a connection */
     bool worker_runs;       /* handle.c */
     bool wants_handle;
-    bool refused;           /* the credentials were refused, so no other handle is wanted */
-    bool credentials_given; /* to this handle */
+    bool refused; /* the credentials were refused, so no other handle is wanted */
+    bool credentials_given;
     atomic_bool credentials_answer_lost;
     zkl_time first_pause; /* before the last connection's first request */
     struct zkl_trouble trouble;
@@ -120,9 +120,9 @@ struct zkl_link {
     struct zkl_session_file *file; /* NULL: none, or not written */
     bool recovery_begun;
 
-    zkl_time work_at;  /* earliest start of the next worker */
-    zkl_time open_at;  /* earliest opening of the next handle */
-    zkl_time sweep_at; /* next search for new sockets */
+    zkl_time work_at; /* earliest start of the next worker */
+    zkl_time open_at; /* earliest opening of the next handle */
+    zkl_time sweep_at;
     zkl_time unconnected_since;
 };
 
@@ -158,7 +158,6 @@ void zkl_gate_expect(struct gate *gate, zkl_time now); /* libzookeeper lost its 
 void zkl_gate_ignore(struct gate *gate);               /* libzookeeper is connected */
 /* Accepts libzookeeper's connection, if due. True: libzookeeper waits at the gate. */
 bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now);
-/* Sends libzookeeper from the gate to the server. */
 void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
                    zkl_time now);
 
@@ -166,8 +165,7 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
 /* Resolves the names in a thread, if due. */
 void zkl_names_resolve(struct zkl_link *link, zkl_time now);
 zkl_time zkl_names_due(const struct zkl_link *link);
-/* Tells the route the addresses. */
-void zkl_names_give(const struct zkl_link *link, struct zkl_route *route);
+void zkl_names_tell_route(const struct zkl_link *link, struct zkl_route *route);
 /* Owns the list of `found` from now on. */
 void zkl_names_take(struct zkl_link *link, const struct servers *found);
 
@@ -183,7 +181,7 @@ zkl_time zkl_probe_ask_due(const struct zkl_link *link);
 void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle);
 /* After zookeeper_close(). `over`: the session ended, too. */
 void zkl_recovery_forget(struct zkl_link *link, bool over);
-void zkl_recovery_move(struct zkl_link *link); /* after a move to new hosts */
+void zkl_recovery_move(struct zkl_link *link);
 
 /* greeting.c, blocking until `by` */
 enum zkl_greeting { ZKL_GREETING_SILENCE, ZKL_GREETING_KNOWN, ZKL_GREETING_UNKNOWN };
@@ -196,7 +194,7 @@ enum zkl_greeting zkl_farewell(const struct zkl_link *link, const struct sockadd
 /* link.c, with the mutex held */
 zkl_time zkl_link_timeout(const struct zkl_link *link); /* the granted one, else the wanted one */
 const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
-                                               struct zkl_route *route); /* when the route is due */
+                                               struct zkl_route *route);
 /* Owns both from now on. */
 void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts, const struct servers *servers);
 /* Makes the sockets of the gate's handle close-on-exec. */
@@ -212,17 +210,15 @@ char *zkl_hosts_format(const struct servers *servers, const char *chroot); /* NU
 int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
 
 /* complaint.c */
-void zkl_complaint_hear(const char *message); /* takes a line of libzookeeper's log */
+void zkl_complaint_hear(const char *message);
 enum zkl_complaint zkl_complaint_about(const struct servers *servers);
 
 /* descriptors.c */
 struct descriptors;
 struct descriptors *zkl_descriptors_note_pipes(void);
-/* Makes newer pipes close-on-exec. Frees the note. */
-void zkl_descriptors_mark_new_pipes(struct descriptors *noted);
-/* Connections to these servers become close-on-exec. */
-void zkl_descriptors_mark_sockets(const struct servers *servers);
-/* True if a socket of this process has the address. */
+/* Frees `noted`. */
+void zkl_descriptors_close_new_pipes_on_exec(struct descriptors *noted);
+void zkl_descriptors_close_sockets_on_exec(const struct servers *servers);
 bool zkl_descriptors_has_address(const struct sockaddr_storage *address);
 
 #endif

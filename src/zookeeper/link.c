@@ -69,7 +69,7 @@ static bool is_connecting(const struct zkl_link *link) {
 void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate) {
     struct sockaddr_storage peers[] = {gate->address, gate->server};
     struct servers servers = {peers, 2};
-    zkl_descriptors_mark_sockets(gate->listener >= 0 ? &servers : &link->servers);
+    zkl_descriptors_close_sockets_on_exec(gate->listener >= 0 ? &servers : &link->servers);
 }
 
 /*

@@ -37,9 +37,8 @@ static bool is_over(const struct move *move) {
     return over;
 }
 
-/* Greets each server once, until one answers. */
-static enum zkl_greeting greet_all(const struct move *move, const clientid_t *id,
-                                   zkl_time timeout) {
+static enum zkl_greeting greet_until_answered(const struct move *move, const clientid_t *id,
+                                              zkl_time timeout) {
     enum zkl_greeting said = ZKL_GREETING_SILENCE;
     for (size_t i = 0; i < move->servers.count && said == ZKL_GREETING_SILENCE; i++) {
         if (is_over(move)) break;
@@ -82,7 +81,7 @@ static enum zkl_code attempt(struct move *move) {
         move->servers = (struct servers){0};
         return ZKL_TIMEOUT;
     }
-    enum zkl_greeting said = greet_all(move, &id, timeout);
+    enum zkl_greeting said = greet_until_answered(move, &id, timeout);
     if (said == ZKL_GREETING_UNKNOWN) return ZKL_CONFLICT;
     if (said == ZKL_GREETING_SILENCE) return ZKL_TIMEOUT;
     zkl_client_enter(link->client);

@@ -23,7 +23,7 @@ static uint64_t key_of(const struct sockaddr_storage *address) {
     return zkl_hash(text, (size_t)length);
 }
 
-void zkl_names_give(const struct zkl_link *link, struct zkl_route *route) {
+void zkl_names_tell_route(const struct zkl_link *link, struct zkl_route *route) {
     size_t count = link->servers.count;
     uint64_t *keys = count ? malloc(count * sizeof *keys) : NULL;
     for (size_t i = 0; keys && i < count; i++) keys[i] = key_of(&link->servers.list[i]);
@@ -40,8 +40,8 @@ static void end_without_addresses(struct zkl_link *link, int error) {
 void zkl_names_take(struct zkl_link *link, const struct servers *found) {
     free(link->servers.list);
     link->servers = *found;
-    zkl_names_give(link, &link->route);
-    if (link->probe.handle) zkl_names_give(link, &link->probe.route);
+    zkl_names_tell_route(link, &link->route);
+    if (link->probe.handle) zkl_names_tell_route(link, &link->probe.route);
 }
 
 static void *resolve(void *argument) {

@@ -41,9 +41,8 @@ static struct zkl_session_storage storage_of(const struct zkl_link *link) {
     return storage;
 }
 
-/* Asks each server once, with pauses, until one answers. */
-static enum zkl_greeting ask_each_server(const struct zkl_link *link, const clientid_t *id,
-                                         zkl_time pause) {
+static enum zkl_greeting ask_until_answered(const struct zkl_link *link, const clientid_t *id,
+                                            zkl_time pause) {
     struct servers servers = {0};
     enum zkl_greeting said = ZKL_GREETING_SILENCE;
     if (zkl_hosts_resolve(storage_of(link).hosts, &servers) != 0) servers.count = 0;
@@ -58,9 +57,9 @@ static enum zkl_greeting ask_each_server(const struct zkl_link *link, const clie
 /* Asks until a server answers or the client closes, as sessions survive an outage. */
 static enum zkl_greeting try_to_end(const struct zkl_link *link, const clientid_t *id) {
     zkl_time pace = zkl_earlier(link->timeout_wanted / 10, ZKL_SECOND);
-    enum zkl_greeting said = ask_each_server(link, id, 0);
+    enum zkl_greeting said = ask_until_answered(link, id, 0);
     while (said == ZKL_GREETING_SILENCE && pause_unless_closing(link, pace))
-        said = ask_each_server(link, id, pace);
+        said = ask_until_answered(link, id, pace);
     return said;
 }
 

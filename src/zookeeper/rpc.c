@@ -190,7 +190,6 @@ static int send_write(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *o
     return ZBADARGUMENTS;
 }
 
-/* Allocates one block for all but the created paths. NULL: no memory. */
 static struct transaction *new_transaction(size_t count) {
     struct transaction *transaction = NULL;
     size_t each = sizeof *transaction->ops + sizeof *transaction->results +
@@ -208,7 +207,6 @@ static struct transaction *new_transaction(size_t count) {
     return transaction;
 }
 
-/* False: no memory. */
 static bool init_create(struct transaction *transaction, size_t i, const struct zkl_op *op,
                         const struct zkl_link *link) {
     size_t size = 0;

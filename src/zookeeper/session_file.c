@@ -51,8 +51,7 @@ static void prepare_forks(void) {
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* Opens and lists a file of the folder. NULL with errno. */
-static struct zkl_session_file *open_file(const char *folder, const char *name, int flags) {
+static struct zkl_session_file *open_and_list(const char *folder, const char *name, int flags) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct zkl_session_file *file = calloc(1, sizeof *file);
     if (!file) return NULL;
@@ -106,7 +105,6 @@ int zkl_session_folder(const char *folder) {
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-/* The lines before id and password. NULL with errno. */
 static char *heading(const struct zkl_session_storage *storage, const struct stat *status) {
     char boot[ZKL_BOOT_SIZE], *text;
     if (!zkl_linux_boot_id(boot)) return NULL;
@@ -126,7 +124,6 @@ static void format_key(const struct zkl_session_key *key, char text[KEY_SIZE + 1
     strcpy(end, "\nend\n");
 }
 
-/* True if `text` has format_key()'s form. */
 static bool parse_key(const char *text, struct zkl_session_key *key) {
     char again[KEY_SIZE + 1];
     uintmax_t id;
@@ -158,7 +155,6 @@ static bool fill(const struct zkl_session_file *file, const struct zkl_session_s
     return done;
 }
 
-/* Gives the file its name, now that it is locked and complete. */
 static bool publish(struct zkl_session_file *file, const char *folder, const struct stat *status) {
     char *path;
     if (asprintf(&path, "%s/%016jx-%ju" SUFFIX, folder, (uintmax_t)file->key.id,
@@ -174,7 +170,7 @@ struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage
     struct stat status;
     int error = zkl_session_folder(storage->folder);
     struct zkl_session_file *file =
-        error ? NULL : open_file(storage->folder, ".", zkl_linux_nameless);
+        error ? NULL : open_and_list(storage->folder, ".", zkl_linux_nameless);
     if (file) file->key = *key;
     if (file && fstat(file->fd, &status) == 0 && flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&
         fill(file, storage, &status) && publish(file, storage->folder, &status))
@@ -214,10 +210,10 @@ static bool lock_if_dead(const struct zkl_session_file *file, struct stat *statu
            fstat(file->fd, status) == 0 && status->st_nlink > 0;
 }
 
-/* The dead process's file, locked, if it fits the storage. Else NULL; an unfit file is removed. */
-static struct zkl_session_file *adopt(const struct zkl_session_storage *storage, const char *name) {
+static struct zkl_session_file *adopt_if_dead(const struct zkl_session_storage *storage,
+                                              const char *name) {
     struct stat status;
-    struct zkl_session_file *file = open_file(storage->folder, name, O_RDONLY | O_NONBLOCK);
+    struct zkl_session_file *file = open_and_list(storage->folder, name, O_RDONLY | O_NONBLOCK);
     if (!file) return NULL;
     bool dead = lock_if_dead(file, &status);
     if (dead && read_key(file, storage, &status)) return file;
@@ -237,7 +233,7 @@ struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage
     if (!directory) return NULL;
     for (struct dirent *entry; (entry = readdir(directory));) {
         struct zkl_session_file *file =
-            is_session_name(entry->d_name) ? adopt(storage, entry->d_name) : NULL;
+            is_session_name(entry->d_name) ? adopt_if_dead(storage, entry->d_name) : NULL;
         if (!file) continue;
         file->next_dead = list;
         list = file;

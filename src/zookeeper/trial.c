@@ -217,12 +217,12 @@ _Static_assert(ZKL_OPERATIONS == ZKL_TRIALS, "each operation has its trial");
 size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]) {
     struct servers servers = {0};
     enum zkl_verdict said = ZKL_VERDICT_NONE;
-    size_t at = 0; /* address that answers */
+    size_t answering = 0;
     if (zkl_hosts_resolve(host, &servers) != 0) return 0;
-    for (; at < servers.count && said == ZKL_VERDICT_NONE; at++)
-        said = try(&servers.list[at], ZKL_OPERATION_EXISTS, timeout);
+    for (; answering < servers.count && said == ZKL_VERDICT_NONE; answering++)
+        said = try(&servers.list[answering], ZKL_OPERATION_EXISTS, timeout);
     for (enum zkl_operation each = 0; each < ZKL_OPERATIONS; each++) {
-        if (said != ZKL_VERDICT_NONE) said = try(&servers.list[at - 1], each, timeout);
+        if (said != ZKL_VERDICT_NONE) said = try(&servers.list[answering - 1], each, timeout);
         known[each] = (struct zkl_known){operations[each].name, said == ZKL_VERDICT_SUPPORTED,
                                          said != ZKL_VERDICT_NONE};
     }

@@ -18,7 +18,6 @@ int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by); /* -1:
 bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by,
                     uint64_t *answered);
 
-/* A request. */
 struct packet {
     size_t size;
     char bytes[256];

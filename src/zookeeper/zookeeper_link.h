@@ -25,6 +25,6 @@ struct zkl_known {
 #define ZKL_TRIALS 10
 /* Tries each operation at the host's first answering address, and blocks. 0: no address. */
 size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]);
-extern const char zkl_zookeeper_version[]; /* libzookeeper's version at compile time */
+extern const char zkl_zookeeper_version[];
 
 #endif
