@@ -86,7 +86,7 @@ local function count_lua()
 end
 
 
-local function size(set)
+local function count_keys(set)
     local count = 0
     for _ in pairs(set) do count = count + 1 end
     return count
@@ -97,9 +97,11 @@ local addresses = trace()
 local c, c_files, rare = count_c(addresses)
 local lua, lua_files = count_lua()
 print(("a free acquire(3) and its release: %d calls in C, %d files; %d calls in Lua, %d files")
-    :format(c, size(c_files), lua, size(lua_files)))
+    :format(c, count_keys(c_files), lua, count_keys(lua_files)))
 for _, each in ipairs(rare) do print("    enters " .. each) end
-local well = c <= MOST and not rare[1]
-if not well then print(("    allowed: %d calls in C, and none of rarer features"):format(MOST)) end
-print(("%d passed, %d failed"):format(well and 1 or 0, well and 0 or 1))
-os.exit(well and 0 or 1)
+local within = c <= MOST and not rare[1]
+if not within then
+    print(("    allowed: %d calls in C, and none of rarer features"):format(MOST))
+end
+print(("%d passed, %d failed"):format(within and 1 or 0, within and 0 or 1))
+os.exit(within and 0 or 1)

@@ -32,11 +32,11 @@ for _, row in ipairs(rows) do
     local job, count = row[1], row[2]
     local once = instructions(job, count) - start
     local twice = instructions(job, 2 * count) - start
-    local well = twice <= MOST * once
+    local within = twice <= MOST * once
     print(("%-20s %5d %5.0f million instructions, %5d %5.0f million: %.2f times as many%s"):format(
         job, count, once / 1e6, 2 * count, twice / 1e6, twice / once,
-        well and "" or (", not at most %g"):format(MOST)))
-    if well then passed = passed + 1 else failed = failed + 1 end
+        within and "" or (", not at most %g"):format(MOST)))
+    if within then passed = passed + 1 else failed = failed + 1 end
 end
 print(("%d passed, %d failed"):format(passed, failed))
 os.exit(failed == 0)

@@ -124,7 +124,7 @@ static zkl_request *requests[MOST];
 static zkl_time now;
 static size_t first; /* the request that waits the longest, or holds */
 
-static void at(zkl_time time) {
+static void set_time(zkl_time time) {
     now = time;
     zkl_session_at(session, now);
 }
@@ -153,7 +153,7 @@ static void open_session(void) {
                                           .reopen = true};
     memset(&server, 0, sizeof server);
     session = zkl_session_new(&settings);
-    at(1000 * ZKL_SECOND);
+    set_time(1000 * ZKL_SECOND);
     zkl_session_connected(session, ID, TIMEOUT);
     zkl_session_tick(session);
     serve();
@@ -163,7 +163,7 @@ static void open_session(void) {
 /* Makes so many requests. The first one is granted. */
 static void queue(enum zkl_kind kind, size_t count, zkl_time timeout) {
     for (size_t i = 0; i < count; i++) {
-        at(now + 1);
+        set_time(now + 1);
         requests[i] = acquire(kind, i, i == 0 ? ZKL_NEVER : timeout);
         serve();
     }
@@ -192,7 +192,7 @@ static void other_comes(void) {
 }
 
 /* The other session releases, and queues again. */
-static void other_has_it(void) {
+static void other_takes_its_turn(void) {
     char gone[PATH_SIZE];
     snprintf(gone, sizeof gone, "%s", other);
     other_comes();
@@ -211,37 +211,37 @@ static void hand_over(size_t count) {
     serve();
     zkl_lease_drop(lease);
     zkl_request_drop(mine);
-    at(now + 1);
+    set_time(now + 1);
     requests[first] = acquire(ZKL_MUTEX, first, ZKL_NEVER);
     serve();
     take_events();
     first = (first + 1) % count;
-    if (!zkl_request_done(requests[first])) other_has_it();
+    if (!zkl_request_done(requests[first])) other_takes_its_turn();
     CHECK(zkl_request_done(requests[first]) && zkl_request_code(requests[first]) == ZKL_OK);
 }
 
 /* --- counted steps ------------------------------------------------------------------------ */
 
-static void come(size_t count) {
+static void queue_up(size_t count) {
     queue(ZKL_MUTEX, count, ZKL_NEVER);
 }
 
-static void come_and_another(size_t count) {
-    come(count);
+static void queue_up_before_other(size_t count) {
+    queue_up(count);
     other_comes();
 }
 
-static void come_for_a_second(size_t count) {
+static void queue_up_for_a_second(size_t count) {
     queue(ZKL_MUTEX, count, ZKL_SECOND);
-    at(now + ZKL_SECOND);
+    set_time(now + ZKL_SECOND);
 }
 
-static void come_unfair_for_a_second(size_t count) {
+static void queue_up_unfair_for_a_second(size_t count) {
     queue(ZKL_UNFAIR, count, ZKL_SECOND);
-    at(now + ZKL_SECOND);
+    set_time(now + ZKL_SECOND);
 }
 
-static void come_without_a_connection(size_t count) {
+static void queue_up_without_a_connection(size_t count) {
     zkl_session_suspended(session);
     for (size_t i = 0; i < count; i++) requests[i] = acquire(ZKL_MUTEX, i, ZKL_NEVER);
 }
@@ -261,7 +261,7 @@ static void hand_over_in_turns(size_t count) {
 }
 
 /* Tells the session of writes to the node that all waiters watch. */
-static void hear(size_t count) {
+static void tell_of_writes(size_t count) {
     int node = 0;
     (void)count;
     while (node + 1 < NODES && !server.nodes[node][0]) node++;
@@ -294,17 +294,18 @@ static const struct step {
     void (*prepare)(size_t count);
     void (*run)(size_t count);
     size_t times; /* 0: once for each waiter */
-} hand_overs = {"hand-over", come, hand_over_all, HAND_OVERS},
-  turns = {"turns", come_and_another, hand_over_in_turns, HAND_OVERS},
-  events = {"event", come, hear, HAND_OVERS}, queueing = {"acquire", NULL, come, 0},
-  timeouts = {"timeout", come_for_a_second, time_out, 0},
-  unfair_timeouts = {"timeout, unfair", come_unfair_for_a_second, time_out, 0},
-  expiry = {"expiry", come, expire, 0}, closing = {"close", come, close_session, 0},
-  reconnecting = {"reconnect", come_without_a_connection, connect, 0};
+} hand_overs = {"hand-over", queue_up, hand_over_all, HAND_OVERS},
+  turns = {"turns", queue_up_before_other, hand_over_in_turns, HAND_OVERS},
+  events = {"event", queue_up, tell_of_writes, HAND_OVERS},
+  queueing = {"acquire", NULL, queue_up, 0},
+  timeouts = {"timeout", queue_up_for_a_second, time_out, 0},
+  unfair_timeouts = {"timeout, unfair", queue_up_unfair_for_a_second, time_out, 0},
+  expiry = {"expiry", queue_up, expire, 0}, closing = {"close", queue_up, close_session, 0},
+  reconnecting = {"reconnect", queue_up_without_a_connection, connect, 0};
 
 /* --- few and many ------------------------------------------------------------------------ */
 
-static uint64_t counted(const struct step *step, size_t count) {
+static uint64_t count_blocks(const struct step *step, size_t count) {
     open_session();
     if (step->prepare) step->prepare(count);
     blocks = 0;
@@ -316,11 +317,11 @@ static uint64_t counted(const struct step *step, size_t count) {
 }
 
 /* Allows a tenth more steps. Stops at a failure, because more waiters could take too long. */
-static void check_same(const struct step *step, size_t few, size_t most) {
+static void check_cost(const struct step *step, size_t few, size_t most) {
     static bool too_much;
-    uint64_t of_few = too_much ? 0 : counted(step, few);
+    uint64_t of_few = too_much ? 0 : count_blocks(step, few);
     for (size_t count = 100 * few; count <= most && !too_much; count *= 100) {
-        too_much = counted(step, count) > of_few + of_few / 10;
+        too_much = count_blocks(step, count) > of_few + of_few / 10;
         CHECK_CASE("%s of %zu", step->name, count);
         CHECK(!too_much);
     }
@@ -328,25 +329,25 @@ static void check_same(const struct step *step, size_t few, size_t most) {
 
 int main(void) {
     TEST("a hand-over takes as much with 100 000 waiters as with ten") {
-        check_same(&hand_overs, 10, MOST);
+        check_cost(&hand_overs, 10, MOST);
     }
     TEST("a hand-over that ends a turn takes as much with 100 000 waiters as with ten") {
-        check_same(&turns, 10, MOST);
+        check_cost(&turns, 10, MOST);
     }
     TEST("an event of the shared node takes as much with 100 000 waiters as with ten") {
-        check_same(&events, 10, MOST);
+        check_cost(&events, 10, MOST);
     }
     TEST("a new waiter takes as much behind 100 000 waiters as behind ten") {
-        check_same(&queueing, 10, MOST);
+        check_cost(&queueing, 10, MOST);
     }
     TEST("the end of a wait takes as much with 100 000 waiters as with ten") {
-        check_same(&timeouts, 10, MOST);
-        check_same(&unfair_timeouts, 50, 5000);
-        check_same(&expiry, 10, MOST);
-        check_same(&closing, 10, MOST);
+        check_cost(&timeouts, 10, MOST);
+        check_cost(&unfair_timeouts, 50, 5000);
+        check_cost(&expiry, 10, MOST);
+        check_cost(&closing, 10, MOST);
     }
     TEST("a new connection takes as much a waiter with 100 000 waiters as with ten") {
-        check_same(&reconnecting, 10, MOST);
+        check_cost(&reconnecting, 10, MOST);
     }
     return check_report();
 }

@@ -57,7 +57,7 @@ end
 -- of a span, ..., and an array that says of each condition whether it is covered.
 
 -- Returns the record of this place; the first time it is new, with these fields.
-local function at(places, path, span, fields)
+local function record_at(places, path, span, fields)
     local key = ("%s:%d:%d:%d:%d"):format(path, span[1], span[2], span[3], span[4])
     if not places[key] then
         fields.path, fields.span = path, { span[1], span[2], span[3], span[4] }
@@ -68,13 +68,13 @@ end
 
 
 local function add_branch(found, path, branch)
-    local known = at(found.branches, path, branch, { yes = 0, no = 0 })
+    local known = record_at(found.branches, path, branch, { yes = 0, no = 0 })
     known.yes, known.no = known.yes + branch[5], known.no + branch[6]
 end
 
 
 local function add_decision(found, path, record)
-    local known = at(found.decisions, path, record, { covered = {} })
+    local known = record_at(found.decisions, path, record, { covered = {} })
     for i, is_covered in ipairs(record[#record]) do
         known.covered[i] = known.covered[i] or is_covered
     end
@@ -82,7 +82,7 @@ end
 
 
 local function add_function(found, path, record)
-    local known = at(found.functions, path, record.regions[1], { calls = 0 })
+    local known = record_at(found.functions, path, record.regions[1], { calls = 0 })
     known.name = record.name:match "[%w_]+$"
     known.calls = known.calls + record.count
     for _, branch in ipairs(record.branches) do add_branch(found, path, branch) end
@@ -90,7 +90,7 @@ local function add_function(found, path, record)
 end
 
 
-local function read(path, folders)
+local function read_export(path, folders)
     local found = { functions = {}, branches = {}, decisions = {} }
     local data = assert(json.decode(assert(files.read(path)))).data[1]
     for _, record in ipairs(data.functions) do
@@ -154,9 +154,9 @@ end
 
 -- Adds the conditions of a decision, and claims them for it.
 local function add_conditions(list, fn, decision, found)
-    local all = branches_in(found.branches, decision.path, decision.span)
-    local branches = outermost(all)
-    for _, branch in ipairs(all) do branch.is_within = true end
+    local inside = branches_in(found.branches, decision.path, decision.span)
+    local branches = outermost(inside)
+    for _, branch in ipairs(inside) do branch.is_within = true end
     local text = text_of(decision.path, decision.span)
     assert(#branches == #decision.covered, text)
     for i, branch in ipairs(branches) do
@@ -208,7 +208,7 @@ end
 -- each as { path =, line =, at = its function, decision =, condition =, lacks = }; `lacks` is nil
 -- for a covered one. Also returns the number of decisions.
 function export.conditions(path, folders)
-    local found, list = read(path, folders), {}
+    local found, list = read_export(path, folders), {}
     local decisions = 0
     for _, fn in pairs(found.functions) do
         add_uncalled(list, fn)

@@ -31,7 +31,7 @@ end
 
 -- --- the verdict ----------------------------------------------------------------------
 
-local passed, failed, never = 0, 0, 0
+local passed, failed, impossible = 0, 0, 0
 
 local function fail(format, ...)
     failed = failed + 1
@@ -39,7 +39,7 @@ local function fail(format, ...)
 end
 
 
-local function say(condition)
+local function report_uncovered(condition)
     local what = condition.condition
     if condition.decision ~= what then what = ("%s, in: %s,"):format(what, condition.decision) end
     fail("%s:%d: %s: %s %s", condition.path, condition.line, condition.at, what, condition.lacks)
@@ -53,9 +53,9 @@ for _, each in ipairs(conditions) do
         passed = passed + 1
     elseif row then
         passed = passed + 1
-        never = never + 1
+        impossible = impossible + 1
     else
-        say(each)
+        report_uncovered(each)
     end
 end
 
@@ -64,6 +64,6 @@ for key, row in pairs(rows) do
 end
 
 print(("%d decisions, %d conditions: %d covered, %d cannot be")
-    :format(decisions, #conditions, passed - never, never))
+    :format(decisions, #conditions, passed - impossible, impossible))
 print(("%d passed, %d failed"):format(passed, failed))
 os.exit(failed == 0)

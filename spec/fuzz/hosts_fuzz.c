@@ -73,7 +73,7 @@ static size_t addresses_of(const char *host, struct sockaddr_storage list[8]) {
     return count;
 }
 
-static struct addrinfo *entry(const struct sockaddr_storage *address) {
+static struct addrinfo *new_entry(const struct sockaddr_storage *address) {
     bool six = address->ss_family == AF_INET6;
     struct addrinfo *info = calloc(1, sizeof *info);
     require(info != NULL);
@@ -96,7 +96,7 @@ int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo
     for (size_t i = 0; i < count && resolver.given < MOST; i++) {
         set_port(&list[i], port);
         resolver.addresses[resolver.given++] = list[i];
-        *end = entry(&list[i]);
+        *end = new_entry(&list[i]);
         end = &(*end)->ai_next;
     }
     *end = NULL;

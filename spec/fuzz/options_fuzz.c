@@ -163,7 +163,7 @@ static int to_time(lua_State *L) {
     return 1;
 }
 
-static lua_State *start(void) {
+static lua_State *start_lua(void) {
     lua_State *L = lua_with_lines("return assert(loadfile 'spec/fuzz/options_judge.lua')");
     lua_pushcfunction(L, to_time);
     lua_call(L, 1, 1);
@@ -174,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const calls[] = {"connect", "mutex", "acquire",  "release", "timeout",
                                         "path",    "hosts", "callback", "guard",   "permits"};
     static lua_State *L;
-    if (!L) L = start();
+    if (!L) L = start_lua();
     input.data = data;
     input.size = size;
     const char *call = calls[byte() % 10];

@@ -15,7 +15,7 @@ local session = setmetatable({ handle = { meter = function() return 1 end }, met
 
 
 -- A user's code, in a file of the user's.
-local user = {
+local user_calls = {
     connect = "options.connect(...)",
     mutex = "session:mutex(...)",
     acquire = "options.acquire(...)",
@@ -28,10 +28,10 @@ local user = {
     permits = "options.permits(..., 10)",
 }
 
-for call, text in pairs(user) do
+for call, text in pairs(user_calls) do
     local env = { hosts = hosts, options = options, session = session, writes = writes }
     local body = "local result, message, code = " .. text .. " return result, message, code"
-    user[call] = assert(load(body, "@user.lua", "t", env))
+    user_calls[call] = assert(load(body, "@user.lua", "t", env))
 end
 
 
@@ -73,10 +73,11 @@ local refusals = {
 local function names_an_option(call, text, given)
     local name = text:match("^([%w_]+) must ")
     if name then return is_known(call, name) and type(given) == "table" and given[name] ~= nil end
-    local of = call == "permits" and "acquire" or call
-    local list = text:match("^unknown option .+ in the options of " .. of .. "; known: (.*)$")
+    local options_of = call == "permits" and "acquire" or call
+    local list =
+        text:match("^unknown option .+ in the options of " .. options_of .. "; known: (.*)$")
     if list then return list:gsub(",", "") == known[call] end
-    return text:find("^the options of " .. of .. " must be a table, not ")
+    return text:find("^the options of " .. options_of .. " must be a table, not ")
 end
 
 local function check_refusal(call, message, given)
@@ -172,5 +173,5 @@ local function judge(call, arguments, ok, ...)
 end
 
 return function(call, ...)
-    judge(call, { ... }, pcall(user[call], ...))
+    judge(call, { ... }, pcall(user_calls[call], ...))
 end

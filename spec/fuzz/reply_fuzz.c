@@ -137,7 +137,7 @@ int zkl_thread_start(void *(*run)(void *), void *argument) {
     return 0;
 }
 
-static void keep(void) {
+static void run_timer(void) {
     if (w.ended || setjmp(back)) return;
     timer(w.client);
     w.ended = true;
@@ -291,7 +291,7 @@ int zoo_state(zhandle_t *handle) {
     return handle->connected ? ZOO_CONNECTED_STATE : ZOO_CONNECTING_STATE;
 }
 
-static bool watches(watcher_fn watcher, void *context) {
+static bool note_watcher(watcher_fn watcher, void *context) {
     if (!watcher) return false;
     w.watcher = watcher;
     w.watcher_context = context;
@@ -301,7 +301,7 @@ static bool watches(watcher_fn watcher, void *context) {
 int zoo_awget(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
               data_completion_t completion, const void *data) {
     struct asked asked = {.tell.data = completion, .about = data};
-    asked.watches = watches(watcher, context);
+    asked.watches = note_watcher(watcher, context);
     return ask(handle, DATA, path, asked);
 }
 
@@ -316,7 +316,7 @@ int zoo_awexists(zhandle_t *handle, const char *path, watcher_fn watcher, void *
 int zoo_awget_children(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
                        strings_completion_t completion, const void *data) {
     struct asked asked = {.tell.strings = completion, .about = data};
-    asked.watches = watches(watcher, context);
+    asked.watches = note_watcher(watcher, context);
     return ask(handle, STRINGS, path, asked);
 }
 
@@ -412,7 +412,7 @@ static char *lengthened(const char *text) {
 }
 
 /* A random text in memory of exactly its size; NULL: none. */
-static char *odd_text(const char *true_one) {
+static char *odd_copy(const char *true_one) {
     switch (byte() % 6) {
     case 0: return NULL;
     case 1: return strdup("");
@@ -437,7 +437,7 @@ static char *pick_path(const char *asked, bool sequential) {
     if (sequential) snprintf(path, sizeof path, "%s%010d", asked, number);
     else snprintf(path, sizeof path, "%s", asked);
     remember(path);
-    return byte() < 200 ? strdup(path) : odd_text(path);
+    return byte() < 200 ? strdup(path) : odd_copy(path);
 }
 
 static char *pick_name(void) {
@@ -445,7 +445,7 @@ static char *pick_name(void) {
     const char *known = w.names[from % NAMES];
     if (!known || from % 4 == 0)
         known = strangers[from / 4 % (sizeof strangers / sizeof *strangers)];
-    return byte() < 230 ? strdup(known) : odd_text(known);
+    return byte() < 230 ? strdup(known) : odd_copy(known);
 }
 
 static struct String_vector pick_names(void) {
@@ -510,7 +510,7 @@ static void tell_results(const struct asked *asked, int rc) {
     asked->tell.nothing(rc, asked->about);
 }
 
-static void watch(const char *path) {
+static void remember_watch(const char *path) {
     for (int i = 0; i < WATCHED; i++) {
         if (w.watched[i] && strcmp(w.watched[i], path) != 0) continue;
         if (!w.watched[i]) w.watched[i] = strdup(path);
@@ -521,7 +521,7 @@ static void watch(const char *path) {
 static void answer_with(struct asked *asked, int rc) {
     w.made = 0;
     bool absent = rc == ZNONODE && asked->form == STAT;
-    if (asked->watches && (rc == ZOK || absent)) watch(asked->path);
+    if (asked->watches && (rc == ZOK || absent)) remember_watch(asked->path);
     struct Stat stat = pick_stat();
     switch (asked->form) {
     case VOID: asked->tell.nothing(rc, asked->about); break;
@@ -573,7 +573,7 @@ static void lose_connection(void) {
     }
 }
 
-static void happen(void) {
+static void fire_watch(void) {
     static const int types[] = {1, 2, 2, 2, 3, 4, 99};
     int i = byte() % WATCHED, type = types[byte() % 7];
     char *path = w.watched[i];
@@ -589,7 +589,7 @@ static void pass_time(zkl_time time) {
     bool more;
     w.now += time;
     w.made = 0;
-    keep();
+    run_timer();
     while (zkl_client_next(w.client, &event, &more)) continue;
 }
 
@@ -733,14 +733,14 @@ static void enter(void (*act)(void)) {
     zkl_client_leave(w.client);
 }
 
-static void move(void) {
+static void make_move(void) {
     switch (byte() % 16) {
     case 0:
     case 1:
     case 2:
     case 3: enter(use); break;
     case 4: enter(byte() % 3 ? drop_lease : use_watcher); break;
-    case 5: happen(); break;
+    case 5: fire_watch(); break;
     case 6: pass_time((byte() % 16) * ZKL_SECOND / 8); break;
     case 7:
         if (byte() % 4 == 0) lose_connection();
@@ -751,7 +751,7 @@ static void move(void) {
 }
 
 /* Answers end, whatever they say. */
-static void listen_to_the_end(void) {
+static void answer_all(void) {
     for (int i = 0; w.count > 0; i++) {
         require(i < REPLIES);
         answer();
@@ -774,7 +774,7 @@ static void close_all(void) {
     zkl_client_close_soon(w.client, 4 * ZKL_SECOND);
     for (int i = 0; !w.ended; i++) {
         require(i < 1000);
-        listen_to_the_end();
+        answer_all();
         pass_time(ZKL_SECOND / 8);
     }
     require(zkl_client_has_closed(w.client) && !w.handles[0] && !w.handles[1]);
@@ -805,8 +805,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     w.session = w.client->session;
     pass_time(0);
     connect_again(true);
-    while (w.size > 0) move();
-    listen_to_the_end();
+    while (w.size > 0) make_move();
+    answer_all();
     close_all();
     return 0;
 }

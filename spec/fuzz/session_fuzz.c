@@ -19,11 +19,11 @@ static const struct call *call_of(uint64_t id) {
     return call;
 }
 
-static struct sent *nth(unsigned i) {
+static struct sent *sent_at(unsigned i) {
     return &w.sent[(w.first + i) % SENT];
 }
 
-static bool crowded(void) {
+static bool is_crowded(void) {
     return w.count > SENT / 2;
 }
 
@@ -32,10 +32,10 @@ static void send_all(void) {
     const struct zkl_rpc *rpc;
     while ((rpc = zkl_session_next_rpc(w.session))) {
         const struct call *call = call_of(rpc->id);
-        require(connected() && rpc->path && w.count < SENT);
+        require(is_connected() && rpc->path && w.count < SENT);
         if (asking_stake(call) && w.session->service != SERVICE_CLOSING)
             check_stakes_rpc(call, rpc);
-        if (byte() < 0xfa) *nth(w.count++) = (struct sent){.rpc = *rpc};
+        if (byte() < 0xfa) *sent_at(w.count++) = (struct sent){.rpc = *rpc};
         else zkl_session_unsent(w.session, rpc->id);
     }
     if (!w.session->common.session) w.count = 0;
@@ -43,16 +43,16 @@ static void send_all(void) {
 
 /* --- reports to users ----------------------------------------------------------------------- */
 
-static void acquired(struct user *user, enum zkl_code code) {
+static void hear_acquire(struct user *user, enum zkl_code code) {
     user->lease = zkl_request_lease(user->request);
     require((user->lease != NULL) == (code == ZKL_OK));
     if (user->lease) check_grant(user, zkl_parts_at(&user->lease->parts, 0)->handles > 1);
 }
 
 /* The node stays a writer's while another handle writes. */
-static void shared(const struct user *user, enum zkl_code code) {
+static void hear_downgrade(const struct user *user, enum zkl_code code) {
     const struct stake *stake = zkl_parts_at(&user->lease->parts, 0);
-    if (!is_had(user)) return;
+    if (!holds_lock(user)) return;
     if (code == ZKL_OK) require(stake->writers > 0 || stake->claim.kind == ZKL_READ);
     if (code == ZKL_AUTH) require(stake->claim.kind == ZKL_WRITE);
 }
@@ -63,26 +63,26 @@ static void leave(struct user *user) {
 }
 
 /* Ends with the lock regained, kept (the wait did not begin), or lost. */
-static void waited(struct user *user, enum zkl_code code) {
+static void hear_wait(struct user *user, enum zkl_code code) {
     int64_t before = user->token;
     if (code == ZKL_OK) {
         check_grant(user, false);
         require(user->token != before);
         return;
     }
-    if (is_had(user)) require(zkl_lease_token(user->lease) == before);
+    if (holds_lock(user)) require(zkl_lease_token(user->lease) == before);
     else leave(user);
 }
 
-static void done(struct user *user) {
+static void hear_request(struct user *user) {
     enum zkl_code code = zkl_request_code(user->request);
     require(zkl_request_done(user->request));
     switch (user->doing) {
     case ASKS: break;
-    case ACQUIRES: acquired(user, code); break;
-    case SHARES: shared(user, code); break;
-    case WAITS: waited(user, code); break;
-    case LEAVES: leave(user); break;
+    case ACQUIRES: hear_acquire(user, code); break;
+    case DOWNGRADES: hear_downgrade(user, code); break;
+    case WAITS: hear_wait(user, code); break;
+    case RELEASES: leave(user); break;
     }
     zkl_request_drop(user->request);
     user->request = NULL;
@@ -108,7 +108,7 @@ static void hear_queued(struct user *user, size_t position) {
 }
 
 /* A failed join may begin anew. */
-static void joined(uint64_t id) {
+static void hear_join(uint64_t id) {
     int i = 0;
     while (i < WATCHERS && !(w.joins[i] && zkl_request_id(w.joins[i]) == id)) i++;
     require(i < WATCHERS && zkl_request_done(w.joins[i]));
@@ -124,8 +124,8 @@ static bool hear(void) {
     struct user *user = user_of(event.id);
     switch (event.kind) {
     case ZKL_EVENT_REQUEST:
-        if (user) done(user);
-        else joined(event.id);
+        if (user) hear_request(user);
+        else hear_join(event.id);
         break;
     case ZKL_EVENT_QUEUED: hear_queued(user, event.position); break;
     case ZKL_EVENT_LEASE: hear_lease(event.id, event.phase); break;
@@ -142,7 +142,7 @@ static bool hear(void) {
 static void settle(void) {
     do send_all();
     while (hear());
-    check();
+    check_all();
 }
 
 /* --- server answers ------------------------------------------------------------------------- */
@@ -318,7 +318,7 @@ static void answer_with(const struct sent *sent, int error) {
     zkl_session_answer(w.session, sent->rpc.id, &answer);
 }
 
-static bool is_kept(const struct stake *stake) {
+static bool still_exists(const struct stake *stake) {
     EACH_STAKE(each) {
         if (each == stake) return true;
     }
@@ -333,12 +333,12 @@ static void answer(const struct sent *sent, int error) {
     bool says_so = stake_call_of(call) == STAKE_DOWNGRADE &&
                    (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);
     answer_with(sent, error);
-    if (before.kind != ZKL_WRITE || !is_kept(stake) || stake->claim.kind != ZKL_READ) return;
+    if (before.kind != ZKL_WRITE || !still_exists(stake) || stake->claim.kind != ZKL_READ) return;
     require(says_so && stake->claim.node.czxid == before.node.czxid);
     require(stake->claim.node.sequence == before.node.sequence);
 }
 
-static void come(void) {
+static void connect_again(void) {
     w.coming = false;
     zkl_session_reopening(w.session);
     uint64_t same = zkl_session_id(w.session);
@@ -350,9 +350,9 @@ static void come(void) {
 static bool deliver(void) {
     if (w.count == 0 && !w.coming) return false;
     if (w.count == 0) {
-        come();
+        connect_again();
     } else {
-        struct sent sent = *nth(0);
+        struct sent sent = *sent_at(0);
         w.first = (w.first + 1) % SENT;
         w.count--;
         answer(&sent, sent.cut ? ZKL_ERROR_CONNECTION_LOSS : pick_error(&sent.rpc));
@@ -363,8 +363,8 @@ static bool deliver(void) {
 
 /* --- events --------------------------------------------------------------------------------- */
 
-static void cut(void) {
-    for (unsigned i = 0; i < w.count; i++) nth(i)->cut = true;
+static void cut_connection(void) {
+    for (unsigned i = 0; i < w.count; i++) sent_at(i)->cut = true;
     zkl_session_suspended(w.session);
 }
 
@@ -437,7 +437,7 @@ static void stop(zkl_time time) {
 static const char *const locks[LOCKS] = {"/a", "/b/c"};
 
 /* Options by the use of the path: mutexes, turns, readers and writers, permits, unfair. */
-static struct zkl_acquire_options use_of(int lock, uint8_t how) {
+static struct zkl_acquire_options options_for(int lock, uint8_t how) {
     struct zkl_acquire_options wish = {.path = locks[lock]};
     switch ((how >= 0xf8 ? how : w.uses >> 4 * lock) % 5) {
     case 0:
@@ -470,7 +470,7 @@ static const char *owner_of(const struct user *user, bool another) {
 
 static struct zkl_acquire_options pick_wish(const struct user *user, int lock) {
     uint8_t how = byte(), when = byte();
-    struct zkl_acquire_options wish = use_of(lock, how);
+    struct zkl_acquire_options wish = options_for(lock, how);
     wish.owner = owner_of(user, when >= 0xe0);
     wish.trying = how & 1;
     wish.reentrant = how & 2;
@@ -501,7 +501,7 @@ static void ask(struct user *user, uint8_t from) {
     struct zkl_lease *lease = user->lease;
     user->doing = ASKS;
     switch (from % 7) {
-    case 0: user->request = zkl_queue(w.session, path, use_of(0, 0).kind, timeout); break;
+    case 0: user->request = zkl_queue(w.session, path, options_for(0, 0).kind, timeout); break;
     case 1: user->request = zkl_get(w.session, path, timeout); break;
     case 2:
         user->request = lease ? zkl_check(lease, timeout) : zkl_session_ready(w.session, timeout);
@@ -529,7 +529,7 @@ static void use_lease(struct user *user, uint8_t from) {
     switch (from % 8) {
     case 0:
     case 1:
-        user->doing = SHARES;
+        user->doing = DOWNGRADES;
         user->request = zkl_downgrade(user->lease, timeout);
         break;
     case 2:
@@ -538,7 +538,7 @@ static void use_lease(struct user *user, uint8_t from) {
         user->request = zkl_wait(user->lease, "/condition", timeout);
         break;
     case 4:
-        user->doing = LEAVES;
+        user->doing = RELEASES;
         user->request = zkl_release_wait(user->lease, timeout);
         break;
     case 5:
@@ -557,10 +557,10 @@ static void give_up(struct user *user, bool at_once) {
     }
     zkl_request_drop(user->request);
     user->request = NULL;
-    if (user->doing == LEAVES) leave(user);
+    if (user->doing == RELEASES) leave(user);
 }
 
-static void use(struct user *user) {
+static void act(struct user *user) {
     uint8_t from = byte();
     if (user->request) give_up(user, from & 1);
     else if (from >= 0xd0) ask(user, from);
@@ -629,20 +629,20 @@ static void step(void) {
     uint8_t op = byte(), which = op / 16;
     w.now += ZKL_SECOND / 1000;
     zkl_session_at(w.session, w.now);
-    switch (crowded() ? 15 : op % 16) {
+    switch (is_crowded() ? 15 : op % 16) {
     case 0:
     case 1:
     case 2:
-    case 3: use(&w.users[which % USERS]); break;
+    case 3: act(&w.users[which % USERS]); break;
     case 4:
-        if (which < 8) cut();
+        if (which < 8) cut_connection();
         else if (which == 15) expire();
         else if (which == 14) use_member(byte());
         else if (which == 13) use_roster(byte());
         else use_watcher(which);
         break;
     case 5:
-    case 6: w.coming = !connected(); break;
+    case 6: w.coming = !is_connected(); break;
     case 7:
     case 8: watch_event(byte()); break;
     case 9:
@@ -666,7 +666,7 @@ static void give_up_all(void) {
 
 static bool is_at_rest(void) {
     bool idle = zkl_session_is_idle(w.session) && !zkl_session_has_claims(w.session);
-    return idle && connected() && !w.session->followers[FOLLOWER_MEMBER] &&
+    return idle && is_connected() && !w.session->followers[FOLLOWER_MEMBER] &&
            w.session->watches.unwanted == 0;
 }
 
@@ -675,7 +675,7 @@ static void come_to_rest(void) {
     struct zkl_stats stats;
     for (int round = 0; round == 0 || !is_at_rest(); round++) {
         require(round < 64);
-        w.coming = !connected();
+        w.coming = !is_connected();
         while (deliver()) continue;
         give_up_all();
         while (deliver()) continue;

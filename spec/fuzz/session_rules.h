@@ -48,7 +48,7 @@ static void broken(int line, const char *rule) {
 
 /* --- the world ------------------------------------------------------------------------------ */
 
-enum doing { ASKS, ACQUIRES, SHARES, WAITS, LEAVES };
+enum doing { ASKS, ACQUIRES, DOWNGRADES, WAITS, RELEASES };
 
 struct user {
     enum doing doing;
@@ -99,7 +99,7 @@ static uint8_t byte(void) {
     return *w.data++;
 }
 
-static bool connected(void) {
+static bool is_connected(void) {
     return zkl_session_connection(w.session) == ZKL_SESSION_CONNECTED;
 }
 
@@ -233,7 +233,7 @@ static void check_grant(struct user *user, bool again) {
 
 /* --- at any time ---------------------------------------------------------------------------- */
 
-static bool is_had(const struct user *user) {
+static bool holds_lock(const struct user *user) {
     enum zkl_lease_state state = zkl_lease_state(user->lease);
     return state == ZKL_LEASE_HELD || state == ZKL_LEASE_SUSPECT;
 }
@@ -260,12 +260,12 @@ static bool will_tell(const struct watch *watch) {
     return watch && (watch->state != WATCH_UNSET || watch->asked);
 }
 
-static bool watches_own(const struct stake *stake) {
+static bool is_watching_own(const struct stake *stake) {
     return is_out(stake, STAKE_GET_OWN) || will_tell(stake->own_watch);
 }
 
 /* Or has asked to, perhaps without a connection. */
-static bool watches(const struct stake *stake, const struct zkl_contender *contender) {
+static bool is_watching(const struct stake *stake, const struct zkl_contender *contender) {
     EACH_CALL(call) {
         bool asks = asking_stake(call) == stake && stake_call_of(call) == STAKE_GET_AHEAD;
         if (asks && call->contender == contender) return true;
@@ -274,8 +274,8 @@ static bool watches(const struct stake *stake, const struct zkl_contender *conte
 }
 
 /* A claim that heads watches any, as a later list may have another order. */
-static bool watches_ahead(const struct stake *stake) {
-    if (!stake->claim.holders_list) return watches(stake, stake->claim.ahead);
+static bool is_watching_ahead(const struct stake *stake) {
+    if (!stake->claim.holders_list) return is_watching(stake, stake->claim.ahead);
     const struct want *want = stake->wants;
     while (want && !will_tell(want->watch)) want = want->next;
     return want || is_out(stake, STAKE_GET_AHEAD);
@@ -288,7 +288,7 @@ static bool another_part_enters(const struct stake *stake) {
     return false;
 }
 
-static bool creates(const struct stake *stake) {
+static bool is_creating(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_awaits_parts(claim)) return another_part_enters(stake);
     return is_out(stake, claim->waiting ? STAKE_WAIT : STAKE_CREATE) ||
@@ -298,21 +298,22 @@ static bool creates(const struct stake *stake) {
 /* True if something keeps the claim going. The next heartbeat resumes stalled ones. */
 static bool has_alarm(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    if (claim->stalled) return !connected() || zkl_session_due(w.session) < w.now + TIMEOUT / 3;
+    if (claim->stalled) return !is_connected() || zkl_session_due(w.session) < w.now + TIMEOUT / 3;
     switch (claim->state) {
     case ZKL_NEW:
         return zkl_claim_is_pausing(claim) && zkl_session_due(w.session) <= stake->wake_at;
     case ZKL_RECOVER_LIST: return is_out(stake, is_fixed(claim) ? STAKE_GET_OWN : STAKE_LIST);
     case ZKL_TRY: return is_out(stake, STAKE_LIST);
     case ZKL_LIST: return stake->path->lists > 0;
-    case ZKL_CREATE: return creates(stake);
+    case ZKL_CREATE: return is_creating(stake);
     case ZKL_RECOVER_SYNC:
     case ZKL_PROVE: return is_out(stake, STAKE_SYNC);
     case ZKL_RECOVER_STAT: return is_out(stake, STAKE_GET_OWN);
     case ZKL_RANK: return claim->rank_gets > 0 && count_out(stake, STAKE_RANK) == claim->rank_gets;
     case ZKL_WAIT:
-        return watches_own(stake) && (is_fixed(claim) || claim->waiting || watches_ahead(stake));
-    case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && watches_own(stake);
+        return is_watching_own(stake) &&
+               (is_fixed(claim) || claim->waiting || is_watching_ahead(stake));
+    case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && is_watching_own(stake);
     case ZKL_HELD: return true; /* up to its user, see check_holder() */
     case ZKL_DOWNGRADE: return is_out(stake, STAKE_DOWNGRADE) || is_out(stake, STAKE_REREAD);
     case ZKL_IN_CONDITION:
@@ -328,7 +329,7 @@ static bool has_alarm(const struct stake *stake) {
     return false;
 }
 
-static bool is_had_by_any(const struct stake *stake) {
+static bool has_holder(const struct stake *stake) {
     EACH_USER(user) {
         bool has = user->lease && user->lease->ended == ZKL_OK;
         if (has && zkl_parts_include(&user->lease->parts, stake)) return true;
@@ -339,9 +340,9 @@ static bool is_had_by_any(const struct stake *stake) {
 static void check_stake(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     require(has_alarm(stake));
-    require(!zkl_claim_holds(claim) || is_had_by_any(stake));
+    require(!zkl_claim_holds(claim) || has_holder(stake));
     require(claim->ahead == NULL || claim->state == ZKL_WAIT || claim->state == ZKL_FORWARD);
-    require(!claim->lookahead || (claim->ahead && watches(stake, claim->lookahead)));
+    require(!claim->lookahead || (claim->ahead && is_watching(stake, claim->lookahead)));
     require(!claim->looking_ahead || (claim->ahead && !claim->lookahead));
     EACH_STAKE(other) {
         bool apart = other == stake || other->path != stake->path || is_fixed(claim);
@@ -371,33 +372,33 @@ static bool will_end(const struct zkl_request *request) {
     case REQUEST_GET:
     case REQUEST_CHILDREN: break;
     }
-    return request->asker.calls > 0 || request->ask_at || !connected();
+    return request->asker.calls > 0 || request->ask_at || !is_connected();
 }
 
 static void check_user(const struct user *user) {
     if (user->request) require(!zkl_request_done(user->request) && will_end(user->request));
     if (!user->lease || user->lease->ended != ZKL_OK || user->doing == WAITS) return;
-    require(zkl_lease_token(user->lease) == user->token || !is_had(user));
-    if (has_ended(user->lease)) require(user->told && !is_had(user));
+    require(zkl_lease_token(user->lease) == user->token || !holds_lock(user));
+    if (has_ended(user->lease)) require(user->told && !holds_lock(user));
 }
 
 static void check_watcher(const struct zkl_watcher *watcher) {
-    require(!connected() || watcher->base.asker.calls || watcher->watch->state != WATCH_UNSET ||
+    require(!is_connected() || watcher->base.asker.calls || watcher->watch->state != WATCH_UNSET ||
             watcher->look_at);
 }
 
 static void check_member(const struct zkl_member *member) {
-    require(!connected() || member->base.asker.calls || member->act_at != ZKL_NEVER);
+    require(!is_connected() || member->base.asker.calls || member->act_at != ZKL_NEVER);
     require((member->state == ZKL_MEMBER_ENDED) == !member->watch);
 }
 
 static void check_roster(const struct zkl_roster *roster) {
-    require(!connected() || roster->base.asker.calls || roster->check_at != ZKL_NEVER);
+    require(!is_connected() || roster->base.asker.calls || roster->check_at != ZKL_NEVER);
     for (size_t i = 1; i < roster->count; i++)
         require(strcmp(roster->seen[i - 1].name, roster->seen[i].name) < 0);
 }
 
-static void check(void) {
+static void check_all(void) {
     EACH_STAKE(stake) check_stake(stake);
     EACH_USER(user) check_user(user);
     for (int i = 0; i < WATCHERS; i++)
