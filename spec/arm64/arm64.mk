@@ -1,5 +1,5 @@
-# arm64.mk - zklock cross-built for arm64, and run by qemu-user: C tests, simulator, specs on a
-# server in memory. Lua and libzookeeper are this release's packages of that architecture, which
+# arm64.mk - tests zklock cross-built for arm64, and run by qemu-user: C tests, simulator, specs on
+# a server in memory. Lua and libzookeeper are this release's packages of that architecture, which
 # rig/unpack unpacks below build/debian.
 
 ARM64 = $(DEBIAN)/arm64
@@ -38,8 +38,8 @@ test-sim-arm64: $(BUILD)/arm64/sim $(BUILD)/sim/sim
 	$(QEMU) $< replay 4711 >$<.replay
 	$(BUILD)/sim/sim replay 4711 | cmp - $<.replay
 
-# Two tests would see qemu's own threads, or preload into the machine's programs, too. In the other
-# two a forked process starts a thread, at which qemu 7.2 aborts.
+# The first test would see qemu's own threads, and the second would preload into the machine's
+# programs, too. In the last two a forked process starts a thread, at which qemu 7.2 aborts.
 NOT_ON_QEMU = --filter-out='signals are blocked in every thread' \
 	--filter-out='while a handle is being made by a slow thread' \
 	--filter-out='a server in memory is not there' \

@@ -1,6 +1,6 @@
---- calls.lua LIBRARY - counts the functions that a free acquire(3) of a plain mutex and its release
--- enter, by the library zklock.core without optimization, in a world. The world's own functions do
--- not count. None may be in a file of a rarer feature.
+--- calls.lua LIBRARY - counts the functions that acquire(3) of a free, plain mutex and its release
+-- enter, with LIBRARY, a zklock.core without optimization, in a world. The world's own functions do
+-- not count. No function may be in a file of a rarer feature.
 
 local tracer = require "tracer"
 local zklock = require "zklock"

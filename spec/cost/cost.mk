@@ -1,5 +1,5 @@
-# cost.mk - counts the work of few and of many: a session's in basic blocks, zklock.run's in
-# instructions, an acquire's in calls.
+# cost.mk - counts the work for few and for many waiters: of a session in basic blocks, of
+# zklock.run in instructions, of an acquire in calls.
 
 # The session calls the test's counter in each basic block.
 $(BUILD)/cost/session_test: spec/cost/session_test.c $(SIM_DRIVEN) $(CORE_HEADERS) \

@@ -1,10 +1,10 @@
---- growth.lua - twice as many coroutines, runs or leases cost at most 2.5 times as much. Valgrind
--- counts the processor's instructions, in C and in Lua, so neither the machine nor its load
+--- growth.lua - checks that twice as many coroutines, runs or leases cost at most 2.5 times as
+-- much. Valgrind counts the instructions, in C and in Lua, so neither the machine nor its load
 -- matters.
 
 local MOST = 2.5
 
--- A job of spec/cost/jobs.lua, and the number of its steps.
+-- Jobs of spec/cost/jobs.lua, each with the number of its steps.
 local rows = {
     { "sleeps", 1000 }, { "closed_sleeps", 1000 },
     { "nested_runs", 500 }, { "deep_runs", 100 }, { "closed_tasks", 1000 },

@@ -1,5 +1,5 @@
---- jobs.lua JOB COUNT - a job whose instructions spec/cost/growth.lua counts. Time is virtual, so
--- that a job takes the same steps on each machine, and goes on in plain Lua when zklock waits.
+--- jobs.lua JOB COUNT - a job whose instructions spec/cost/growth.lua counts. Time is virtual: a
+-- wait only moves the clock, so a job takes the same steps on each machine.
 
 local core = require "zklock.core"
 
@@ -100,7 +100,6 @@ function driver.stop() end
 function driver.wake() end
 
 
--- The first one to wait is the first one whose request is done.
 function jobs.waits_in_a_loop(count)
     local session, requests = { fd = function() return 0 end }, {}
     start(count, function(i)
@@ -125,8 +124,8 @@ local function in_world(fn)
 end
 
 
--- Calls the callbacks of leases that are lost together; lock_of(session, i) returns the lock of
--- each.
+-- Loses `count` leases together, and waits for their callbacks; lock_of(session, i) returns the
+-- lock of each.
 local function lose(count, lock_of)
     in_world(function(world)
         world:process("p", function()

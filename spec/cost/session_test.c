@@ -1,7 +1,7 @@
 /*
- * session_test.c - counts the steps of a session for one of many waiters. Compiled with
+ * session_test.c - counts a session's steps for one of many waiters. Compiled with
  * -fsanitize-coverage=trace-pc, the session calls __sanitizer_cov_trace_pc() in each basic block.
- * Their number does not depend on the machine. A server with a few nodes answers at once.
+ * The number of blocks does not depend on the machine. A server with a few nodes answers at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,7 +160,7 @@ static void open_session(void) {
     first = 0;
 }
 
-/* Makes so many requests. The first one is granted. */
+/* Makes `count` requests. The first one is granted. */
 static void queue(enum zkl_kind kind, size_t count, zkl_time timeout) {
     for (size_t i = 0; i < count; i++) {
         set_time(now + 1);
@@ -316,7 +316,7 @@ static uint64_t count_blocks(const struct step *step, size_t count) {
     return each;
 }
 
-/* Allows a tenth more steps. Stops at a failure, because more waiters could take too long. */
+/* With more waiters a tenth more steps are allowed. Stops at a failure, to save time. */
 static void check_cost(const struct step *step, size_t few, size_t most) {
     static bool too_much;
     uint64_t of_few = too_much ? 0 : count_blocks(step, few);

@@ -1,6 +1,7 @@
-# coverage.mk - each condition of src/core and src/session, by clang's MC/DC: C tests, schedules of
-# the simulator and specs in worlds, held against spec/coverage/left.lua. Without asserts, as it is
-# installed. Needs clang 19, with its llvm-profdata and llvm-cov.
+# coverage.mk - measures by clang's MC/DC which conditions of src/core and src/session are covered
+# by C tests, schedules of the simulator and specs in worlds, and compares them with
+# spec/coverage/left.lua. Asserts are compiled out, as in an installed zklock. Needs clang 19, with
+# its llvm-profdata and llvm-cov.
 
 COVERAGE = $(BUILD)/coverage
 COVERAGE_FLAGS = -O1 -DNDEBUG -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc

@@ -1,10 +1,10 @@
 --- export.lua - the conditions of a folder in the output of `llvm-cov export`.
 --
--- A decision is taken at one place: `a && b || c` with three conditions, or the one condition of an
--- if, a loop or a ?:, or a case of a switch. A condition among several is covered when two
--- runs differ in it alone, and in the outcome (MC/DC); a single condition, when it was true and was
--- false; a case, when it was taken. Code that is compiled several times, as an inline function is,
--- counts once, and any copy may cover it.
+-- A decision is an expression such as `a && b || c`, with three conditions, or the only condition
+-- of an if, a loop or a ?:, or a case of a switch. A condition among several is covered when two
+-- runs differ in this condition alone, and in the outcome (MC/DC); a single condition, when it was
+-- true and was false; a case, when it was taken. Code that is compiled several times, such as an
+-- inline function, counts once, and any copy may cover it.
 
 local json = require "dkjson"
 
@@ -53,10 +53,10 @@ end
 
 -- --- the exported file --------------------------------------------------------------
 --
--- A branch is an array of a span, and how often it was true and false. An MC/DC record is an array
--- of a span, ..., and an array that says of each condition whether it is covered.
+-- A branch is an array of a span and two counts, how often it was true and false. An MC/DC record
+-- is an array of a span, ..., and an array that tells for each condition whether it is covered.
 
--- Returns the record of this place; the first time it is new, with these fields.
+-- Returns the record of this place. The first time it makes a record of `fields`.
 local function record_at(places, path, span, fields)
     local key = ("%s:%d:%d:%d:%d"):format(path, span[1], span[2], span[3], span[4])
     if not places[key] then
@@ -152,7 +152,7 @@ local function add(list, fn, branch, decision, lacks)
 end
 
 
--- Adds the conditions of a decision, and claims them for it.
+-- Adds the conditions of a decision, and marks its branches.
 local function add_conditions(list, fn, decision, found)
     local inside = branches_in(found.branches, decision.path, decision.span)
     local branches = outermost(inside)
@@ -176,7 +176,8 @@ local function is_switch(branch)
 end
 
 
--- clang sees no decision with a `!` of several conditions in it.
+-- Whether the branch stands beside && or ||. clang finds no decision with a `!` of several
+-- conditions.
 local function is_of_several(branch)
     local source = source_of(branch.path)
     local first = source[branch.span[1]] + branch.span[2] - 1
@@ -186,7 +187,7 @@ local function is_of_several(branch)
 end
 
 
--- Adds a condition that is in no decision of several; returns whether it is one.
+-- Adds a branch that is the only condition of its decision; returns false for any other branch.
 local function add_alone(list, fn, branch)
     if branch.is_part or is_switch(branch) then return false end
     local text = text_of(branch.path, branch.span)

@@ -2,8 +2,8 @@
 --
 --   llvm-cov export ... >FILE; lua spec/coverage/judge.lua FILE
 --
--- Each condition is covered, or is in left.lua with its reason. A row of left.lua fails, too, if
--- its condition is covered, or has left the sources. Ends with: N passed, N failed
+-- A condition must be covered, or be in left.lua with its reason. A row of left.lua fails, too, if
+-- its condition is covered or gone from the sources. Ends with: N passed, N failed
 
 local export = require "spec.coverage.export"
 local left = require "spec.coverage.left"

@@ -1,6 +1,6 @@
 --- left.lua - conditions of src/core and src/session that no test covers. A row has the file, the
--- function, the text of the decision, with the condition in backquotes if it is a part; and the
--- reason, which is that it follows from another condition, or defends against a mistake that no
+-- function, the text of the decision, with the condition in backquotes if it is one of several, and
+-- the reason. Such a condition follows from another one, or defends against a mistake that no
 -- caller makes.
 
 local UNWANTED = "Nobody wants a claim in this state any more, and the function returned before."

@@ -1,6 +1,6 @@
-# fuzz.mk - the fuzzers. The header of each source has its demands. Inputs that reach new lines are
-# kept in build/fuzz/<name>/corpus, where the next run begins, and beside them an input that breaks
-# a promise; `build/fuzz/<name>_fuzz <file>` repeats it. Needs clang with its runtime (libclang-rt).
+# fuzz.mk - the fuzzers. The head of each source has its rules. Inputs that reach new lines are kept
+# in build/fuzz/<name>/corpus, where the next run begins, and beside them an input that breaks a
+# rule; `build/fuzz/<name>_fuzz <file>` repeats it. Needs clang with its runtime (libclang-rt).
 
 SECONDS ?= 3600
 FUZZ ?= name hosts options session reply

@@ -2,8 +2,8 @@
  * hosts_fuzz.c - libFuzzer on connect strings, through lua/zklock/value/hosts.lua and
  * src/zookeeper/hosts.c, as in zklock.connect. Rules for any text:
  *
- *   - it is split into hosts and chroot without a lost byte, or refused with a message that shows
- *     the form or names the chroot;
+ *   - the text is split into hosts and chroot without a lost byte, or refused with a message that
+ *     shows the form or names the chroot;
  *   - the resolver is asked once an entry, for a host without punctuation and a port in 1...65535;
  *   - libzookeeper gets an odd number of numeric addresses with ports, in the resolver's order, at
  *     most one of them twice, and the chroot;
@@ -54,7 +54,7 @@ static void set_port(struct sockaddr_storage *address, const char *port) {
     else ((struct sockaddr_in6 *)address)->sin6_port = number;
 }
 
-/* A numeric host is itself. A name's first letter says how many addresses it has. */
+/* A numeric host is its own address. A name's first letter tells how many addresses it has. */
 static size_t addresses_of(const char *host, struct sockaddr_storage list[8]) {
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)list;
     struct sockaddr_in *four = (struct sockaddr_in *)list;

@@ -1,6 +1,6 @@
 /*
- * lua_lines.h - shows libFuzzer the reached lines of Lua, one counter a line for all files, as
- * Lua's machine is not instrumented.
+ * lua_lines.h - shows libFuzzer which lines of Lua were reached, because Lua's machine is not
+ * instrumented. Lines of one number share a counter, whatever their file.
  *
  *   lua_State *L = lua_with_lines("return require('zklock.value.hosts').split");
  *

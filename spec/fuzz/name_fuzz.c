@@ -1,6 +1,6 @@
 /*
  * name_fuzz.c - libFuzzer on names. No text is read out of bounds, accepted names obey the grammar
- * of name.h, and our names read back.
+ * of name.h, and our own names are read as they were made.
  */
 #include <stdint.h>
 #include <stdio.h>

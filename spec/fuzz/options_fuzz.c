@@ -2,7 +2,7 @@
  * options_fuzz.c - libFuzzer on users' arguments. Bytes become Lua values (tables of known and
  * unknown options, of wrong types, nested; NaN, infinities, texts with NUL, objects) for connect,
  * session:mutex, acquire, release, timeouts, paths and callbacks. The library's Lua checks them
- * with the real module, without a connection. By options_judge.lua:
+ * with the real module, without a connection. options_judge.lua requires:
  *
  *   - an error blames the user's line, names the option, and says what is allowed, and never comes
  *     from Lua's machine;

@@ -1,5 +1,5 @@
---- Judges the result of the options' checks for a value (see options_fuzz.c). judge(call, ...)
--- raises when a promise is broken.
+--- Judges how the library checks a user's arguments (see options_fuzz.c). judge(call, ...) raises
+-- an error when a promise is broken.
 
 local Session = require "zklock.object.session"
 local hosts = require "zklock.value.hosts"
@@ -9,12 +9,12 @@ local writes = require "zklock.value.writes"
 
 local to_time = ... -- seconds as C takes them; UBSan watches
 
--- Never opened, because mutex() needs it only for the number of a name.
+-- Never opened. mutex() needs it only for the number of a name.
 local session = setmetatable({ handle = { meter = function() return 1 end }, meters = {},
                                meter_count = 0 }, Session)
 
 
--- A user's code, in a file of the user's.
+-- The user's calls, compiled below as lines of a file user.lua.
 local user_calls = {
     connect = "options.connect(...)",
     mutex = "session:mutex(...)",

@@ -1,16 +1,16 @@
 /*
  * reply_fuzz.c - libFuzzer on server answers. All of src/zookeeper, src/shell, src/session and
  * src/core runs, except threads and time (thread.c, now.c, descriptors.c). The libzookeeper below
- * gives any code, path, list, data, Stat and results, even such as the real one stops. Meanwhile
- * users acquire, try, cancel, ask, guard, watch, and wait in conditions; connections are lost,
- * sessions expire.
+ * gives any code, path, list, data, Stat and results, even some that the real one would not pass
+ * on. Meanwhile users acquire, try, cancel, ask, guard, watch, and wait in conditions; connections
+ * are lost, sessions expire.
  *
  *   - Memory is safe, and nothing leaks (the sanitizers).
  *   - An answer makes a bounded number of requests.
- *   - Answers end without an event, a heartbeat or a user.
+ *   - Without an event, a heartbeat or a user the requests come to an end.
  *   - A closed session has done every request.
  *
- * The timer's loop runs one round at a time, and returns where it would wait.
+ * The timer's thread runs one round at a time, and returns where it would wait.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static struct {
     const uint8_t *data;
     size_t size;
     uint64_t chance; /* random numbers after the input's end */
-    uint64_t habit;  /* 0, or a seed of one answer for each form then */
+    uint64_t habit;  /* after the input's end, the seed of one answer for each form; 0: none */
     zkl_time now;
     int64_t zxid;
     int64_t sessions;
@@ -272,7 +272,7 @@ int zoo_adelete(zhandle_t *handle, const char *path, int version, void_completio
     return ask(handle, VOID, path, (struct asked){.tell.nothing = completion, .about = data});
 }
 
-/* The declared pointer is the completion, see rpc.c. */
+/* libzookeeper declares a pointer to the completion, but takes the completion (rpc.c). */
 int zoo_aremove_all_watches(zhandle_t *handle, const char *path, ZooWatcherType type, int local,
                             void_completion_t *completion, const void *data) {
     const union {
@@ -411,7 +411,7 @@ static char *lengthened(const char *text) {
     return copy;
 }
 
-/* A random text in memory of exactly its size; NULL: none. */
+/* Returns a changed copy in memory of exactly its size, or NULL. */
 static char *odd_copy(const char *true_one) {
     switch (byte() % 6) {
     case 0: return NULL;
@@ -705,7 +705,7 @@ static void drop_lease(void) {
     zkl_lease_drop(lease);
 }
 
-/* Begins a watcher; or looks, and perhaps confirms or ends. */
+/* Begins a watcher; or looks at one, and perhaps confirms or ends it. */
 static void use_watcher(void) {
     static const char *const nodes[] = {"/a", "/config", "/a/lock"};
     int i = byte() % WATCHERS;
@@ -750,7 +750,7 @@ static void make_move(void) {
     }
 }
 
-/* Answers end, whatever they say. */
+/* Answers all requests. Whatever the answers are, the requests end. */
 static void answer_all(void) {
     for (int i = 0; w.count > 0; i++) {
         require(i < REPLIES);

@@ -27,7 +27,7 @@ static bool is_crowded(void) {
     return w.count > SENT / 2;
 }
 
-/* Some requests fail. An ended session answers its own. */
+/* Some requests are not sent. An ended session answers its requests itself. */
 static void send_all(void) {
     const struct zkl_rpc *rpc;
     while ((rpc = zkl_session_next_rpc(w.session))) {
@@ -107,7 +107,6 @@ static void hear_queued(struct user *user, size_t position) {
     user->announced = true;
 }
 
-/* A failed join may begin anew. */
 static void hear_join(uint64_t id) {
     int i = 0;
     while (i < WATCHERS && !(w.joins[i] && zkl_request_id(w.joins[i]) == id)) i++;
@@ -258,7 +257,6 @@ struct results {
     char created[OPS][PATH];
 };
 
-/* Operations before the refused one have no error. */
 static void pick_results(struct results *results, const struct zkl_rpc *rpc, int error) {
     size_t refused = error == ZKL_ERROR_NONE ? OPS : byte() % rpc->count;
     require(rpc->count <= OPS);
@@ -280,7 +278,7 @@ static void pick_results(struct results *results, const struct zkl_rpc *rpc, int
     }
 }
 
-/* Picks data. A member's are its own, while the server obeys. */
+/* Picks data. While the server obeys, a member's node has the member's data. */
 static const char *pick_data(const char *path) {
     static const char *const data[] = {"fuzz", "fuzz", ZKL_SIGNAL_DATA, ZKL_REVOKE_DATA};
     const struct zkl_member *member = zkl_member_find(w.session, path);
@@ -325,7 +323,7 @@ static bool still_exists(const struct stake *stake) {
     return false;
 }
 
-/* Only such an answer makes a reader of a writer, which keeps its number. */
+/* Only the answer to a downgrade makes a reader of a writer, and its node keeps its number. */
 static void answer(const struct sent *sent, int error) {
     const struct call *call = call_of(sent->rpc.id);
     const struct stake *stake = asking_stake(call);
@@ -389,7 +387,7 @@ static void watch_event(uint8_t from) {
     }
 }
 
-/* The clock has ended what it should, and all due work is done. */
+/* The clock has ended leases and requests in time. */
 static void check_ticked(void) {
     const struct zkl_clock *clock = &w.session->common.clock;
     EACH_STAKE(stake) {
@@ -549,7 +547,7 @@ static void use_lease(struct user *user, uint8_t from) {
     }
 }
 
-/* A wait is cancelled, so that its user hears of the lock. */
+/* Ends a request. A wait is only cancelled, so that its user hears of the lock. */
 static void give_up(struct user *user, bool at_once) {
     if (!at_once || user->doing == WAITS) {
         zkl_request_cancel(user->request, ZKL_INTERRUPTED);

@@ -3,13 +3,13 @@
  *
  *   - each request is done and reported once, by its deadline; the end of a lease is reported to
  *     each of its users, and is final;
- *   - requests have objects: a delete a counter in its name, a create no earlier attempt's name;
- *     for a fixed name, a delete has a czxid and spares another claim's node, and one create is
- *     out at a time;
+ *   - a delete names a node with a counter, a create no node of an earlier attempt; for a fixed
+ *     name, a delete has a czxid and spares another claim's node, and one create is pending at a
+ *     time;
  *   - a grant has a token and a certain clock, and no contender ahead excludes it; permits fit,
  *     and no other use is ahead;
- *   - a writer becomes a reader by such an answer alone, holds meanwhile, and keeps its token and
- *     number;
+ *   - a writer becomes a reader only by the answer to its downgrade, holds meanwhile, and keeps its
+ *     token and number;
  *   - a node belongs to one claim at a time, even when handed on, and its tokens grow;
  *   - each held lock has a user, and its clock has not run out;
  *   - no claim sleeps without an alarm: a waiting claim has a pending request, a set watch, or is
@@ -71,7 +71,7 @@ static struct {
     zkl_time now;
     int64_t zxid;
     uint64_t sessions;
-    uint8_t uses; /* the paths' kinds */
+    uint8_t uses; /* the kinds of locks of both paths */
     struct zkl_session *session;
     struct user users[USERS];
     struct zkl_watcher *watchers[WATCHERS];
@@ -80,7 +80,7 @@ static struct {
     struct zkl_roster *rosters[WATCHERS];
     struct sent sent[SENT]; /* a ring */
     unsigned first, count;
-    bool coming; /* it connects when all requests are answered */
+    bool coming; /* it will connect when all requests are answered */
     struct {
         uint64_t nonce;
         int64_t token;
@@ -116,7 +116,7 @@ static const char *name_in(const char *path) {
     return strrchr(path, '/') + 1;
 }
 
-/* Counts the pending calls of a kind, of a stake or of all (NULL). */
+/* Counts the pending calls of a kind. `stake`: whose; NULL: all. */
 static unsigned count_out(const struct stake *stake, enum stake_call kind) {
     unsigned count = 0;
     EACH_CALL(call) count += stake_call_of(call) == kind && (!stake || asking_stake(call) == stake);
@@ -129,7 +129,7 @@ static bool is_out(const struct stake *stake, enum stake_call kind) {
 
 /* --- allowed requests ----------------------------------------------------------------------- */
 
-/* The node is not another claim's, which holds. */
+/* A removed node must not be that of another claim, which holds. */
 static void check_removed(const struct stake *stake) {
     require(stake->claim.state == ZKL_LEAVE || stake->claim.state == ZKL_RETREAT);
     if (!is_fixed(&stake->claim)) {
@@ -144,7 +144,7 @@ static void check_removed(const struct stake *stake) {
     }
 }
 
-/* Creates of a fixed name go one at a time, or their nodes could not be told apart. */
+/* Only one create of a fixed name is pending, or their nodes could not be told apart. */
 static void check_created(const struct stake *stake, const char *path) {
     const struct zkl_claim *claim = &stake->claim;
     require(claim->state == ZKL_CREATE && claim->node.czxid == 0);
@@ -160,7 +160,7 @@ static void check_created(const struct stake *stake, const char *path) {
 static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc) {
     const struct stake *stake = zkl_call_stake(call);
     const struct zkl_claim *claim = &stake->claim;
-    if (claim->state == ZKL_GONE) return; /* asked for in the step that handed it on */
+    if (claim->state == ZKL_GONE) return; /* it asked in the step in which it handed its node on */
     switch (stake_call_of(call)) {
     case STAKE_CREATE:
     case STAKE_CREATE_ALL:
@@ -264,7 +264,7 @@ static bool is_watching_own(const struct stake *stake) {
     return is_out(stake, STAKE_GET_OWN) || will_tell(stake->own_watch);
 }
 
-/* Or has asked to, perhaps without a connection. */
+/* True also if it has asked to, perhaps without a connection. */
 static bool is_watching(const struct stake *stake, const struct zkl_contender *contender) {
     EACH_CALL(call) {
         bool asks = asking_stake(call) == stake && stake_call_of(call) == STAKE_GET_AHEAD;
@@ -273,7 +273,7 @@ static bool is_watching(const struct stake *stake, const struct zkl_contender *c
     return will_tell(watch_at(stake->path->text, contender->name));
 }
 
-/* A claim that heads watches any, as a later list may have another order. */
+/* A claim that heads has to watch some holder; a later list may have another order. */
 static bool is_watching_ahead(const struct stake *stake) {
     if (!stake->claim.holders_list) return is_watching(stake, stake->claim.ahead);
     const struct want *want = stake->wants;

@@ -1,11 +1,11 @@
-# matrix.mk - zklock with newer versions of Lua, libzookeeper, ZooKeeper and nginx, from packages of
-# newer Debian releases, which rig/unpack unpacks below build/debian (docs/testing.md). After
-# rm -r build/debian the next run takes the packages of its day.
+# matrix.mk - tests zklock with newer versions of Lua, libzookeeper, ZooKeeper and nginx, from
+# packages of newer Debian releases, which rig/unpack unpacks below build/debian (docs/testing.md).
+# After rm -r build/debian the next run fetches the packages of its day.
 
 CELLS ?= own server-trixie server-sid library-trixie lua-sid nginx-trixie nginx-sid \
 	peers-sid
 
-# Specs of all that a program relies on.
+# Specs of the features that most programs use.
 MATRIX_SPECS = $(patsubst %,spec/%_spec.lua,lock session expiry rwlock semaphore condition guard \
 	watch)
 # More specs, for differences between Luas.

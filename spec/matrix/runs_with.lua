@@ -1,5 +1,5 @@
---- Prints the versions that a cell of the matrix runs with, those of nginx where NGINX names one.
--- Fails unless they contain the text in WANT.
+--- Prints the versions that a cell of the matrix runs with, inside nginx if NGINX names one. Fails
+-- unless they contain the text in WANT.
 
 local found
 if os.getenv "NGINX" then
