@@ -52,7 +52,7 @@ describe("a basket", function()
         assert.same({ "right", "all" }, { it_is.verdict, it_is.purchases[1].lock })
     end)
 
-    it("the record of a basket has what was written of each product", function()
+    it("the record of a basket has the write of each product", function()
         local purchases = { { product = "bun" } }
         local record = records.in_memory(purchases, {}, 1, 0)
         record:write(1, "written", "8 tea 2")

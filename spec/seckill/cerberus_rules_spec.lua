@@ -65,7 +65,7 @@ local function drop(process) process.A, process.B, process.has = nil, nil, nil e
 
 
 -- Possible steps of a process, as functions that change a copy.
-local function deeds_of(state, process)
+local function steps_of(state, process)
     local deeds = {}
     local function can(what, fn) deeds[what] = fn end
     local is_idle = not process.A and not process.B
@@ -96,7 +96,7 @@ end
 
 
 -- All next states as { step, state, whether it needs neither a wish nor a stop }.
-local function all_after(state)
+local function next_states(state)
     local list = {}
     local function add(what, change, is_usual)
         local new = copy_of(state)
@@ -115,7 +115,7 @@ local function all_after(state)
         add("epoch " .. rules.text(following), function(new) new.epoch = following end, true)
     end
     for n, process in ipairs(state) do
-        for what, deed in pairs(deeds_of(state, process)) do
+        for what, deed in pairs(steps_of(state, process)) do
             add(n .. " " .. what, function(new) deed(new[n]) end, what ~= "is stopped")
         end
     end
@@ -132,7 +132,7 @@ end
 
 
 -- The steps to a state.
-local function story(from, key)
+local function steps_to(from, key)
     local lines = {}
     while from[key] do
         table.insert(lines, 1, from[key].what)
@@ -163,8 +163,8 @@ local function explore()
         local key = open[count]
         local state = states[key]
         local problem = problem_of(state)
-        if problem then error(problem .. ": " .. story(from, key), 0) end
-        for _, each in ipairs(all_after(state)) do
+        if problem then error(problem .. ": " .. steps_to(from, key), 0) end
+        for _, each in ipairs(next_states(state)) do
             local next_key = key_of(each.state)
             if not states[next_key] then
                 states[next_key], from[next_key] = each.state, { what = each.what, key = key }

@@ -28,7 +28,7 @@ local close_all, code_of = engines.close_all, engines.code_of
 -- --- services ----------------------------------------------------------------------------------
 
 -- Options of the engines in the order. A lock of redis-set outlasts the test by default.
-local function parts()
+local function engine_options()
     return {
         ["redis-set"] = { redis = redis, lease = 60, answer = ANSWER },
         ["redisson"] = { redis = servers:redis(2):match ",(.*)$", lease = 60, answer = ANSWER },
@@ -52,7 +52,7 @@ local function service(order, options)
         order = order, engines = {}, zookeeper = HOSTS, root = self.root, session = SESSION,
         safe = true,
     }
-    for _, name in ipairs(order) do self.options.engines[name] = parts()[name] end
+    for _, name in ipairs(order) do self.options.engines[name] = engine_options()[name] end
     for option, value in pairs(options or {}) do self.options[option] = value end
     return self
 end
@@ -123,7 +123,7 @@ end
 
 
 -- The engine itself, by a client without a switch.
-local function alone(name) return engines.open_with(name, parts()[name]) end
+local function open_directly(name) return engines.open_with(name, engine_options()[name]) end
 
 
 setup(function() servers, redis = engines.start() end)
@@ -158,7 +158,8 @@ describe("the options of cerberus", function()
         refused("engines must be a table", with{ engines = "redis-set" })
         refused("engines has \"redison\", which is not in the order", with{
             engines = {
-                ["redis-set"] = { redis = redis }, redison = {}, zookeeper = parts().zookeeper,
+                ["redis-set"] = { redis = redis }, redison = {},
+                zookeeper = engine_options().zookeeper,
             },
         })
         refused("no engine \"redis\": there are cerberus, redis%-expire", with{
@@ -192,28 +193,28 @@ describe("the options of cerberus", function()
         assert.error_matches(function() client:switch("zookeeper", { wait = 1 }) end,
             'unknown option "wait" in the options of switch; known: timeout')
         assert.is_true(client:switch("zookeeper", { timeout = 10 }))
-        assert.equal("unsupported", code_of(alone("redis-set"):switch "zookeeper"))
+        assert.equal("unsupported", code_of(open_directly("redis-set"):switch "zookeeper"))
     end)
 
-    it('a silent engine of the order is "connection"', function()
+    it('an acquire at a silent engine of the order fails with "connection"', function()
         local client = service({ "nowhere", "zookeeper" }, { engines = {
             nowhere = { engine = "redis-set", redis = "127.0.0.1:1" },
-            zookeeper = parts().zookeeper,
+            zookeeper = engine_options().zookeeper,
         } }):open()
         assert.equal("connection", code_of(client:mutex("a"):acquire(PATIENT)))
     end)
 end)
 
 
-describe("cerberus has what all engines of its order have", function()
-    local function has_of(...)
+describe("the properties of cerberus", function()
+    local function properties_of(...)
         return (service{ ... }:open()).has
     end
 
     it("cerberus has the properties that its engines share, and a switch", function()
-        assert.same({ switch = true, owned = true }, has_of("redis-set", "zookeeper"))
+        assert.same({ switch = true, owned = true }, properties_of("redis-set", "zookeeper"))
         assert.same({ switch = true, owned = true, fair = true, reentrant = true, rwlock = true,
-            wakes = true }, has_of("redisson", "zookeeper"))
+            wakes = true }, properties_of("redisson", "zookeeper"))
         assert.same({ switch = true }, engine.has "cerberus")
     end)
 
@@ -231,7 +232,7 @@ end)
 
 describe("the switch of the seed (S4, CFG-17)", function()
     -- Two clients with three engines.
-    local function two()
+    local function two_clients()
         local it_is = service({ "redis-set", "zookeeper", "sql-table" }, { safe = false })
         local first, mine = it_is:open()
         local second, yours = it_is:open()
@@ -245,7 +246,7 @@ describe("the switch of the seed (S4, CFG-17)", function()
     end
 
     it("all clients hear of the switch, and held locks are lost (PIT-21)", function()
-        local _, mine, yours, first, second = two()
+        local _, mine, yours, first, second = two_clients()
         local lease = assert(mine:acquire(PATIENT))
         assert.equal("timeout", code_of(yours:acquire(SOON)))
         assert.is_true(first:switch "zookeeper")
@@ -255,9 +256,9 @@ describe("the switch of the seed (S4, CFG-17)", function()
         assert.is_true(lease:release())
     end)
 
-    it("an empty or unknown value means the next engine of the order, for each client the same",
+    it("an empty or unknown value means the next engine of the order, the same for each client",
        function()
-        local it_is, _, _, first, second = two()
+        local it_is, _, _, first, second = two_clients()
         for _, step in ipairs{
             { "", "zookeeper" }, { "no such engine", "sql-table" }, { "", "redis-set" },
             { "sql-table", "sql-table" },
@@ -268,7 +269,7 @@ describe("the switch of the seed (S4, CFG-17)", function()
     end)
 
     it("a client that sets the switch moves by one engine, too", function()
-        local _, _, _, first, second = two()
+        local _, _, _, first, second = two_clients()
         assert.is_true(first:switch "")
         wait_until_chosen("zookeeper", first, second)
         rig.wait_for("what else there is to hear", function()
@@ -383,13 +384,14 @@ describe("a switch that keeps the locks", function()
             begin_switch(second, "zookeeper")
             local both = assert(other:acquire(PATIENT))
             for _, name in ipairs{ "redis-set", "zookeeper" } do
-                local lock = alone(name):mutex "another"
+                local lock = open_directly(name):mutex "another"
                 assert.equal("busy", code_of(lock:acquire(0)))
             end
             assert.is_true(both:release())
-            local foreign = assert(alone("zookeeper"):mutex("another"):acquire(PATIENT))
+            local foreign = assert(open_directly("zookeeper"):mutex("another"):acquire(PATIENT))
             assert.equal("timeout", refusal(other, SOON))
-            assert.is_true(alone("redis-set"):mutex("another"):acquire(0):release()) -- not kept
+            -- no client has kept it
+            assert.is_true(open_directly("redis-set"):mutex("another"):acquire(0):release())
             foreign:release()
             lease:release()
             assert.is_true(assert(yours:acquire(PATIENT)):release())
@@ -501,7 +503,7 @@ describe("an engine that cannot be reached", function()
         end)
     end)
 
-    it("a silent engine on the way to it refuses, and the other engine's lock is given back",
+    it("an acquire during a switch to a silent engine fails, and gives back the first lock",
        function()
         it_is = service{ "sql-table", "redis-set" }
         it_is.options.engines["redis-set"] = { redis = own.address }
@@ -518,8 +520,8 @@ describe("an engine that cannot be reached", function()
     end)
 
     for _, failover in ipairs{ 0.2, false } do
-        it((failover and "failover leaves a silent engine" or "no failover, no switch") .. " #slow",
-           function()
+        it((failover and "failover leaves a silent engine"
+            or "without failover a silent engine stays") .. " #slow", function()
             it_is.options.failover = failover or nil
             together(function()
                 local _, mine = it_is:open()
@@ -573,7 +575,7 @@ describe("ZooKeeper that cannot be reached", function()
             local got, _, code = mine.engine:mutex "another":acquire(0.2)
             assert.is_nil(got)
             assert.is_true(code == "connection" or code == "timeout", code)
-            local free = alone("redis-set"):mutex "another"
+            local free = open_directly("redis-set"):mutex "another"
             assert.is_true(assert(free:acquire(0)):release())
             rig.wait_for("the end", function() return lease:state() == "lost" end)
             assert.equal(0, lease:remaining())
@@ -669,8 +671,8 @@ describe("an error that ends a run", function()
             local keeper = it_is:open()
             local kept = assert(keeper:mutex("another"):acquire(PATIENT))
             set_switch(keeper, "zookeeper")
-            local foreign = assert(alone("zookeeper"):mutex(it_is.name):acquire(PATIENT))
-            local first = alone("redis-set"):mutex(it_is.name)
+            local foreign = assert(open_directly("zookeeper"):mutex(it_is.name):acquire(PATIENT))
+            local first = open_directly("redis-set"):mutex(it_is.name)
             local _, lock = it_is:open()
             local _, problem = pcall(together, function() lock:acquire(PATIENT) end, function()
                 rig.wait_for("the first lock", function()
@@ -778,7 +780,7 @@ describe("a lock of cerberus", function()
             end
             assert.equal(5, last.epoch)
         end)
-        local other = alone("redis-set"):mutex(it_is.name)
+        local other = open_directly("redis-set"):mutex(it_is.name)
         assert.equal("unsupported", code_of(assert(other:acquire(0)):epoch()))
     end)
 
@@ -793,7 +795,7 @@ describe("a lock of cerberus", function()
             local first, lock = it_is:open()
             set_switch(first, "zookeeper")
             rig.wait_for("the way", function() return it_is:epoch() == "redis-set zookeeper" end)
-            local foreign = assert(alone("zookeeper"):mutex(it_is.name):acquire(PATIENT))
+            local foreign = assert(open_directly("zookeeper"):mutex(it_is.name):acquire(PATIENT))
             local got, freed
             together(function() got = assert(lock:acquire(PATIENT)) end, function()
                 zklock.sleep(2 * LEASE)

@@ -120,7 +120,7 @@ describe("a wall clock that can jump", function()
         assert.is_false(is_reached(masters[1].address))
     end)
 
-    it("a ZooKeeper has such a clock, too", function()
+    it("a ZooKeeper has a clock that can jump, too", function()
         local server = servers:zookeeper_with_clock()
         assert.equal(0, hours(server:time()))
         server.clock:jump(HOUR)

@@ -95,7 +95,7 @@ require("zklock").sleep(60)
 
 
 -- An interrupted wait of a live process does not keep the next client from the lock.
-local function is_broken_off(name)
+local function frees_way_when_interrupted(name)
     local lock, options = new_name(), dkjson.encode(engines.options(name))
     local lease = assert(open(name):mutex(lock):acquire(PATIENT))
     local child = rig.child(HOSTS, INTERRUPTED:format(options, name, lock))
@@ -128,7 +128,7 @@ end
 
 
 -- Returns once the clients send no more requests, and have all answers.
-local function rest(clients, counters)
+local function wait_for_rest(clients, counters)
     local last, sum, asked
     repeat
         last, sum, asked = sum, 0, 0
@@ -142,7 +142,7 @@ end
 
 
 -- The number of clients with new requests, within some seconds.
-local function number_that_ask(counters, before)
+local function count_asking(counters, before)
     local number
     rig.eventually(function()
         number = 0
@@ -170,11 +170,11 @@ local function clients_that_ask(name)
         while not over do zklock.sleep(SOON) end
         got:release()
     end, function()
-        rest(clients, counters)
+        wait_for_rest(clients, counters)
         local before = {}
         for i, count in ipairs(counters) do before[i] = count() end
         lease:release()
-        number = number_that_ask(counters, before)
+        number = count_asking(counters, before)
         over = true
     end)
     return number
@@ -246,7 +246,7 @@ probes["waits so long"] = { of_excluding = true, try = function(name)
     return gives_up(name, SOON)
 end }
 
-probes["broken off"] = { of_excluding = true, try = is_broken_off }
+probes["broken off"] = { of_excluding = true, try = frees_way_when_interrupted }
 
 probes["is woken"] = { has = "wakes", of_excluding = true, try = function(name)
     return engine.has(name).wakes == true
@@ -283,7 +283,7 @@ end }
 local THEIRS, ITS_PROPERTY = "its engines'", { herd = "wakes" }
 
 -- For cerberus, with two orders, which have the properties that all engines of the order share.
-local function check_theirs(column, name)
+local function check_cerberus(column, name)
     local property = probes[column].has or ITS_PROPERTY[column]
     for _, order in ipairs{ { "redisson", "zookeeper" }, { "redis-set", "zookeeper" } } do
         local all = true
@@ -307,7 +307,7 @@ end
 local function check_cell(column, name)
     local cell, probe = cells[column][name], probes[column]
     assert.is_string(cell, "docs/design/engines.md has no such cell")
-    if cell == THEIRS then return check_theirs(column, name) end
+    if cell == THEIRS then return check_cerberus(column, name) end
     if probe.of_excluding and not excludes(name) then
         assert.equal(NO_SENSE, cell)
         return

@@ -93,7 +93,7 @@ describe("the options of an engine", function()
         assert.error_matches(function() it_is.mutex "a" end, "call it with a colon")
     end)
 
-    it('a silent server is "connection"', function()
+    it('open fails with "connection" at a silent server', function()
         for name, given in pairs{
             ["redis-set"] = { redis = "127.0.0.1:1" },
             ["redisson"] = { redis = "127.0.0.1:1" },
@@ -580,7 +580,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         end)
     end)
 
-    it("renew renews the lock where nothing runs beside it", function()
+    it("renew renews the lock of a program without a watchdog", function()
         local lock = open("redisson", { lease = 60 }):mutex(new_name())
         local lease = assert(lock:acquire(0))
         ask(redis, "pexpire", lock.name, "20000")

@@ -126,7 +126,7 @@ end)
 
 
 describe("latencies", function()
-    it("latencies summarize all answers, of which there must be one", function()
+    it("latencies summarize all answers, and at least one is required", function()
         assert.same({ answers = 3, seconds = 5, median = 2, p99 = 4, max = 4 },
             latency.of(distributions.new{ 4, 1, 2 }, 5))
         assert.is_nil(latency.of(distributions.new{}, 5))

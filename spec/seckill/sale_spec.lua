@@ -186,7 +186,7 @@ describe("fairness", function()
         return purchase
     end
 
-    it("tokens that tell the order of arrival count, and the lead is told", function()
+    it("overtakes are counted by tokens that tell the order of arrival", function()
         local all = { came(1, 9, { token = "100" }), came(1.25, 5, { token = "98" }),
                       came(1.5, 6, { token = "99" }) }
         local by_requests, by_tokens = fairness.of(all, 1), fairness.of(all, 1, true)

@@ -104,7 +104,7 @@ describe("the table of states", function()
         end
     end)
 
-    it("has a stopped server believe what it saw last, until it goes on", function()
+    it("a stopped server believes what it saw last, until it goes on", function()
         local views = play.views(played.zookeeper.game, { "ask 1", "stop 1", "expire", "wake 1" })
         local seen = {}
         for i, view in ipairs(views) do
@@ -113,7 +113,7 @@ describe("the table of states", function()
         assert.same({ "nil nil", "held 1", "held 1", "held nil", "lost nil" }, seen)
     end)
 
-    it("has the odds that games end wrong in which chance makes all choices", function()
+    it("the odds are those of games in which chance makes all choices", function()
         local chance = assert(require("zklock").world(function() end, { seed = 8 }))
         for _, each in pairs(played) do
             local states, games, wrong = each.graph.states, 3000, 0
@@ -129,7 +129,7 @@ describe("the table of states", function()
         end
     end)
 
-    it("takes no choice that cannot come", function()
+    it("the game refuses an impossible choice", function()
         local zookeeper = played.zookeeper.game
         for _, path in ipairs{ { "read 1" }, { "ask 1", "write 1" }, { "ask 1", "ask 2", "read 2" },
                                { "ask 1", "stop 1", "read 1" }, { "ask 1", "expire" } } do
@@ -164,12 +164,12 @@ describe("the bun", function()
             shortest("local").path)
     end)
 
-    it("is sold twice where the lock is released before the commit", function()
+    it("the bun is sold twice where the lock is released before the commit", function()
         assert.same({ "ask 1", "read 1", "release 1", "ask 2", "read 2", "commit 1", "release 2",
                       "commit 2" }, shortest("early").path)
     end)
 
-    it("is sold twice where the lock lapses before the write, and only there", function()
+    it("the bun is sold twice where the lock lapses before the write, and only there", function()
         assert.equal(7, #shortest("ttl").path)
         for _, state in ipairs(played.ttl.graph.states) do
             local path = table.concat(state.path, ", ")
@@ -177,7 +177,7 @@ describe("the bun", function()
         end
     end)
 
-    it("is sold twice by a holder that was stopped, and by no other", function()
+    it("the bun is sold twice by a holder that was stopped, and by no other", function()
         assert.equal(9, #shortest("zookeeper").path)
         assert.equal(2, shortest("zookeeper").view.orders)
         for _, state in ipairs(played.zookeeper.graph.states) do
@@ -237,7 +237,7 @@ describe("the page", function()
         end
     end)
 
-    it("has the choice of a shortest way by which the odds rise the most", function()
+    it("the page has the choice of a shortest way by which the odds rise the most", function()
         local sentence = "If chance chose, from choice 7 (Server 2 reads the stock) 100 of 100 "
             .. "games would end wrong, before it 50."
         assert.is_truthy(pages.en:find(sentence, 1, true))
@@ -246,7 +246,7 @@ describe("the page", function()
         end
     end)
 
-    it("has two near misses: a late write that is refused, and one that does no harm", function()
+    it("the page has two near misses: a refused late write, and one that does no harm", function()
         local states = played.token.graph.states
         local function end_of(places)
             local told, view = {}, states[places[#places]].view

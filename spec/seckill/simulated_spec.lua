@@ -412,15 +412,15 @@ describe("many schedules of a simulated sale", function()
 
     -- How schedules are chosen, and how the text begins.
     for name, case in pairs{
-        ["of all schedules"] = { { all = { preemptions = 0 } },
+        ["all schedules"] = { { all = { preemptions = 0 } },
             "zookeeper: 4 of all 58 schedules with at most 0 preemptions and 1 stop wrong, 62 sold"
             .. '; the first: schedule "34:2"\n' },
-        ["of one by its name"] = { { schedule = "34:2" },
+        ["a schedule by its name"] = { { schedule = "34:2" },
             'zookeeper: 1 of 1 schedules wrong, 2 sold; the first: schedule "34:2"\n' },
-        ["of random priorities"] = { { pct = 2 },
+        ["schedules of random priorities"] = { { pct = 2 },
             "zookeeper: 11 of 100 schedules wrong, 111 sold; the first: seed 1, depth 1\n" },
     } do
-        it("are those " .. name .. ", with the moment of the first", function()
+        it("an exploration runs " .. name .. ", and finds the first wrong moment", function()
             local found = assert(seckill.explore(with(SMALL, {
                 fenced = false, faults = { stop = { most = 1 } },
             }), case[1]))
@@ -438,7 +438,7 @@ describe("many schedules of a simulated sale", function()
         end)
     end
 
-    it("have that one again as a sale of its seed", function()
+    it("the first wrong schedule is the sale of its seed", function()
         local faults = { stop = true, kill = true, cut = true } -- explore's own
         local found = explore({ fenced = false }, 500)
         local again = sale(with(SMALL, {
@@ -461,7 +461,7 @@ describe("many schedules of a simulated sale", function()
         end)
     end)
 
-    it("are counted: 100, or as many as were asked for", function()
+    it("an exploration runs 100 schedules by default, and refuses wrong options", function()
         assert.equal(100, seckill.explore(SMALL).schedules)
         is_refused("seeds must be a number above 0, not 0", seckill.explore, {}, { seeds = 0 })
         is_refused('a table of seeds, all, schedule, pct, moment, without "x"', seckill.explore,

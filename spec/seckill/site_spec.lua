@@ -78,7 +78,7 @@ describe("a run of a lesson", function()
         ["read-write"] = { 36, 36, 0, 56 },
         ["dead-master"] = { 34, 34, 0, 55 },
     }
-    it("has all schedules with one preemption searched, if it is small", function()
+    it("a small run's page has the numbers of all schedules with one preemption", function()
         each_page(function(path, text, lesson, language)
             local numbers = SEARCHED[lesson.name]
             assert.equal(numbers ~= nil, lesson.searched ~= nil, path)
@@ -93,7 +93,7 @@ describe("a run of a lesson", function()
         end)
     end)
 
-    it("is the same run each time", function()
+    it("a run is the same each time", function()
         for _, lesson in ipairs(lessons) do
             local one, again = runs.play(with(lesson, { facts = false })),
                 runs.play(with(lesson, { facts = false }))
@@ -102,7 +102,7 @@ describe("a run of a lesson", function()
         end
     end)
 
-    it("an answer is right, and a number outside the answers is an error", function()
+    it("each page has one right answer, and a number outside the answers is an error", function()
             each_page(function(_, text, lesson)
                 assert.equal(#lesson.values, count(text, '<details class="answer">'))
                 assert.equal(1, count(text, '<p class="yes">'))

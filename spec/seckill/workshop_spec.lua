@@ -86,34 +86,34 @@ local function is_wrong(exercise, text, sentence)
 end
 
 
-describe("a prediction is wrong", function()
+describe("a wrong prediction", function()
     for what, text in pairs{
-        ["that three are sold, as there are no more"] = "return { sold = 3, left = 0 }",
-        ["that one is sold, as the others are refused"] = "return { sold = 1, left = 2 }",
+        ["three are sold, as there are no more"] = "return { sold = 3, left = 0 }",
+        ["one is sold, as the others are refused"] = "return { sold = 1, left = 2 }",
     } do
-        it("the prediction is wrong " .. what, function()
+        it("the check refuses the prediction: " .. what, function()
             is_wrong("1_predict", text, 'The number of buyers who are told "sold"')
         end)
     end
 
-    it("the prediction is wrong that none is left when all are served", function()
+    it("the check refuses the prediction: none is left when all are served", function()
         is_wrong("1_predict", "return { sold = 6, left = 0 }", "The number of buns that are left")
     end)
 end)
 
 
-describe("an answer about the run is wrong", function()
-    it("the answer is wrong that all schedules are wrong", function()
+describe("a wrong answer about the run", function()
+    it("the check refuses the answer: all schedules are wrong", function()
         is_wrong("2_run", differs("2_run", "37", "100"), "`wrong` is another number")
     end)
-    it("the answer is wrong that the first server wrote last", function()
+    it("the check refuses the answer: the first server wrote last", function()
         is_wrong("2_run", differs("2_run", "last = 1", "last = 2"), "`last` is the other server")
     end)
-    it("the answer is wrong that a wrong schedule is right", function()
+    it("the check refuses the answer: a wrong schedule is right", function()
         is_wrong("2_run", differs("2_run", "right = 2", "right = 1"),
                  "the schedule of seed 1 is wrong: 2 sold, 0 left of 1")
     end)
-    it("the answer is wrong that only the payment lies between read and write", function()
+    it("the check refuses the answer: only the payment lies between read and write", function()
         is_wrong("2_run", differs("2_run", "0.51 }", "0.5 }"), "`gap` is another time")
     end)
 end)
@@ -245,7 +245,7 @@ describe("the page of the workshop", function()
                      run "lua5.4 lua/zklock/seckill/lessons/workshop/schedules.lua")
     end)
 
-    it("says how many schedules of the solution there are with one stop", function()
+    it("the page tells the number of schedules of the solution with one stop", function()
         local shop = require "zklock.seckill.lessons.workshop.shop"
         local found = shop.explore(SOLVED .. "/4_mend.lua", shop.with(shop.THREE_BUNS, {
             all = { preemptions = 0 }, faults = shop.ONE_STOP,
@@ -256,7 +256,7 @@ describe("the page of the workshop", function()
         assert.same({ true, 0 }, { found.complete, found.wrong })
     end)
 
-    it("shows a schedule that is right by luck", function()
+    it("the program of the schedules shows one that is right by luck", function()
         local printed = run "lua5.4 lua/zklock/seckill/lessons/workshop/schedules.lua 2"
         assert.matches("\nright\n$", printed)
     end)

@@ -194,7 +194,7 @@ end
 
 
 -- Ends the storm after that time.
-local function last(self, seconds)
+local function end_after(self, seconds)
     return function()
         zklock.sleep(seconds)
         self.calm = true
@@ -203,7 +203,7 @@ end
 
 
 -- A message about the state after the storm, or nil.
-local function aftermath(self)
+local function problem_after_calm(self)
     local client = assert(engine.open("cerberus", self.options))
     for _, name in ipairs(ORDER) do
         local done, message = client:switch(name, CALM)
@@ -321,10 +321,10 @@ end
 
 local function play(self, seconds)
     for place = 1, PROCESSES do self:start_client(place) end
-    zklock.run(last(self, seconds), while_it_lasts(self, self.set_the_switch),
+    zklock.run(end_after(self, seconds), while_it_lasts(self, self.set_the_switch),
         while_it_lasts(self, self.stop_a_client), while_it_lasts(self, self.kill_a_client),
         while_it_lasts(self, self.strike_redis), while_it_lasts(self, self.strike_zookeeper))
-    local problem = self.options.safe and zklock.run(aftermath, self) or nil
+    local problem = self.options.safe and zklock.run(problem_after_calm, self) or nil
     assert(io.open(self.folder .. "/over", "w")):close()
     for _, child in ipairs(self.clients) do self.words[#self.words + 1] = child:finish() end
     return problem
