@@ -7,7 +7,7 @@ local rules = require "zklock.seckill.engine.cerberus.rules"
 
 local ORDER = { "A", "B" }
 local VALUES = { "A", "B", "" }
-local WISHES = 3 -- changes of the switch
+local WISHES = 3 -- most changes of the switch
 
 
 -- A state has the epoch, the switch, and for each process its epoch, its engines, and whether it
@@ -95,7 +95,8 @@ local function steps_of(state, process)
 end
 
 
--- All next states as { step, state, whether it needs neither a wish nor a stop }.
+-- Returns all next states, each { what = the step, state, is_usual = it is neither a change of the
+-- switch nor a stop }.
 local function next_states(state)
     local list = {}
     local function add(what, change, is_usual)

@@ -27,7 +27,7 @@ local close_all, code_of = engines.close_all, engines.code_of
 
 -- --- services ----------------------------------------------------------------------------------
 
--- Options of the engines in the order. A lock of redis-set outlasts the test by default.
+-- Options of all engines, by name. A lock of redis-set outlasts the test by default.
 local function engine_options()
     return {
         ["redis-set"] = { redis = redis, lease = 60, answer = ANSWER },
@@ -122,7 +122,7 @@ local function kill(child)
 end
 
 
--- The engine itself, by a client without a switch.
+-- Opens the engine itself, without cerberus.
 local function open_directly(name) return engines.open_with(name, engine_options()[name]) end
 
 

@@ -30,7 +30,7 @@ end)
 teardown(function() servers:close() end)
 
 
--- The lead of a clock over this process's, in whole hours.
+-- The lead of a clock over this process's clock, in whole hours.
 local function hours(time) return math.floor((time - os.time()) / HOUR + 0.5) end
 
 
@@ -167,7 +167,7 @@ describe("a MariaDB of its own", function()
     it("a MariaDB is killed, and the other serves", function()
         local url, process = servers:own_mysql()
         local other = servers:own_mysql()
-        collectgarbage() -- the other's process is unreferenced here
+        collectgarbage() -- nothing refers to the other server's process any more
         process:kill()
         assert.is_false((pcall(database.open, url)))
         database.open(other):close()

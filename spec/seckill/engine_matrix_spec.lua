@@ -94,7 +94,7 @@ require("zklock").sleep(60)
 ]]
 
 
--- An interrupted wait of a live process does not keep the next client from the lock.
+-- True if an interrupted wait of a live process does not keep the next client from the lock.
 local function frees_way_when_interrupted(name)
     local lock, options = new_name(), dkjson.encode(engines.options(name))
     local lease = assert(open(name):mutex(lock):acquire(PATIENT))
@@ -156,7 +156,7 @@ end
 
 
 -- The number of clients that ask when a contended lock is released and its next holder keeps it.
--- (The next one need not ask, because it may know that it is the next.)
+-- The next holder need not ask, because it may know that it is the next.
 local function clients_that_ask(name)
     local lock, over, number = new_name(), false, nil
     local clients, counters = {}, {}
@@ -282,7 +282,7 @@ end }
 -- Values of cerberus that depend on its engines.
 local THEIRS, ITS_PROPERTY = "its engines'", { herd = "wakes" }
 
--- For cerberus, with two orders, which have the properties that all engines of the order share.
+-- Checks with two orders that cerberus has the properties that all engines of its order share.
 local function check_cerberus(column, name)
     local property = probes[column].has or ITS_PROPERTY[column]
     for _, order in ipairs{ { "redisson", "zookeeper" }, { "redis-set", "zookeeper" } } do

@@ -96,7 +96,7 @@ function engines.open_with(name, given)
 end
 
 
---- The same on the shared servers.
+--- Opens an engine on the shared servers, as a client of its own.
 ---@param name string
 ---@param more table?
 function engines.open(name, more)
@@ -137,7 +137,9 @@ function engines.code_of(result, _, code)
 end
 
 
---- Checks that `with` releases the lock after its function returns or raises.
+--- Checks that `with` passes on its function's arguments and results, and releases the lock after
+-- it
+--- returns or raises.
 function engines.check_with(mine, yours)
     local returned = { mine:with(ANSWER, function(lease, a, b)
         assert(lease:held())

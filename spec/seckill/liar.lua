@@ -1,4 +1,4 @@
---- A store that breaks the contract of stores in the way of `parameters.lie`.
+--- A store that breaks the contract of stores, as `parameters.lie` tells it to.
 
 local Liar = {}
 Liar.__index = Liar

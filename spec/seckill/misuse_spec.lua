@@ -259,7 +259,7 @@ describe("a script that is interrupted in a sale", function()
 
     local lua = os.getenv "ZKLOCK_LUA" or "lua5.4"
 
-    -- The output of a script that is interrupted, with its process group, once it is under way.
+    -- The output of a script that is interrupted with its process group, once it is under way.
     local function interrupted(script)
         files.write(folder .. "/script.lua", (script:gsub("FOLDER", folder)))
         local pid = rig.shell("setsid %s %s/script.lua >%s/out 2>&1 & echo $!", lua, folder,

@@ -1,4 +1,4 @@
---- Asserts that fn(...) raises an error with that pattern that blames the caller's line.
+--- Asserts that fn(...) raises an error that matches the pattern and blames the caller's line.
 
 local assert = require "luassert"
 

@@ -297,9 +297,9 @@ describe("the sentence of a sale", function()
 end)
 
 
--- c1 is stopped while it holds /l, and notices the loss late; c2 holds it meanwhile. On /rw a
--- writer becomes a reader, and another writer comes in; c2 waits to write, until its deadline. On
--- /sem each has a permit.
+-- c1 is stopped while it holds /l, and notices the loss late; c2 holds /l meanwhile. On /rw a
+-- writer becomes a reader, and another writer is granted; c2 waits to write, until its deadline. On
+-- /sem each client holds a permit.
 local HISTORY = [[
 1.00 c1.1 - connected session=a1 timeout=2
 1.00 c2.1 - connected session=b2 timeout=2

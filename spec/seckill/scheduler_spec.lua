@@ -1,6 +1,6 @@
 --- [lua luajit] The page on which the reader is the scheduler
---- (lua/zklock/seckill/lessons/scheduler): its table is what the code does, whichever way a state
---- is entered; it shows which buyers can oversell; and a browser walks through it.
+--- (lua/zklock/seckill/lessons/scheduler). Its table agrees with the code, whichever way a state is
+--- entered; it shows which buyers can oversell; and a browser walks through it.
 
 local browser = require "spec.seckill.report.browser"
 local files = require "spec.files"
@@ -24,7 +24,7 @@ end)
 local function shortest(name) return played[name].graph.shortest end
 
 
--- Whether the choices lead to the states that the table has, from the beginning on.
+-- Asserts that the choices of a path lead through the states of the table.
 local function assert_walk(game, states, path, places)
     local views = play.views(game, path)
     for i, place in ipairs(places) do

@@ -69,7 +69,7 @@ describe("a run of a lesson", function()
         end
     end)
 
-    -- How many of its schedules are wrong, and how many there are; the same of the second sale.
+    -- The numbers of wrong schedules and of all schedules, of the first and of the second sale.
     local SEARCHED = {
         ["lock-in-one-server"] = { 244, 244, 0, 43 },
         ["release-before-commit"] = { 53, 53, 0, 26 },

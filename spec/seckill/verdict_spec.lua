@@ -361,7 +361,7 @@ describe("buyers that waited in vain", function()
     local KILL = { at = 0, kind = "kill", target = "server 1" }
     local DEAD = { server = 1, granted = 1, ended = 2 } -- a killed holder
 
-    -- The number of such buyers in a sale with these purchases, of a bun each.
+    -- The number of buyers that waited in vain in a sale with these purchases, each of a bun.
     local function count(left, faults, ...)
         for i, each in ipairs{ ... } do
             each.server, each.quantity, each.buyer = each.server or 2, each.quantity or 1, i

@@ -6,9 +6,9 @@
 --   make test-cerberus-storm SECONDS=60 SEED=17
 --
 -- Each lock guards a number, the name of a file. A holder reads it, waits, checks its lock, and
--- renames the file to the next number. A missing file means two holders. That is excused only if a
--- process was stopped between its check and its renaming, which no lock can prevent (Q-03); their
--- clocks show it.
+-- renames the file to the next number. A missing file means two holders. That is excused only if
+-- the clock shows that a process was stopped between its check and its renaming, which no lock can
+-- prevent (Q-03).
 --
 -- After the storm every engine must be used again, and no dead client stays a member. The last line
 -- is "right" or an error; the exit status is 0 or 1.
@@ -30,7 +30,7 @@ local ORDER = { "redis-set", "zookeeper", "redisson" }
 
 -- --- a process that takes locks -----------------------------------------------------------------
 
--- Needs OPTIONS, FOLDER, NUMBER, LOCKS, COROUTINES. Each line of its log is an event.
+-- The source of a client, without its constants. Each line of its log is an event.
 local CLIENT = [[
 local MARGIN = 0.05 -- seconds; a write is late within this time of the lease's end
 local core = require "zklock.core"
@@ -125,7 +125,7 @@ function Storm:set_the_switch()
 end
 
 
--- Shorter than a lease, or longer than leases and sessions.
+-- A stop is shorter than a lease, or longer than leases and sessions.
 function Storm:stop_a_client()
     zklock.sleep(between(0.1, 0.6))
     local child = self.clients[math.random(PROCESSES)]
@@ -185,7 +185,7 @@ function Storm:strike_zookeeper()
 end
 
 
--- Repeats until the storm is over, and ends its last step.
+-- Returns a task that repeats a step until the storm is over.
 local function while_it_lasts(self, verb)
     return function()
         while not self.calm do verb(self) end
@@ -193,7 +193,7 @@ local function while_it_lasts(self, verb)
 end
 
 
--- Ends the storm after that time.
+-- Returns a task that ends the storm after that time.
 local function end_after(self, seconds)
     return function()
         zklock.sleep(seconds)
@@ -202,7 +202,7 @@ local function end_after(self, seconds)
 end
 
 
--- A message about the state after the storm, or nil.
+-- Returns a message about what does not work after the storm, or nil.
 local function problem_after_calm(self)
     local client = assert(engine.open("cerberus", self.options))
     for _, name in ipairs(ORDER) do

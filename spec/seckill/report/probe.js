@@ -1,11 +1,11 @@
-// Looks at the page as it was drawn, and writes what it sees into the element "seen": the pixels
-// of the lanes, not what the page says of them.
+// Looks at the page as it was drawn, and writes its observations into the element "seen". The lanes
+// are judged by their pixels, not by the page's words about them.
 "use strict";
 {
   const isRed = (pixels, i) =>
     pixels[i + 3] > 200 && pixels[i] - pixels[i + 1] > 100 && pixels[i] - pixels[i + 2] > 90;
 
-  // Runs of true in a list, as [first, last]; gaps of a few are the hatch.
+  // Runs of true in a list, as [first, last]. Small gaps belong to the hatch.
   function runsOf(list) {
     const runs = [];
     list.forEach((is, i) => {
@@ -59,7 +59,8 @@
     return shape.join("");
   }
 
-  // The words of a key or a legend; two of one shape are alike, and one without any is empty.
+  // The words of a key or a legend, those whose sign has the shape of an earlier sign (alike), and
+  // those without a sign (empty).
   function signsOf(list) {
     const entries = [...list.querySelectorAll("li, .u-series")].filter(each =>
       getComputedStyle(each).display !== "none");
@@ -77,7 +78,7 @@
     }));
   }
 
-  // Tables that are wider than the page and do not say so.
+  // The number of tables wider than the page, and of those that do not say so.
   function unsaidWidths() {
     const scrolls = [...document.querySelectorAll(".scroll")];
     for (const each of scrolls) each.measure();
@@ -86,10 +87,10 @@
       each.previousSibling.hidden || !each.matches(".more-right")).length };
   }
 
-  // uPlot draws when what runs has come to its end.
+  // uPlot draws only after the running task has ended.
   const pause = () => new Promise(done => setTimeout(done, 1));
 
-  // What the pointer is told along a line from the top of the lanes to their bottom.
+  // The tips that the pointer shows along a line from the top of the lanes to their bottom.
   async function tipsOf(figure, x) {
     const over = figure.querySelector(".u-over"), tips = [];
     for (let y = 2; y < over.getBoundingClientRect().height; y += 6) {
@@ -115,7 +116,7 @@
       pictures: picturesOf(section).map(each => each.title) };
   }
 
-  // How many arrows there are before the first step, and after each; and around what time.
+  // The number of arrows before the first step and after each step, and the time that is shown.
   async function arrowsIn(section, steps) {
     const figure = section.querySelector(".messages"), details = section.querySelector(".steps");
     if (!figure || !details || steps.count > 40) return [];
@@ -137,7 +138,7 @@
     return moments;
   }
 
-  // What the steps say, one after the other, by key; and whether the lanes show where they are.
+  // The texts of the steps, one after the other, by key; and whether the lanes show the step.
   async function stepsIn(section, figure) {
     const details = section.querySelector(".steps");
     if (!details) return null;
@@ -199,7 +200,7 @@
     return seen;
   }
 
-  // How far each sale is from right, in pieces; and with a price, which goes again.
+  // Each sale's distance from right in pieces, then in money with a price, then without the price.
   function distancesIn() {
     const input = document.querySelector("#distances input");
     if (!input) return null;

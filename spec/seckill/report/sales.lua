@@ -151,8 +151,8 @@ function sales.late_write()
 end
 
 
---- A simulated sale of two buyers. The second one hears that the lock is free, and an answer to it
---- gets lost. An exploration has found its moment.
+--- A simulated sale of two buyers. An event tells the second one that the lock is free, after an
+--- answer to its server got lost. An exploration has found the sale's moment.
 function sales.messages()
     local result = sales.right(2)
     local function message(server, kind, sent, arrived, text)

@@ -1,4 +1,4 @@
-// Makes the page show all that it can say, and writes what stayed in English into "seen".
+// Makes the page show all its texts, and writes those that stayed in English into "seen".
 "use strict";
 {
   const pause = () => new Promise(done => setTimeout(done, 1));
