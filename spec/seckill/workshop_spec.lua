@@ -91,29 +91,29 @@ describe("a wrong prediction", function()
         ["three are sold, as there are no more"] = "return { sold = 3, left = 0 }",
         ["one is sold, as the others are refused"] = "return { sold = 1, left = 2 }",
     } do
-        it("the check refuses the prediction: " .. what, function()
+        it("the check refuses the prediction that " .. what, function()
             is_wrong("1_predict", text, 'The number of buyers who are told "sold"')
         end)
     end
 
-    it("the check refuses the prediction: none is left when all are served", function()
+    it("the check refuses the prediction that none is left when all are served", function()
         is_wrong("1_predict", "return { sold = 6, left = 0 }", "The number of buns that are left")
     end)
 end)
 
 
 describe("a wrong answer about the run", function()
-    it("the check refuses the answer: all schedules are wrong", function()
+    it("the check refuses the answer that all schedules are wrong", function()
         is_wrong("2_run", differs("2_run", "37", "100"), "`wrong` is another number")
     end)
-    it("the check refuses the answer: the first server wrote last", function()
+    it("the check refuses the answer that the first server wrote last", function()
         is_wrong("2_run", differs("2_run", "last = 1", "last = 2"), "`last` is the other server")
     end)
-    it("the check refuses the answer: a wrong schedule is right", function()
+    it("the check refuses the answer that a wrong schedule is right", function()
         is_wrong("2_run", differs("2_run", "right = 2", "right = 1"),
                  "the schedule of seed 1 is wrong: 2 sold, 0 left of 1")
     end)
-    it("the check refuses the answer: only the payment lies between read and write", function()
+    it("the check refuses the answer that only the payment lies between read and write", function()
         is_wrong("2_run", differs("2_run", "0.51 }", "0.5 }"), "`gap` is another time")
     end)
 end)
