@@ -51,14 +51,14 @@ end
 local function ping_while_waiting(hold)
     local path = rig.path()
     local lease = rig.hold(rig.session(server.hosts, { timeout = 30 }):mutex(path))
-    local begun = host:begin(("/park?count=%d&hold=%g&path=%s"):format(WAITERS, hold, path))
+    local request = host:begin(("/park?count=%d&hold=%g&path=%s"):format(WAITERS, hold, path))
     server:wait_for_nodes(path, WAITERS + 1)
     if hold > 0 then lease:release() end
     local figures = ping()
     local left = tonumber(host:get("/parked").body)
     assert(left > 0, "nobody waits any more")
     if hold == 0 then lease:release() end
-    nginx.finish(begun)
+    nginx.finish(request)
     rig.close_sessions()
     return figures
 end

@@ -37,7 +37,7 @@
 -- before session 0 releases.
 
 local core = require "zklock.core"
-local process_of = require "bench.process"
+local process_figures = require "bench.process"
 local rig = require "spec.rig"
 
 local PATIENCE = 120 -- seconds
@@ -181,7 +181,7 @@ end
 function Crowd:memory()
     local sum = 0
     for i, free in ipairs(tell_all(self, "collect")) do
-        sum = sum + process_of.resident(self.pids[i]) - tonumber(free)
+        sum = sum + process_figures.resident(self.pids[i]) - tonumber(free)
     end
     return sum
 end

@@ -26,8 +26,8 @@ end
 local function notes_of(record)
     local notes = {}
     for _, note in ipairs(record.notes or {}) do
-        local before = notes[note.buyer]
-        notes[note.buyer] = before and before .. "; " .. note.line or note.line
+        local earlier = notes[note.buyer]
+        notes[note.buyer] = earlier and earlier .. "; " .. note.line or note.line
     end
     return notes
 end

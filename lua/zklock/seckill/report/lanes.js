@@ -275,7 +275,8 @@ function lanesTables(parent, sale) {
 function drawLanes(parent, sale, time) {
   const lanes = layLanes(sale), red = sale.overlaps.length;
   const total = measureLanes(lanes, sale);
-  const named = red ? [{ name: `${grouped(sale.atOnce)} at once`, ...TOGETHER }, ...lanes] : lanes;
+  const shownLanes = red ? [{ name: `${grouped(sale.atOnce)} at once`, ...TOGETHER }, ...lanes] :
+    lanes;
   const { figure: made, picture } = figure(parent, {
     title: sale.unlocked ? "Who bought when" : "Who held when",
     caption: overlapSentence(sale) + (sale.unlocked ?
@@ -295,7 +296,7 @@ function drawLanes(parent, sale, time) {
   const plot = draw(picture, {
     height: total + 30 + 8, legend: { show: false },
     scales: { ...shared.scales, y: { range: () => [0, total], dir: -1 } },
-    axes: [timeAxis(), laneAxis(named)],
+    axes: [timeAxis(), laneAxis(shownLanes)],
     series: [{}, { show: true, paths: () => null, points: { show: false } }],
     cursor: time.cursor({ points: { show: false } }),
     hooks: { ...shared.hooks, draw: [each => paintLanes(each, sale, lanes, total, time)] },

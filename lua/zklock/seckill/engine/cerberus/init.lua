@@ -16,7 +16,7 @@
 
 local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
-local members = require "zklock.seckill.engine.cerberus.member"
+local membership = require "zklock.seckill.engine.cerberus.member"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local orders = require "zklock.seckill.engine.cerberus.order"
@@ -59,7 +59,7 @@ end
 
 -- without `safe` --------------------------------------------------------------------------------
 
--- Follows each version of the switch once, because an unknown name moves to the next engine.
+-- Follows each version of the switch only once, because an unknown name means the next engine.
 local function hear(engine, text, version)
     if version == engine.heard_version then return end
     engine.heard_version = version
@@ -92,7 +92,8 @@ local function wake_all(engine)
 end
 
 
--- Returns true if the engine has failed for `failover` seconds. Failover never leaves ZooKeeper.
+-- Notes whether the engine failed; returns true if it has failed for `failover` seconds. Failover
+-- never leaves ZooKeeper.
 local function note_failure(engine, name, failed)
     if not failed then
         engine.failing[name] = nil
@@ -214,7 +215,7 @@ function way.open(engine)
     engine.chosen = given.order[1]
     engine.place = places.open(given, engine.chosen)
     if given.safe then
-        engine.member = members.new(engine.place, engine.order)
+        engine.member = membership.new(engine.place, engine.order)
         engine.member.on_change = function() wake_all(engine) end
         look_after(engine)
     else

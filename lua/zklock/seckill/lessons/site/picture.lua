@@ -17,7 +17,7 @@ local NEAR = 4.4 -- per cent of the width; a sign on a telephone
 
 -- rows -------------------------------------------------------------------------------------------
 
-local function rows_of(sale)
+local function rows_by_server(sale)
     local lanes = {}
     for number = 1, sale.servers do lanes[number] = {} end
     for _, row in ipairs(sale.rows) do table.insert(lanes[row.server], row) end
@@ -90,7 +90,7 @@ end
 local function commits_late(row, sale) return sale.commits and row.told > row.released end
 
 
-local function row_of(row, sale, marked, scale)
+local function buyer_row(row, sale, marked, scale)
     local bars = {}
     if row.asked then
         local waited = row.granted or row.gave_up or row.told or sale.finish
@@ -145,9 +145,9 @@ local function lanes_of(sale, words, scale)
     if sale.common then
         lanes[1] = lane(sale.common[words.name], { server_row(sale, nil, marked, words, scale) })
     end
-    for number, rows in ipairs(rows_of(sale)) do
+    for number, rows in ipairs(rows_by_server(sale)) do
         local lines = { server_row(sale, number, marked, words, scale) }
-        for _, row in ipairs(rows) do lines[#lines + 1] = row_of(row, sale, marked, scale) end
+        for _, row in ipairs(rows) do lines[#lines + 1] = buyer_row(row, sale, marked, scale) end
         lanes[#lanes + 1] = lane(words.server:format(number), lines)
     end
     return table.concat(lanes, "\n")

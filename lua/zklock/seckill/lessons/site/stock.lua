@@ -66,12 +66,12 @@ function stock.row(sale, words, scale)
     local function height_of(value)
         return GAP + (HEIGHT - 2 * GAP) * (sale.stock - value) / math.max(1, sale.stock - least)
     end
-    local rightly, should = stepped("rightly", list, sale, scale, height_of)
-    local written, left = stepped("written", list, sale, scale, height_of)
-    local values = { sale.stock, left, should ~= left and should or nil }
+    local right_line, right_stock = stepped("rightly", list, sale, scale, height_of)
+    local written_line, left = stepped("written", list, sale, scale, height_of)
+    local values = { sale.stock, left, right_stock ~= left and right_stock or nil }
     return ('<div class="server">%s</div><div class="row stock"><span class="who">%s</span>'
         .. '<svg class="track" height="%d">%s%s</svg></div>'):format(words.stock,
-        numbers(values, height_of), HEIGHT, rightly, written)
+        numbers(values, height_of), HEIGHT, right_line, written_line)
 end
 
 

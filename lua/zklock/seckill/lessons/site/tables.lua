@@ -9,7 +9,7 @@ local tables = {}
 
 
 -- The owner of a step, a buyer, a server, or all together.
-local function who(step, sale, words)
+local function owner_of(step, sale, words)
     local purchase = step.purchase
     if purchase then return words.who:format(purchase.server, purchase.buyer) end
     return (step.server and words.server:format(step.server) or sale.common[words.name])
@@ -17,7 +17,7 @@ local function who(step, sale, words)
 end
 
 
-local function said(step, words)
+local function step_text(step, words)
     local text = step.text and step.text[words.name] or words.steps[step.what]
     return step.count and text:format(step.count) or text
 end
@@ -27,8 +27,8 @@ function tables.steps(sale, words)
     local lines = {}
     for i, step in ipairs(sale.steps) do
         lines[i] = ('<li><b>%s</b> <span class="at">%s</span> %s<strong>%s</strong></li>')
-            :format(signs.marks[i], times.moment(step.at), who(step, sale, words),
-                markup.escape(said(step, words)))
+            :format(signs.marks[i], times.moment(step.at), owner_of(step, sale, words),
+                markup.escape(step_text(step, words)))
     end
     if not lines[1] then return "" end
     return '<ol class="steps">\n' .. table.concat(lines, "\n") .. "\n</ol>"
