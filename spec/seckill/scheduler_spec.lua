@@ -96,9 +96,11 @@ describe("the table of states", function()
                 local view = state.view
                 for number, server in ipairs(view.servers) do
                     local holder = (view.queues[name == "local" and number or 1])[1]
-                    if server.lease == "held" and not server.stopped then
+                    if server.lease_state == "held" and not server.stopped then
                         assert.equal(number, holder)
-                    elseif server.lease == "lost" then assert.are_not.equal(number, holder) end
+                    elseif server.lease_state == "lost" then
+                        assert.are_not.equal(number, holder)
+                    end
                 end
             end
         end
@@ -108,7 +110,7 @@ describe("the table of states", function()
         local views = play.views(played.zookeeper.game, { "ask 1", "stop 1", "expire", "wake 1" })
         local seen = {}
         for i, view in ipairs(views) do
-            seen[i] = ("%s %s"):format(view.servers[1].lease, view.queues[1][1])
+            seen[i] = ("%s %s"):format(view.servers[1].lease_state, view.queues[1][1])
         end
         assert.same({ "nil nil", "held 1", "held 1", "held nil", "lost nil" }, seen)
     end)

@@ -13,10 +13,10 @@ local NEVER = 80000 -- seconds; longer than any game, shorter than a world's lim
 ---@class zklock.scheduler.Server
 ---@field at string       the next step, "wait" (for the lock), or "end"
 ---@field stopped boolean
----@field lease? string   the state of its lease when it last ran; nil at its end
----@field stock? integer  that it has read; nil at its end
+---@field lease_state? string  when the server last ran; nil at its end
+---@field stock? integer  that the server has read; nil at its end
 ---@field token? integer  counted from the first grant
----@field told? string    its outcome
+---@field told? string    the outcome for its buyer
 
 ---@class zklock.scheduler.View
 ---@field servers zklock.scheduler.Server[]
@@ -93,11 +93,11 @@ end
 
 -- The beliefs of a finished server do not matter any more.
 function Game:server_view(me)
-    if me.lease and not me.stopped then me.state = me.lease:state() end
+    if me.lease and not me.stopped then me.lease_state = me.lease:state() end
     local runs = me.at ~= "end"
     return {
         at = me.at, stopped = me.stopped, told = me.told,
-        lease = runs and me.state or nil, stock = runs and me.stock or nil,
+        lease_state = runs and me.lease_state or nil, stock = runs and me.stock or nil,
         token = self.game.checks and me.lease and self:rank(me.lease.token) or nil,
     }
 end
@@ -200,7 +200,7 @@ function play.key(view)
     local parts = { view.stock, view.orders, view.greatest }
     for _, queue in ipairs(view.queues) do parts[#parts + 1] = table.concat(queue, "<") end
     for _, server in ipairs(view.servers) do
-        for _, name in ipairs{ "at", "stopped", "lease", "stock", "token", "told" } do
+        for _, name in ipairs{ "at", "stopped", "lease_state", "stock", "token", "told" } do
             parts[#parts + 1] = tostring(server[name])
         end
     end

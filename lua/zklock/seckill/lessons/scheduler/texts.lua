@@ -47,7 +47,7 @@ local function server_text(view, number, words)
     add(server.told and words.told[server.told]
         or words.at[server.at]:format(server.stock, (server.stock or 0) - 1))
     add(words.unheard[unheard(view, number)])
-    if acts_as_holder(server) then add(words.lease[server.lease]) end
+    if acts_as_holder(server) then add(words.lease[server.lease_state]) end
     if server.token then add(words.token:format(server.token)) end
     return table.concat(parts, words.joint)
 end

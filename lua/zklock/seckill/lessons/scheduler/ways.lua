@@ -27,7 +27,7 @@ end
 -- True if the server's next write comes after the loss of its lock to the other server.
 local function is_late(view, number)
     local server = view.servers[number]
-    return server.at == "write" and server.lease == "lost" and not server.stopped
+    return server.at == "write" and server.lease_state == "lost" and not server.stopped
         and view.queues[1][1] == 3 - number
 end
 
