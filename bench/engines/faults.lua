@@ -83,13 +83,13 @@ function plays.stopped(scene, lease)
     scene:signal("CONT")
     scene:note_answers("holder", "out")
     scene:tell("third", "take 0")
-    scene:note_answers("third", "also")
+    scene:note_answers("third", "third_answer")
     scene:tell("third", "free")
     scene:note_answers("waiter", "served")
     for _, cast in ipairs(scene.casts) do
         local both = seconds_of_two(cast)
         cast.result = { seconds = seconds_until(cast.served, moment), both = both,
-                        three = both and cast.also ~= "never" }
+                        three = both and cast.third_answer ~= "never" }
     end
 end
 

@@ -32,8 +32,8 @@ Game.__index = Game
 
 -- The lock of the server with that number.
 function Game:lock(number)
-    local shared = self.shared
-    if shared then return { acquire = function() return shared:acquire(number) end } end
+    local ttl_lock = self.ttl_lock
+    if ttl_lock then return { acquire = function() return ttl_lock:acquire(number) end } end
     local session = assert(zklock.connect("memory:" .. self.game.hosts[number],
         { timeout = timetable.session }))
     return session:mutex(PATH)
@@ -43,35 +43,35 @@ end
 -- Runs a server's program, and keeps note of its next step.
 function Game:serve(world, number)
     local program = require("zklock.seckill.lessons.scheduler." .. self.game.program)
-    local me, steps = self.servers[number], self.times.steps[number]
+    local server, steps = self.servers[number], self.times.steps[number]
     local function step(name, knows)
-        me.at = name
-        for key, value in pairs(knows or {}) do me[key] = value end
-        local next_step = table.remove(steps, 1) or NEVER
-        zklock.sleep(next_step - world:now())
-        me.at = "wait"
+        server.at = name
+        for key, value in pairs(knows or {}) do server[key] = value end
+        local next_time = table.remove(steps, 1) or NEVER
+        zklock.sleep(next_time - world:now())
+        server.at = "wait"
     end
     world:process("server " .. number, function()
-        me.told = program(self:lock(number), self.store, step)
-        me.at = "end"
+        server.told = program(self:lock(number), self.store, step)
+        server.at = "end"
     end)
 end
 
 
 function Game:stop(world, stop)
-    local name, me = "server " .. stop.server, self.servers[stop.server]
+    local name, server = "server " .. stop.server, self.servers[stop.server]
     local finish = self.times.moments[#self.times.moments]
     world:at(stop.from, function()
-        me.stopped = world:stop(name, (stop.till or finish) - stop.from)
+        server.stopped = world:stop(name, (stop.till or finish) - stop.from)
     end)
-    if stop.till then world:at(stop.till, function() me.stopped = false end) end
+    if stop.till then world:at(stop.till, function() server.stopped = false end) end
 end
 
 
 -- The numbers of the servers in a lock's queue. A new node is that of the server that just asked.
 function Game:queue(host, choice)
     local queue = {}
-    for i, lease in ipairs(self.shared and self.shared.line or {}) do queue[i] = lease.owner end
+    for i, lease in ipairs(self.ttl_lock and self.ttl_lock.line or {}) do queue[i] = lease.owner end
     for i, name in ipairs(zklock.memory(host):children(PATH) or {}) do
         local node = host .. "/" .. name
         self.owners[node] = self.owners[node] or tonumber(choice:match "^ask (%d)$")
@@ -84,21 +84,21 @@ end
 -- Replaces a token, the number of a transaction, by its rank.
 function Game:rank(token)
     local rank = 0
-    for _, me in ipairs(self.servers) do
-        if me.lease and me.lease.token <= token then rank = rank + 1 end
+    for _, server in ipairs(self.servers) do
+        if server.lease and server.lease.token <= token then rank = rank + 1 end
     end
     return rank
 end
 
 
 -- The beliefs of a finished server do not matter any more.
-function Game:server_view(me)
-    if me.lease and not me.stopped then me.lease_state = me.lease:state() end
-    local runs = me.at ~= "end"
+function Game:server_view(server)
+    if server.lease and not server.stopped then server.lease_state = server.lease:state() end
+    local runs = server.at ~= "end"
     return {
-        at = me.at, stopped = me.stopped, told = me.told,
-        lease_state = runs and me.lease_state or nil, stock = runs and me.stock or nil,
-        token = self.game.checks and me.lease and self:rank(me.lease.token) or nil,
+        at = server.at, stopped = server.stopped, told = server.told,
+        lease_state = runs and server.lease_state or nil, stock = runs and server.stock or nil,
+        token = self.game.checks and server.lease and self:rank(server.lease.token) or nil,
     }
 end
 
@@ -157,7 +157,7 @@ end
 
 -- Puts into the world the servers, the stops, and a view right before each choice.
 function Game:begin(world, path)
-    self.shared = self.game.ttl and TtlLock.new(world)
+    self.ttl_lock = self.game.ttl and TtlLock.new(world)
     for number in ipairs(self.servers) do self:serve(world, number) end
     for _, stop in ipairs(self.times.stops) do self:stop(world, stop) end
     for i, moment in ipairs(self.times.moments) do
