@@ -1,5 +1,5 @@
---- The environment of scenarios with engines (docs/engines.md). The sale's servers are processes,
---- the store is in SQLite or MariaDB, and the locks are on throwaway servers of Redis and MariaDB.
+--- The environment of scenarios with engines (docs/engines.md). Servers are processes, the store is
+--- in SQLite or MariaDB, and the locks are on throwaway servers of Redis and MariaDB.
 
 local clocks = require "zklock.throwaway.clock"
 local runs = require "zklock.seckill.run"

@@ -65,8 +65,7 @@ local function faults(record)
 end
 
 
--- Times when buyers learned that their hold was suspect or lost, from the record or from their
--- first note about it.
+-- Times when buyers learned that their hold was suspect or lost, from the record or their notes.
 local function beliefs(record)
     local known = { suspect = {}, lost = {} }
     for _, note in ipairs(record.notes or {}) do

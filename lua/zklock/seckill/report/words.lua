@@ -1,6 +1,5 @@
---- The reason for a sale's verdict in words. The verdict comes from the store, and the overlaps of
---- holds from the record. A right sale mostly has none, a wrong sale some; if not, the record shows
---- the reason.
+--- The reason for a sale's verdict in words. The verdict comes from the store, the overlaps from
+--- the record. A right sale mostly has none, a wrong sale some; if not, the record shows why.
 
 local words = {}
 
