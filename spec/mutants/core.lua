@@ -516,7 +516,7 @@ return {
       replace = "else if (member->state == ZKL_MEMBER_JOINING) " ..
                 "zkl_member_end(member, ZKL_CONFLICT, answer->rc);" },
     { "revoke-of-waiters", "a revocation that reaches a waiter is forgotten when it holds",
-      at = "zkl_stake_grant", find = "stake->handles = 1;",
+      at = "zkl_stake_give_handle", find = "stake->handles = 1;",
       replace = [[
         stake->handles = 1;
         stake->revoked = false;]] },

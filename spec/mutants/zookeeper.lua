@@ -410,7 +410,7 @@ return {
       at = "position_in_turns", find = "if (position == 1) position = 2;",
       catch = by("turns", "on_queued tells the place of an acquire while a released turn") },
     { "turns-token", "all holders of a node get one token",
-      at = "zkl_stake_grant",
+      at = "zkl_stake_give_handle",
       find = "zkl_claim_token(&stake->claim)", replace = "stake->claim.node.czxid",
       catch = by("turns", "tokens are 1024 a node; a queue shows its own, and the first") },
     { "turns-close", "at close the lock is handed on to claims that are about to be ended",

@@ -24,8 +24,8 @@
 
 static void begin(zkl_request *request) {
     who->request = request;
-    who->told = false;
-    who->lists = is(0, "queue");
+    who->is_told = false;
+    who->shows_queue = is(0, "queue");
 }
 
 static struct zkl_acquire_options options_in_words(void) {
@@ -82,10 +82,10 @@ static void acquires(void) {
     for (int64_t i = 0; i < most && !wrong; i++) {
         char numbered[60];
         snprintf(numbered, sizeof numbered, "%s%" PRId64, name, i);
-        who = add_thing(numbered);
+        who = add_user(numbered);
         if (!who) wrong = "there are too many";
         if (!who) return;
-        who->many = true;
+        who->numbered = true;
         if (!who->request && !who->lease) acquire();
     }
 }
@@ -100,9 +100,9 @@ static void takes(void) {
 /* turns <count>: numbered users release in turn, up to the first that is not granted */
 static void take_turns(void) {
     int64_t left = number(1, 1);
-    for (size_t i = 0; left > 0 && i < thing_count; i++) {
-        struct thing *one = &things[i];
-        if (!one->many || (!one->lease && !one->request)) continue;
+    for (size_t i = 0; left > 0 && i < user_count; i++) {
+        struct user *one = &users[i];
+        if (!one->numbered || (!one->lease && !one->request)) continue;
         if (!one->lease) return;
         drop_all(one);
         take_all();
@@ -338,11 +338,11 @@ static void show_lease(zkl_lease *lease, const char *what) {
     else show_session(what);
 }
 
-static uint64_t id_of(const struct thing *thing) {
-    if (thing->request) return zkl_request_id(thing->request);
-    if (thing->member) return zkl_member_id(thing->member);
-    if (thing->watcher) return zkl_watcher_id(thing->watcher);
-    return thing->roster ? zkl_roster_id(thing->roster) : 0;
+static uint64_t id_of(const struct user *user) {
+    if (user->request) return zkl_request_id(user->request);
+    if (user->member) return zkl_member_id(user->member);
+    if (user->watcher) return zkl_watcher_id(user->watcher);
+    return user->roster ? zkl_roster_id(user->roster) : 0;
 }
 
 /* show <what>... of the user's lease, member or request, or of the session */
@@ -361,9 +361,9 @@ static void shows(void) {
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
-enum of { SESSION, USER, LEASE, MEMBER };
+enum about { SESSION, USER, LEASE, MEMBER };
 static const struct {
-    enum of of;
+    enum about about;
     void (*play)(void);
     const char *names; /* between spaces */
 } verbs[] = {
@@ -372,11 +372,11 @@ static const struct {
     {SESSION, comes_back, " come-back "},
     {SESSION, connects, " close closed cut expire flap ready-from refuse reopen resume "},
     {SESSION, counts_wants, " wants "},
-    {SESSION, counts_on, " counter "},
+    {SESSION, sets_counter, " counter "},
     {SESSION, explains, " words "},
     {SESSION, happens, " changed children created deleted "},
     {SESSION, hears, " deaf hear "},
-    {SESSION, is_unsent, " stray unknown unsent "},
+    {SESSION, fails_to_send, " stray unknown unsent "},
     {SESSION, limits_stack, " stack "},
     {SESSION, measures, " meter totals "},
     {SESSION, names_holders, " holders "},
@@ -404,21 +404,21 @@ static const struct {
 };
 
 /* The subject is the lease or member of the first word, else of the step's user. */
-static void choose_subject(enum of of) {
-    struct thing *other = thing_of(at(1));
+static void choose_subject(enum about about) {
+    struct user *other = user_of(at(1));
     subject = who;
-    if (other && (of == LEASE ? !!other->lease : !!other->member)) {
+    if (other && (about == LEASE ? !!other->lease : !!other->member)) {
         subject = other;
         word++, words--;
         word[0] = word[-1];
     }
-    if (!subject || (of == LEASE ? !subject->lease : !subject->member)) wrong = "there is none";
+    if (!subject || (about == LEASE ? !subject->lease : !subject->member)) wrong = "there is none";
 }
 
 static void play(size_t verb) {
-    enum of of = verbs[verb].of;
-    if (of != SESSION && !who) wrong = "whose step is it?";
-    if (of == LEASE || of == MEMBER) choose_subject(of);
+    enum about about = verbs[verb].about;
+    if (about != SESSION && !who) wrong = "whose step is it?";
+    if (about == LEASE || about == MEMBER) choose_subject(about);
     if (!wrong) verbs[verb].play();
 }
 
@@ -426,7 +426,7 @@ static void script_play(const char *name) {
     char wanted[SCRIPT_LINE];
     size_t verb = 0;
     silent = true;
-    who = *name ? add_thing(name) : NULL;
+    who = *name ? add_user(name) : NULL;
     unsay_requests();
     snprintf(wanted, sizeof wanted, " %s ", word[0]);
     while (verb < COUNT(verbs) && !strstr(verbs[verb].names, wanted)) verb++;

@@ -95,7 +95,7 @@ static inline void serve_requests(void) {
  */
 static const struct zkl_rpc *asked;
 
-static inline bool comes(enum zkl_rpc_kind kind, enum zkl_op_kind op) {
+static inline bool answer_until(enum zkl_rpc_kind kind, enum zkl_op_kind op) {
     while ((asked = zkl_session_next_rpc(session))) {
         if (asked->kind == kind && (!asked->ops || asked->ops->kind == op)) return true;
         answer(asked);
@@ -104,7 +104,7 @@ static inline bool comes(enum zkl_rpc_kind kind, enum zkl_op_kind op) {
 }
 
 /* Sets `asked` to the next request. False: there is none. */
-static inline bool asks(void) {
+static inline bool take_asked(void) {
     return (asked = zkl_session_next_rpc(session));
 }
 
@@ -118,7 +118,7 @@ static inline void pass(zkl_time time) {
 }
 
 /* Ticks when the session is due, as a shell does. Returns the pause before. */
-static inline zkl_time come_back(void) {
+static inline zkl_time tick_when_due(void) {
     pass(0);
     zkl_time due = zkl_session_due(session), pause = due > now ? due - now : 0;
     pass(pause);

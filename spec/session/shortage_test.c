@@ -10,10 +10,10 @@
 /* Only the linker knows these names. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-static unsigned left; /* allocations up to the failing one; 0: none fails */
+static unsigned failing_in; /* allocations up to the failing one; 0: none fails */
 
 static bool fails(void) {
-    return !in_tree && left > 0 && --left == 0;
+    return !in_tree && failing_in > 0 && --failing_in == 0;
 }
 
 void *__real_malloc(size_t size);
@@ -138,11 +138,11 @@ static void live(void) {
 /* --- failures at a place --------------------------------------------------------------------- */
 
 /* Runs `answers` with a failure of the n-th allocation. False: there were fewer. */
-static bool lack(unsigned n, void (*answers)(void)) {
-    left = n;
-    answers();
-    bool failed = left == 0;
-    left = 0;
+static bool fails_within(unsigned n, void (*step)(void)) {
+    failing_in = n;
+    step();
+    bool failed = failing_in == 0;
+    failing_in = 0;
     return failed;
 }
 
@@ -154,18 +154,18 @@ static void look(void) {
 }
 
 /* A lost create of the fixed name lands late. The look for its node fails. */
-static bool look_lacking(unsigned n) {
+static bool late_look_fails(unsigned n) {
     const struct zkl_acquire_options options = options_of("/lock", ZKL_UNFAIR);
     struct zkl_stats stats;
     open_session();
     zkl_request *request = zkl_acquire(session, &options);
-    CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
+    CHECK(answer_until(ZKL_RPC_WRITE, ZKL_OP_CREATE));
     fail_asked(ZKL_ERROR_CONNECTION_LOSS);
     zkl_request_drop(request);
     serve();
     CHECK(!zkl_session_has_claims(session));
     make_node(ours, "/lock/lock");
-    bool failed = lack(n, look);
+    bool failed = fails_within(n, look);
     serve();
     serve();
     zkl_session_stats(session, &stats);
@@ -176,7 +176,7 @@ static bool look_lacking(unsigned n) {
 }
 
 /* The list with an orphan ahead fails. An earlier watch reports the orphan's end. */
-static bool list_lacking(unsigned n) {
+static bool list_fails(unsigned n) {
     const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     char name[ZKL_NAME_SIZE], orphan[NODE_SIZE];
     const struct zkl_rpc watch = {.kind = ZKL_RPC_GET, .path = orphan, .watch = true};
@@ -188,9 +188,9 @@ static bool list_lacking(unsigned n) {
     make_node(ours, orphan);
     ask_tree(ours, &watch, &given);
     zkl_request *request = zkl_acquire(session, &options);
-    CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
+    CHECK(answer_until(ZKL_RPC_WRITE, ZKL_OP_CREATE));
     answer(asked);
-    bool failed = lack(n, serve_requests);
+    bool failed = fails_within(n, serve_requests);
     serve();
     serve();
     CHECK(children_of(orphan, &names) < 0);
@@ -206,16 +206,16 @@ static void answer_asked(void) {
 }
 
 /* The list that shows a waiter of another session to a holder with a kept node fails. */
-static bool waiter_lacking(unsigned n) {
+static bool waiter_list_fails(unsigned n) {
     struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     const char *const *names;
     options.keep = ZKL_NEVER;
     open_session();
     zkl_request *request = zkl_acquire(session, &options);
-    while (asks() && !(asked->kind == ZKL_RPC_LIST && asked->watch)) answer(asked);
+    while (take_asked() && !(asked->kind == ZKL_RPC_LIST && asked->watch)) answer(asked);
     CHECK(asked);
     make_node(others, "/lock/lock-0000000099");
-    bool failed = lack(n, answer_asked);
+    bool failed = fails_within(n, answer_asked);
     serve();
     zkl_lease *lease = zkl_request_lease(request);
     zkl_request_drop(request);
@@ -227,14 +227,15 @@ static bool waiter_lacking(unsigned n) {
 }
 
 /* A queue's question ends, or is soon repeated. */
-static bool queue_lacking(unsigned n) {
+static bool queue_fails(unsigned n) {
     open_session();
     pass(0);
-    left = n;
+    failing_in = n;
     zkl_request *request = zkl_queue(session, "/a", ZKL_UNFAIR, ZKL_NEVER);
-    bool failed = left == 0;
-    left = 0;
-    if (request && !zkl_request_done(request) && !asks()) CHECK(come_back() <= MOMENT && asks());
+    bool failed = failing_in == 0;
+    failing_in = 0;
+    if (request && !zkl_request_done(request) && !take_asked())
+        CHECK(tick_when_due() <= MOMENT && take_asked());
     if (request) zkl_request_drop(request);
     close_session();
     return failed;
@@ -242,28 +243,28 @@ static bool queue_lacking(unsigned n) {
 
 static void looks(void) {
     TEST("a look for orphans finds what an earlier look without memory left") {
-        for (unsigned n = 1; look_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        for (unsigned n = 1; late_look_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("an orphan is removed even if the list that shows it lacks memory") {
-        for (unsigned n = 1; list_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        for (unsigned n = 1; list_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("a holder keeps no node by a list without memory that shows a waiter") {
-        for (unsigned n = 1; waiter_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        for (unsigned n = 1; waiter_list_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
 }
 
 static void questions(void) {
     TEST("a question without memory ends, or is asked again in a moment") {
-        for (unsigned n = 1; queue_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        for (unsigned n = 1; queue_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("a question ends with no_memory if its answer lacks memory") {
         open_session();
         make_node(others, "/a");
         zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
-        CHECK(asks());
-        left = 1;
+        CHECK(take_asked());
+        failing_in = 1;
         answer(asked);
-        CHECK_IS(left, 0);
+        CHECK_IS(failing_in, 0);
         CHECK_IS(zkl_request_code(request), ZKL_NO_MEMORY);
         zkl_request_drop(request);
         close_session();
@@ -273,12 +274,12 @@ static void questions(void) {
         open_session();
         make_node(others, "/f/1");
         zkl_roster *roster = zkl_members(session, "/f", &why);
-        CHECK(asks());
-        left = 1;
+        CHECK(take_asked());
+        failing_in = 1;
         answer(asked);
-        CHECK_IS(left, 0);
-        CHECK(!asks() && come_back() <= MOMENT);
-        CHECK(asks() && asked->kind == ZKL_RPC_LIST);
+        CHECK_IS(failing_in, 0);
+        CHECK(!take_asked() && tick_when_due() <= MOMENT);
+        CHECK(take_asked() && asked->kind == ZKL_RPC_LIST);
         answer(asked);
         serve();
         zkl_roster_drop(roster);
@@ -291,12 +292,12 @@ static void questions(void) {
         zkl_roster *roster = zkl_members(session, "/f", &why);
         serve_requests();
         zkl_session_at(session, now += TIMEOUT);
-        left = 1;
+        failing_in = 1;
         zkl_session_tick(session);
-        CHECK_IS(left, 0);
-        zkl_time pause = come_back();
+        CHECK_IS(failing_in, 0);
+        zkl_time pause = tick_when_due();
         CHECK(pause > 0 && pause <= MOMENT);
-        CHECK(asks() && asked->kind == ZKL_RPC_LIST);
+        CHECK(take_asked() && asked->kind == ZKL_RPC_LIST);
         fail_asked(ZKL_ERROR_NO_NODE);
         zkl_roster_drop(roster);
         close_session();
@@ -315,8 +316,8 @@ static void writes(void) {
         serve();
         zkl_lease *lease = zkl_request_lease(request);
         zkl_request *downgrade = zkl_downgrade(lease, ZKL_NEVER);
-        CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CREATE));
-        CHECK(lack(1, refuse));
+        CHECK(answer_until(ZKL_RPC_MULTI, ZKL_OP_CREATE));
+        CHECK(fails_within(1, refuse));
         serve();
         CHECK_IS(zkl_request_code(downgrade), ZKL_OK);
         zkl_request_drop(downgrade);
@@ -332,11 +333,11 @@ static void parents(void) {
         open_session();
         make_folder("/lock/deep");
         zkl_request *request = zkl_acquire(session, &options);
-        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
-        left = 1;
+        CHECK(answer_until(ZKL_RPC_WRITE, ZKL_OP_CREATE));
+        failing_in = 1;
         fail_asked(ZKL_ERROR_NO_NODE);
-        CHECK_IS(left, 0);
-        while (asks()) {
+        CHECK_IS(failing_in, 0);
+        while (take_asked()) {
             CHECK(asked->kind != ZKL_RPC_WRITE || asked->ops->mode == ZKL_SEQUENTIAL);
             answer(asked);
         }
@@ -352,9 +353,9 @@ static void routes(void) {
         struct zkl_route route;
         zkl_route_init(&route, 7, now);
         for (uint64_t key = 1; key <= 2; key++) {
-            left = key == 2;
+            failing_in = key == 2;
             zkl_route_resolved(&route, &key, 1, TIMEOUT, now);
-            CHECK_IS(left, 0);
+            CHECK_IS(failing_in, 0);
         }
         CHECK(route.count == 1 && route.servers->key == 1);
         zkl_route_clear(&route);
@@ -370,11 +371,11 @@ int main(void) {
     TEST("each allocation of a session fails once") {
         unsigned n = 0;
         do {
-            left = ++n;
+            failing_in = ++n;
             CHECK_CASE("the allocation %u", n);
             live();
-        } while (left == 0);
-        left = 0;
+        } while (failing_in == 0);
+        failing_in = 0;
         CHECK(n > 100);
     }
     return check_report();

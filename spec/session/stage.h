@@ -7,7 +7,7 @@
 #include "../../src/session/internal.h"
 #include "told.h"
 
-static struct thing *who, *subject; /* the user, NULL: the session; the step's object */
+static struct user *who, *subject; /* the user, NULL: the session; the step's object */
 
 /* --- words ------------------------------------------------------------------------------------ */
 
@@ -31,21 +31,21 @@ static inline enum zkl_kind kind(size_t i) {
 /* --- the session ------------------------------------------------------------------------------ */
 
 static inline void answer_first(void) {
-    struct out first = out[0];
-    memmove(out, out + 1, --out_count * sizeof *out);
+    struct pending first = pending[0];
+    memmove(pending, pending + 1, --pending_count * sizeof *pending);
     answer(&first.rpc);
     take_all();
 }
 
 static inline void serves(void) {
-    while (out_count) answer_first();
+    while (pending_count) answer_first();
 }
 
 /* Ends the test. Later reports are no outcome. */
 static inline void close_all(void) {
     size_t length = strlen(script_outcome);
     if (!session) return;
-    for (size_t i = 0; i < thing_count; i++) drop_all(&things[i]);
+    for (size_t i = 0; i < user_count; i++) drop_all(&users[i]);
     zkl_session_close(session);
     take_all();
     serves();
@@ -53,7 +53,7 @@ static inline void close_all(void) {
     zkl_session_free(session);
     zkl_tree_free(tree);
     session = NULL;
-    thing_count = out_count = 0;
+    user_count = pending_count = 0;
     hears_states = is_deaf = is_mute = false;
     memset(tallies, 0, sizeof tallies);
     script_outcome[length] = '\0';
@@ -138,7 +138,7 @@ static inline void runs(void) {
 static inline void comes_back(void) {
     zkl_time from = now;
     for (int64_t i = number(1, 1); i > 0; i--) {
-        come_back();
+        tick_when_due();
         take_all();
     }
     if (now > from) say("after %.12g", in_seconds(now - from));
@@ -179,7 +179,7 @@ static inline void limits_stack(void) {
 /* --- the server ------------------------------------------------------------------------------- */
 
 static inline void answers(void) {
-    if (out_count) answer_first();
+    if (pending_count) answer_first();
 }
 
 /* Answers until a request begins with these words, and says only that request. */
@@ -187,9 +187,10 @@ static inline bool reaches(void) {
     char wanted[SCRIPT_LINE] = "";
     for (size_t i = 1; i < words; i++)
         sprintf(wanted + strlen(wanted), "%s%s", i > 1 ? " " : "", word[i]);
-    while (out_count && strncmp(text_of(&out[0].rpc), wanted, strlen(wanted)) != 0) answer_first();
-    for (size_t i = 0; i < out_count; i++) out[i].fresh = i == 0;
-    return out_count > 0;
+    while (pending_count && strncmp(text_of(&pending[0].rpc), wanted, strlen(wanted)) != 0)
+        answer_first();
+    for (size_t i = 0; i < pending_count; i++) pending[i].fresh = i == 0;
+    return pending_count > 0;
 }
 
 /* until <request> takes no time, await <request> does */
@@ -197,7 +198,7 @@ static inline void awaits(void) {
     zkl_time from = now;
     bool found = reaches();
     for (int i = 0; i < ROUNDS && !found && is(0, "await"); i++) {
-        come_back();
+        tick_when_due();
         take_all();
         found = reaches();
     }
@@ -219,8 +220,8 @@ static inline struct zkl_stat stat_of(void) {
 }
 
 static inline void reply_with(const struct zkl_answer *given) {
-    uint64_t id = out[0].rpc.id;
-    memmove(out, out + 1, --out_count * sizeof *out);
+    uint64_t id = pending[0].rpc.id;
+    memmove(pending, pending + 1, --pending_count * sizeof *pending);
     zkl_session_answer(session, id, given);
 }
 
@@ -233,9 +234,9 @@ static inline void replies(void) {
                                         "got",  "there", "done",   "done"};
     struct zkl_result results[OPS];
     const char *names[SCRIPT_WORDS], *data = is(1, "\"\"") ? "" : at(1);
-    const struct zkl_rpc *rpc = &out[0].rpc;
+    const struct zkl_rpc *rpc = &pending[0].rpc;
     const struct zkl_stat stat = stat_of();
-    if (!out_count || !(is(0, "done") || is(0, verbs[rpc->kind])))
+    if (!pending_count || !(is(0, "done") || is(0, verbs[rpc->kind])))
         wrong = "it asks for something else";
     if (wrong) return;
     for (size_t i = 0; i < rpc->count; i++) results[i] = (struct zkl_result){.stat = stat};
@@ -277,15 +278,15 @@ static inline void fails(int error) {
     struct zkl_result results[OPS];
     size_t refused = is(1, "at") ? (size_t)number(2, 1) : 0;
     for (size_t i = 0; i < OPS; i++) results[i].error = i + 1 == refused ? error : ZKL_UNANSWERED;
-    if (!out_count) wrong = "nothing is asked";
+    if (!pending_count) wrong = "nothing is asked";
     else reply_with(&(struct zkl_answer){.error = error, .results = refused ? results : NULL});
 }
 
 /* stray answers no request; unsent, unknown [<number>], of a pending request or none */
-static inline void is_unsent(void) {
+static inline void fails_to_send(void) {
     size_t i = (size_t)number(1, 1) - 1;
-    uint64_t id = i < out_count && !is(0, "stray") ? out[i].rpc.id : 999;
-    if (id != 999) memmove(&out[i], &out[i + 1], (--out_count - i) * sizeof *out);
+    uint64_t id = i < pending_count && !is(0, "stray") ? pending[i].rpc.id : 999;
+    if (id != 999) memmove(&pending[i], &pending[i + 1], (--pending_count - i) * sizeof *pending);
     if (is(0, "unsent")) zkl_session_unsent(session, id);
     else if (is(0, "unknown")) zkl_session_unknown(session, id);
     else zkl_session_answer(session, id, &(struct zkl_answer){.error = 0});
@@ -332,7 +333,7 @@ static inline void happens(void) {
 }
 
 /* counter <folder> <number>, of the next node */
-static inline void counts_on(void) {
+static inline void sets_counter(void) {
     zkl_tree_set_counter(tree, at(1), (int32_t)number(2, 0));
 }
 

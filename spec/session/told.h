@@ -64,43 +64,44 @@ static inline const char *full_of(const char *text) {
 
 /* --- users ------------------------------------------------------------------------------------ */
 
-enum { THINGS = 5100 };
+enum { USERS = 5100 };
 
-static struct thing {
+static struct user {
     char name[24];
-    bool many;
-    bool told; /* knows that its request is done */
-    bool lists;
+    bool numbered;
+    bool is_told; /* knows that its request is done */
+    bool shows_queue;
     zkl_request *request;
     zkl_lease *lease;
     zkl_member *member;
     zkl_watcher *watcher;
     zkl_roster *roster;
-} things[THINGS];
-static size_t thing_count;
+} users[USERS];
+static size_t user_count;
 
-static inline struct thing *thing_of(const char *name) {
-    for (size_t i = 0; i < thing_count; i++)
-        if (strcmp(things[i].name, name) == 0) return &things[i];
+static inline struct user *user_of(const char *name) {
+    for (size_t i = 0; i < user_count; i++)
+        if (strcmp(users[i].name, name) == 0) return &users[i];
     return NULL;
 }
 
-static inline struct thing *add_thing(const char *name) {
-    struct thing *known = thing_of(name), *thing = &things[thing_count];
-    if (known || thing_count == THINGS) return known;
-    memset(thing, 0, sizeof *thing);
-    snprintf(thing->name, sizeof thing->name, "%.23s", name);
-    thing_count++;
-    return thing;
+static inline struct user *add_user(const char *name) {
+    struct user *known = user_of(name), *user = &users[user_count];
+    if (known || user_count == USERS) return known;
+    memset(user, 0, sizeof *user);
+    snprintf(user->name, sizeof user->name, "%.23s", name);
+    user_count++;
+    return user;
 }
 
-static inline void drop_all(struct thing *of) {
-    if (of->request) zkl_request_drop(of->request);
-    if (of->lease) zkl_lease_drop(of->lease);
-    if (of->member) zkl_member_drop(of->member);
-    if (of->watcher) zkl_watcher_drop(of->watcher);
-    if (of->roster) zkl_roster_drop(of->roster);
-    of->request = NULL, of->lease = NULL, of->member = NULL, of->watcher = NULL, of->roster = NULL;
+static inline void drop_all(struct user *user) {
+    if (user->request) zkl_request_drop(user->request);
+    if (user->lease) zkl_lease_drop(user->lease);
+    if (user->member) zkl_member_drop(user->member);
+    if (user->watcher) zkl_watcher_drop(user->watcher);
+    if (user->roster) zkl_roster_drop(user->roster);
+    user->request = NULL, user->lease = NULL, user->member = NULL;
+    user->watcher = NULL, user->roster = NULL;
 }
 
 /* --- saying ----------------------------------------------------------------------------------- */
@@ -125,13 +126,13 @@ static struct tally {
     unsigned count;
 } tallies[8];
 
-static inline void tell(const struct thing *thing, const char *text) {
+static inline void tell(const struct user *user, const char *text) {
     char line[sizeof tallies->text];
-    size_t stem = stem_of(thing->name), i = 0;
-    snprintf(line, sizeof line, "%.*s: %s", (int)(thing->many ? stem : NODE_SIZE), thing->name,
+    size_t stem = stem_of(user->name), i = 0;
+    snprintf(line, sizeof line, "%.*s: %s", (int)(user->numbered ? stem : NODE_SIZE), user->name,
              text);
-    if (!thing->many) say("%s", line);
-    if (!thing->many) return;
+    if (!user->numbered) say("%s", line);
+    if (!user->numbered) return;
     while (i < COUNT(tallies) - 1 && tallies[i].count && strcmp(tallies[i].text, line) != 0) i++;
     strcpy(tallies[i].text, line);
     tallies[i].count++;
@@ -156,11 +157,11 @@ static inline double in_seconds(zkl_time time) {
 
 /* --- requests to the server ------------------------------------------------------------------- */
 
-static struct out {
+static struct pending {
     struct zkl_rpc rpc;
     bool fresh; /* added by this line */
-} out[THINGS];
-static size_t out_count;
+} pending[USERS];
+static size_t pending_count;
 
 static const char *const op_verbs[] = {"set", "create", "delete", "check"};
 
@@ -198,25 +199,25 @@ static inline const char *text_of(const struct zkl_rpc *rpc) {
 }
 
 static inline bool take_requests(void) {
-    size_t before = out_count;
+    size_t before = pending_count;
     const struct zkl_rpc *rpc;
     while ((rpc = zkl_session_next_rpc(session)))
-        out[out_count++] = (struct out){.rpc = *rpc, .fresh = true};
-    return out_count > before;
+        pending[pending_count++] = (struct pending){.rpc = *rpc, .fresh = true};
+    return pending_count > before;
 }
 
 /* Requests are said with a line's last step. */
-static size_t facts; /* length of the line before the requests */
+static size_t before_requests; /* length of the line before the requests */
 
 static inline void say_requests(void) {
-    facts = strlen(script_outcome);
-    for (size_t i = 0; i < out_count; i++)
-        if (out[i].fresh) say("%s", text_of(&out[i].rpc));
+    before_requests = strlen(script_outcome);
+    for (size_t i = 0; i < pending_count; i++)
+        if (pending[i].fresh) say("%s", text_of(&pending[i].rpc));
 }
 
 static inline void unsay_requests(void) {
-    for (size_t i = 0; i < out_count && !*script_outcome; i++) out[i].fresh = false;
-    if (*script_outcome) script_outcome[facts] = '\0';
+    for (size_t i = 0; i < pending_count && !*script_outcome; i++) pending[i].fresh = false;
+    if (*script_outcome) script_outcome[before_requests] = '\0';
 }
 
 /* --- ends of requests ------------------------------------------------------------------------- */
@@ -248,8 +249,8 @@ static inline void say_queue(const zkl_request *request, bool lists) {
 }
 
 /* Says a request's results beside its code, with 36 letters of the server's reason. */
-static inline void say_details(const struct thing *of) {
-    const zkl_request *request = of->request;
+static inline void say_details(const struct user *user) {
+    const zkl_request *request = user->request;
     size_t size;
     int32_t of_data;
     const char *data = zkl_request_data(request, &size, &of_data);
@@ -262,7 +263,7 @@ static inline void say_details(const struct thing *of) {
     }
     if (zkl_request_signalled(request)) script_say(" woke %zu", zkl_request_signalled(request));
     if (zkl_request_stops(request)) script_say(" stops %" PRIu64, zkl_request_stops(request));
-    say_queue(request, of->lists);
+    say_queue(request, user->shows_queue);
     if (!data && size) script_say(" no data of %zu", size);
     if (data) script_say(" ");
     if (data) say_bytes(data, size);
@@ -270,28 +271,29 @@ static inline void say_details(const struct thing *of) {
     if (detail) script_say(" \"%.36s\"", detail);
 }
 
-static inline void end(struct thing *of) {
-    zkl_request *request = of->request;
+static inline void end(struct user *user) {
+    zkl_request *request = user->request;
     enum zkl_code how = zkl_request_code(request);
     char text[40];
     zkl_lease *lease = zkl_request_lease(request);
     zkl_member *member = how == ZKL_OK ? zkl_request_member(request) : NULL;
     snprintf(text, sizeof text, "%s", lease ? "granted" : zkl_code_name(how));
-    if (lease && !of->many) snprintf(text, sizeof text, "granted %" PRId64, zkl_lease_token(lease));
-    tell(of, text);
-    if (!of->many) say_details(of);
+    if (lease && !user->numbered)
+        snprintf(text, sizeof text, "granted %" PRId64, zkl_lease_token(lease));
+    tell(user, text);
+    if (!user->numbered) say_details(user);
     if (zkl_request_lease(request)) script_say(" twice");
-    of->request = NULL;
-    if (lease) of->lease = lease;
-    if (member) of->member = member;
+    user->request = NULL;
+    if (lease) user->lease = lease;
+    if (member) user->member = member;
     zkl_request_drop(request);
 }
 
 static inline bool take_ends(void) {
     bool any = false;
-    for (size_t i = 0; i < thing_count; i++) {
-        if (!things[i].request || !things[i].told) continue;
-        end(&things[i]);
+    for (size_t i = 0; i < user_count; i++) {
+        if (!users[i].request || !users[i].is_told) continue;
+        end(&users[i]);
         any = true;
     }
     return any;
@@ -302,12 +304,12 @@ static inline bool take_ends(void) {
 static const char *const session_states[] = {"connecting", "connected", "suspended", "expired",
                                              "closed"};
 
-static inline void say_member(const struct thing *of) {
+static inline void say_member(const struct user *user) {
     static const char *const states[] = {"joining", "joined", "leaving", "ended"};
     enum zkl_code why;
     const char *detail;
-    enum zkl_member_state state = zkl_member_state(of->member, &why, &detail);
-    say("%s is %s", of->name, states[state]);
+    enum zkl_member_state state = zkl_member_state(user->member, &why, &detail);
+    say("%s is %s", user->name, states[state]);
     if (why != ZKL_OK) script_say(" %s", zkl_code_name(why));
 }
 
@@ -318,10 +320,10 @@ static inline void hear_lease(const struct zkl_event *event) {
     bool revoked = false;
     take_ends();
     say("%s", "");
-    for (size_t i = 0; i < thing_count; i++) {
-        if (!things[i].lease || zkl_lease_id(things[i].lease) != event->id) continue;
-        revoked |= zkl_lease_revoked(things[i].lease);
-        script_say("%s%s", gap, things[i].name);
+    for (size_t i = 0; i < user_count; i++) {
+        if (!users[i].lease || zkl_lease_id(users[i].lease) != event->id) continue;
+        revoked |= zkl_lease_revoked(users[i].lease);
+        script_say("%s%s", gap, users[i].name);
         gap = "+";
     }
     script_say(" is %s%s", phases[event->phase], revoked ? " revoked" : "");
@@ -341,22 +343,22 @@ static inline void hear_step(const struct zkl_step *step) {
 static inline void hear_request(const struct zkl_event *event) {
     char text[40];
     bool any = false;
-    for (size_t i = 0; i < thing_count; i++) {
-        struct thing *thing = &things[i];
-        if (!thing->request || zkl_request_id(thing->request) != event->id) continue;
+    for (size_t i = 0; i < user_count; i++) {
+        struct user *user = &users[i];
+        if (!user->request || zkl_request_id(user->request) != event->id) continue;
         any = true;
-        if (event->kind == ZKL_EVENT_REQUEST) thing->told = true;
+        if (event->kind == ZKL_EVENT_REQUEST) user->is_told = true;
         if (event->kind == ZKL_EVENT_REQUEST) return;
         snprintf(text, sizeof text, "queued %zu", event->position);
-        tell(thing, thing->many ? "queued" : text);
+        tell(user, user->numbered ? "queued" : text);
     }
     if (!any) say("a request of nobody's");
 }
 
 static inline void hear_news(const struct zkl_event *event) {
     bool any = false;
-    for (size_t i = 0; i < thing_count; i++) {
-        const struct thing *each = &things[i];
+    for (size_t i = 0; i < user_count; i++) {
+        const struct user *each = &users[i];
         bool watches = each->watcher && zkl_watcher_id(each->watcher) == event->id;
         bool follows = each->roster && zkl_roster_id(each->roster) == event->id;
         bool joins = each->member && zkl_member_id(each->member) == event->id;
@@ -410,7 +412,7 @@ static inline void take_all(void) {
         if (!is_deaf) any |= take_events(INT64_MAX);
         any |= take_ends();
     }
-    if (zkl_session_is_idle(session)) out_count = 0;
+    if (zkl_session_is_idle(session)) pending_count = 0;
 }
 
 #endif

@@ -75,13 +75,13 @@ static void late_answers(void) {
         const struct zkl_answer lost = {.error = ZKL_ERROR_CONNECTION_LOSS};
         open_session();
         zkl_request *first = zkl_get(session, "/a", ZKL_NEVER);
-        CHECK(comes(ZKL_RPC_GET, 0));
+        CHECK(answer_until(ZKL_RPC_GET, 0));
         uint64_t answered = asked->id;
         answer(asked);
         zkl_request *second = zkl_get(session, "/b", ZKL_NEVER);
         zkl_session_answer(session, answered, &lost);
         CHECK(zkl_request_done(first) && !zkl_request_done(second));
-        CHECK(comes(ZKL_RPC_GET, 0));
+        CHECK(answer_until(ZKL_RPC_GET, 0));
         answer(asked);
         CHECK(zkl_request_done(second));
         zkl_request_drop(first);

@@ -148,7 +148,7 @@ static void start(struct stake *stake) {
     struct path *path = stake->path;
     if (path->line.keeper) zkl_kept_clear_way(path, stake);
     zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
-    if (path->line.keeper) zkl_kept_take(path);
+    if (path->line.keeper) zkl_kept_offer(path);
 }
 
 /* False: out of memory. */
@@ -191,8 +191,8 @@ static bool only_reads(const struct zkl_claim *claim) {
 static bool would_wait_for_caller(const struct zkl_request *request, struct path *path,
                                   const struct zkl_acquire_options *options) {
     EACH_HELD(request->session, path) {
-        bool beside = only_reads(&stake->claim) && options->kind == ZKL_READ;
-        if (!beside && is_callers(stake, request, options)) return true;
+        bool shares = only_reads(&stake->claim) && options->kind == ZKL_READ;
+        if (!shares && is_callers(stake, request, options)) return true;
     }
     return false;
 }

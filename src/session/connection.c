@@ -141,7 +141,7 @@ static void change_state(struct zkl_session *session, enum zkl_session_state sta
 }
 
 static void start_due(struct zkl_session *session) {
-    zkl_query_start_all(session);
+    zkl_query_start_due(session);
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++)
         for (struct follower *each = session->followers[kind]; each; each = each->next)
             each->class->start(each);
@@ -171,7 +171,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
 void zkl_session_ready_from(zkl_session *session, zkl_time due) {
     session->ready_from = due;
     zkl_session_tick_by(session, due);
-    zkl_query_start_all(session);
+    zkl_query_start_due(session);
 }
 
 void zkl_session_suspended(zkl_session *session) {

@@ -41,7 +41,7 @@ void zkl_kept_give_back(struct stake *kept) {
     zkl_stake_perform(kept, zkl_claim_cancel(&kept->claim, ZKL_RELEASED));
 }
 
-void zkl_kept_take(const struct path *path) {
+void zkl_kept_offer(const struct path *path) {
     struct stake *kept = (struct stake *)path->line.keeper;
     zkl_stake_perform(kept, zkl_claim_offer_kept(&kept->claim, kept->session->now));
 }

@@ -7,7 +7,7 @@
 struct stake *zkl_kept_longest(const struct zkl_session *session); /* NULL: none is kept */
 zkl_time zkl_kept_due(const struct zkl_session *session);          /* of the first */
 void zkl_kept_give_back(struct stake *kept); /* removes the node, so that others may hold */
-void zkl_kept_take(
+void zkl_kept_offer(
     const struct path *path); /* after another claim's start; hands the node on, if it may */
 void zkl_kept_contended(const struct path *path); /* contenders have come, or may have */
 /* For an event of a lock path, by which contenders may have come. */

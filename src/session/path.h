@@ -11,7 +11,7 @@
 
 /* The look for an orphan of the name ZKL_NAME_FIXED. */
 enum fixed_node {
-    FIXED_NEVER,  /* no look, as the path had no unfair claim */
+    FIXED_UNUSED, /* no look, as the path had no unfair claim */
     FIXED_UNSEEN, /* to look for, or the answer was lost */
     FIXED_SEEN
 };

@@ -119,7 +119,7 @@ static void start(struct zkl_request *request) {
     }
 }
 
-void zkl_query_start_all(struct zkl_session *session) {
+void zkl_query_start_due(struct zkl_session *session) {
     for (struct zkl_request *request = session->requests, *next; request; request = next) {
         next = request->next;
         start(request);

@@ -282,7 +282,7 @@ void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how) {
     zkl_step_tell(stake, how, held);
 }
 
-void zkl_stake_grant(struct stake *stake) {
+void zkl_stake_give_handle(struct stake *stake) {
     enlist_grant(stake);
     stake->handles = 1;
     stake->writers = stake->claim.kind == ZKL_WRITE;
@@ -304,7 +304,7 @@ void zkl_stake_granted(struct stake *stake) {
     stake->request->lease_kind = stake->claim.kind;
     zkl_hold_begin(zkl_parts_at(&stake->request->parts, 0), &stake->request->hold);
     if (stake->part) zkl_multi_grant(stake);
-    else zkl_stake_grant(stake);
+    else zkl_stake_give_handle(stake);
     end_turn_if_revoked(stake); /* it was revoked before it held */
 }
 

@@ -123,7 +123,7 @@ void zkl_stake_await_end(struct zkl_request *request);
 void zkl_stake_finish(struct stake *stake, enum zkl_code code);
 /* The same for stake->downgrade. */
 void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code);
-void zkl_stake_grant(struct stake *stake); /* gives the first handle */
+void zkl_stake_give_handle(struct stake *stake); /* gives the first handle */
 void zkl_stake_granted(struct stake *stake);
 void zkl_stake_hold_begins(struct stake *stake);
 void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how); /* if it holds */

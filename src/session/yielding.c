@@ -50,13 +50,13 @@ static void end_watches_of_children(struct zkl_session *session, size_t bytes) {
     }
 }
 
-static void pause_rosters(struct zkl_session *session, size_t bytes) {
+static void rosters_give_way(struct zkl_session *session, size_t bytes) {
     struct follower *each = session->followers[FOLLOWER_ROSTER];
     for (; each && !zkl_room_fits_watches(session, bytes); each = each->next)
         zkl_roster_give_way((struct zkl_roster *)each);
 }
 
-static void pause_watchers(struct zkl_session *session, size_t bytes) {
+static void watchers_give_way(struct zkl_session *session, size_t bytes) {
     struct follower *each = session->followers[FOLLOWER_WATCHER];
     for (; each && !zkl_room_fits_watches(session, bytes); each = each->next)
         zkl_watcher_give_way((struct zkl_watcher *)each);
@@ -67,10 +67,10 @@ static void remove_unwanted(struct zkl_session *session, size_t bytes) {
     zkl_watches_remove_unwanted(session);
 }
 
-static void (*const give_way[])(struct zkl_session *session, size_t bytes) = {
-    [ROOM_FREE] = remove_unwanted,     [ROOM_OF_LOOKAHEADS] = end_lookaheads,
-    [ROOM_OF_KEPT] = give_back_kept,   [ROOM_OF_TURNS] = end_watches_of_children,
-    [ROOM_OF_ROSTERS] = pause_rosters, [ROOM_OF_WATCHERS] = pause_watchers,
+static void (*const watches_give_way[])(struct zkl_session *session, size_t bytes) = {
+    [ROOM_FREE] = remove_unwanted,        [ROOM_OF_LOOKAHEADS] = end_lookaheads,
+    [ROOM_OF_KEPT] = give_back_kept,      [ROOM_OF_TURNS] = end_watches_of_children,
+    [ROOM_OF_ROSTERS] = rosters_give_way, [ROOM_OF_WATCHERS] = watchers_give_way,
 };
 
-const struct zkl_yielding zkl_yielding = {give_back_nodes, give_way};
+const struct zkl_yielding zkl_yielding = {give_back_nodes, watches_give_way};
