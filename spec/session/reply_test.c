@@ -50,7 +50,7 @@ static void creates(void) {
         check_create(ZKL_EPHEMERAL, "/l/lock", &good, ZKL_ERROR_NONE);
         check_create(ZKL_EPHEMERAL, "/l/lock0000000042", &good, ZKL_ERROR_MARSHALLING);
     }
-    TEST("a node that was made is newer than the session's last, and was never changed") {
+    TEST("a created node has a larger czxid than the session's create before, and a version") {
         check_create(ZKL_SEQUENTIAL, "/l/lock0000000042", NULL, ZKL_ERROR_MARSHALLING);
         check_create(ZKL_SEQUENTIAL, "/l/lock0000000042", &zero, ZKL_ERROR_MARSHALLING);
         check_create(ZKL_SEQUENTIAL, "/l/lock0000000042", &old, ZKL_ERROR_MARSHALLING);
@@ -70,7 +70,7 @@ static void check_created(struct zkl_session *newest, int64_t czxid, enum zkl_er
 }
 
 static void orders(void) {
-    TEST("each create of a session is newer than the one before") {
+    TEST("each create of a session has a larger czxid than the create before") {
         static struct zkl_session newest;
         check_created(&newest, 5, ZKL_ERROR_NONE);
         check_created(&newest, 5, ZKL_ERROR_MARSHALLING);
@@ -114,9 +114,9 @@ static void lists(void) {
         {"two segments", 2, {"a", "b/c"}, ZKL_ERROR_MARSHALLING},
         {"a control character", 2, {"a", "b\x1f"}, ZKL_ERROR_MARSHALLING},
         {"DEL", 2, {"a", "b\x7f"}, ZKL_ERROR_MARSHALLING},
-        {"fewer than none", -1, {"a", "b"}, ZKL_ERROR_MARSHALLING},
+        {"a negative count", -1, {"a", "b"}, ZKL_ERROR_MARSHALLING},
     };
-    TEST("a list of children is refused with a name that no node can have") {
+    TEST("a list of children with a name that no node can have is rejected") {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             struct answer answer = {.names = rows[i].names, .count = rows[i].count};
             CHECK_CASE("%s", rows[i].what);
@@ -160,10 +160,10 @@ static void reads(void) {
         CHECK_IS(got(&zkl_member_calls[MEMBER_EXISTS], &good, NULL, 0), ZKL_ERROR_NONE);
         CHECK_IS(got(&zkl_member_calls[MEMBER_EXISTS], NULL, NULL, 0), ZKL_ERROR_MARSHALLING);
     }
-    TEST("a delete's answer gives nothing but its success") {
+    TEST("a delete's answer needs no content") {
         CHECK_IS(got(OF_QUERY(BREAK), NULL, NULL, 0), ZKL_ERROR_NONE);
     }
-    TEST("an answer with an error is not read") {
+    TEST("an answer with an error loses its content") {
         struct answer answer = {.rc = ZKL_ERROR_NO_NODE, .text = "abc", .size = 3, .stat = &good};
         CHECK_IS(sifted(OF_QUERY(GET), 0, NULL, answer), ZKL_ERROR_NO_NODE);
     }

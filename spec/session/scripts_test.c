@@ -1,15 +1,15 @@
 /*
- * scripts_test.c - runs spec/session/scripts of a session, its users and its server. script.h has
- * the form, stage.h session and server, told.h the outcomes.
+ * scripts_test.c - runs spec/session/scripts. script.h has their form, stage.h the steps of session
+ * and server, told.h the outcomes.
  *
- * A test begins with a connected session. The name before a step is its user, with a request until
- * its end, then with its lease, member, watcher or roster. A request about a lease or member may
- * have its own name: `g: guard w set /g` is about w's. The name is also the owner of an acquire,
+ * A test begins with a connected session. The name before a step is its user. A user has one
+ * request at a time, and later its lease, member, watcher or roster. A user may ask about another
+ * user's lease or member, as in `g: guard w set /g`. The name is also the owner of an acquire,
  * unless `as` gives another.
  *
  * An outcome has the reports to users, then the requests of this line that are still pending at the
- * server. An answer is for the first pending one. `answer` and `serve` take it from the server in
- * memory, which knows nothing of other answers. `*` sets a watch, `unwatch` and `unlist` remove it;
+ * server. An answer is for the first pending request. `answer` and `serve` take it from the server
+ * in memory, which other answers do not change. `*` sets a watch, `unwatch` and `unlist` remove it;
  * `+` joins writes; `folder` makes a container, `plain` a persistent node.
  *
  * `@7` is this session's mutex node number 7, `@w7` a writer's, `@r7` a reader's, `@p7` a permit's,
@@ -72,8 +72,8 @@ static void acquire(void) {
 }
 
 /*
- * acquire [all] <kind> <path>... [<option>...], as one with `all` or several paths; with `times
- * <n>` n numbered users acquire
+ * acquire [all] <kind> <path>... [<option>...], with `all` or several paths as a multi-lock; with
+ * `times <n>` n numbered users acquire
  */
 static void acquires(void) {
     int64_t most = named("times", 0);
@@ -203,7 +203,6 @@ static void look_at_node(void) {
     if (sight.detail) script_say(" \"%s\"", sight.detail);
 }
 
-/* Says name and data, a foreign session, and the time of creation. */
 static void say_listed(const struct zkl_listed *one) {
     script_say(" %s=", short_of(one->name));
     if (one->data) say_bytes(one->data, one->size);

@@ -1,6 +1,6 @@
 /*
- * server.h - a session, its server in memory, and `others`, another session. Requests are carried
- * out when answered, after their events.
+ * server.h - a session, its server in memory, and `others`, another session. A request is carried
+ * out when it is answered, and its events come before the answer.
  */
 #ifndef SERVER_H
 #define SERVER_H
@@ -18,7 +18,7 @@ enum { ID = 7, OPS = 8, NODE_SIZE = 128, ROUNDS = 40 };
 static const zkl_time TIMEOUT = 12 * ZKL_SECOND;
 static const zkl_time MOMENT = ZKL_SECOND / 4; /* shorter than the pause before an idle tick */
 
-static bool in_tree; /* where no allocation fails */
+static bool in_tree; /* there no allocation fails */
 
 static inline void ask_tree(uint64_t client, const struct zkl_rpc *rpc, struct zkl_answer *given) {
     in_tree = true;
@@ -90,8 +90,8 @@ static inline void serve_requests(void) {
 }
 
 /*
- * Answers requests until one of this kind, `asked`, with `op` as its first operation, if any.
- * False: none.
+ * Answers requests until a request of this kind, with `op` as its first operation if it has any,
+ * which becomes `asked`. False: there is none.
  */
 static const struct zkl_rpc *asked;
 

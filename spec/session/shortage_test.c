@@ -137,7 +137,7 @@ static void live(void) {
 
 /* --- failures at a place --------------------------------------------------------------------- */
 
-/* Runs `answers` with a failure of the n-th allocation. False: there were fewer. */
+/* Runs `step` with a failure of the n-th allocation. False: there were fewer. */
 static bool fails_within(unsigned n, void (*step)(void)) {
     failing_in = n;
     step();
@@ -226,7 +226,7 @@ static bool waiter_list_fails(unsigned n) {
     return failed;
 }
 
-/* A queue's question ends, or is soon repeated. */
+/* The request ends, or is soon repeated. */
 static bool queue_fails(unsigned n) {
     open_session();
     pass(0);
@@ -242,22 +242,22 @@ static bool queue_fails(unsigned n) {
 }
 
 static void looks(void) {
-    TEST("a look for orphans finds what an earlier look without memory left") {
+    TEST("an orphan that a look without memory missed is found by the next look") {
         for (unsigned n = 1; late_look_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("an orphan is removed even if the list that shows it lacks memory") {
         for (unsigned n = 1; list_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
-    TEST("a holder keeps no node by a list without memory that shows a waiter") {
+    TEST("a holder whose list of waiters lacks memory keeps no node") {
         for (unsigned n = 1; waiter_list_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
 }
 
 static void questions(void) {
-    TEST("a question without memory ends, or is asked again in a moment") {
+    TEST("a query without memory ends, or is repeated in a moment") {
         for (unsigned n = 1; queue_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
-    TEST("a question ends with no_memory if its answer lacks memory") {
+    TEST("a query ends with no_memory if its answer lacks memory") {
         open_session();
         make_node(others, "/a");
         zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
@@ -269,7 +269,7 @@ static void questions(void) {
         zkl_request_drop(request);
         close_session();
     }
-    TEST("a list of members that lacks memory is asked for again in a moment") {
+    TEST("a list of members without memory for its answer is repeated in a moment") {
         enum zkl_code why;
         open_session();
         make_node(others, "/f/1");
@@ -309,7 +309,7 @@ static void refuse(void) {
 }
 
 static void writes(void) {
-    TEST("a write that met another write is repeated, though the read between has no memory") {
+    TEST("a downgrade that met another write is repeated, although the get between lacks memory") {
         const struct zkl_acquire_options options = options_of("/lock", ZKL_WRITE);
         open_session();
         zkl_request *request = zkl_acquire(session, &options);
@@ -328,7 +328,7 @@ static void writes(void) {
 }
 
 static void parents(void) {
-    TEST("a parent is not made without memory for the parents above it") {
+    TEST("no parent is made if there is no memory for the parents above it") {
         const struct zkl_acquire_options options = options_of("/lock/deep", ZKL_MUTEX);
         open_session();
         make_folder("/lock/deep");
@@ -349,7 +349,7 @@ static void parents(void) {
 }
 
 static void routes(void) {
-    TEST("a route that has no memory for the servers of a name keeps those that it had") {
+    TEST("a route without memory for the servers of a name keeps its old servers") {
         struct zkl_route route;
         zkl_route_init(&route, 7, now);
         for (uint64_t key = 1; key <= 2; key++) {

@@ -7,7 +7,8 @@
 #include "../../src/session/internal.h"
 #include "told.h"
 
-static struct user *who, *subject; /* the user, NULL: the session; the step's object */
+static struct user *who,
+    *subject; /* the step's user, or NULL; the user whose lease or member it is about */
 
 /* --- words ------------------------------------------------------------------------------------ */
 
@@ -88,7 +89,7 @@ static inline void opens(void) {
     session->after_expiry = is(1, "once") ? ZKL_EXPIRED : ZKL_OK;
 }
 
-/* mute sends nothing from now on, send all that has waited */
+/* mute sends nothing from now on; send ends that, and sends the requests that wait */
 static inline void sends(void) {
     is_mute = is(0, "mute");
 }
@@ -108,7 +109,7 @@ static inline void count_events(void) {
 
 /*
  * deaf takes no more events, hear takes all that waited, hear <n> some; hear count says only their
- * number; hear states steps also tells these
+ * number; after hear states or hear steps these are told, too
  */
 static inline void hears(void) {
     hears_states |= word_index("states") > 0;
@@ -134,7 +135,7 @@ static inline void runs(void) {
     serves();
 }
 
-/* come-back [<times>]: when the session is due, as a shell does */
+/* come-back [<times>]: ticks when the session is due, as a shell does */
 static inline void comes_back(void) {
     zkl_time from = now;
     for (int64_t i = number(1, 1); i > 0; i--) {
@@ -167,7 +168,7 @@ static inline void connects(void) {
     }
 }
 
-/* stack <kilobytes> limits the stack, without a number no more */
+/* stack [<kilobytes>] limits the stack; without a number the limit ends */
 static inline void limits_stack(void) {
     static struct rlimit all;
     if (words > 1) getrlimit(RLIMIT_STACK, &all);
@@ -282,7 +283,7 @@ static inline void fails(int error) {
     else reply_with(&(struct zkl_answer){.error = error, .results = refused ? results : NULL});
 }
 
-/* stray answers no request; unsent, unknown [<number>], of a pending request or none */
+/* stray answers no request; unsent, unknown [<number>]: about that pending request, or none */
 static inline void fails_to_send(void) {
     size_t i = (size_t)number(1, 1) - 1;
     uint64_t id = i < pending_count && !is(0, "stray") ? pending[i].rpc.id : 999;
@@ -332,7 +333,7 @@ static inline void happens(void) {
     zkl_session_event(session, (enum zkl_node_event)event, full_of(at(1)));
 }
 
-/* counter <folder> <number>, of the next node */
+/* counter <folder> <number>: sets that of the next node */
 static inline void sets_counter(void) {
     zkl_tree_set_counter(tree, at(1), (int32_t)number(2, 0));
 }

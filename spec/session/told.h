@@ -43,7 +43,7 @@ static inline const char *short_of(const char *path) {
     return text;
 }
 
-/* The path on the server that is shortened so, else the text with a padded number. */
+/* The server's path with this short form, else the text with a padded number. */
 static inline const char *full_of(const char *text) {
     static char names[SCRIPT_WORDS][2 * NODE_SIZE];
     static size_t next;
@@ -165,7 +165,7 @@ static size_t pending_count;
 
 static const char *const op_verbs[] = {"set", "create", "delete", "check"};
 
-/* A write that differs from the last only in the node's name shows only that. */
+/* A write that differs from the last only in the node's name shows only the name. */
 static inline void write_op(char *text, const struct zkl_op *op, const struct zkl_op *before) {
     static const char *const modes[] = {"plain", "create", "create", "folder"};
     const char *data = op->data ? op->data : "", *path = short_of(op->path);

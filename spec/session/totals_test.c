@@ -3,7 +3,7 @@
 #include "server.h"
 
 static void names(void) {
-    TEST("each name has one meter, and ZKL_METERS_MAX names have one") {
+    TEST("each name gets one meter, up to ZKL_METERS_MAX names") {
         char name[24];
         open_session();
         for (size_t i = 1; i <= ZKL_METERS_MAX; i++) {
@@ -58,7 +58,7 @@ static uint64_t stops_of_a_request(zkl_time at) {
 }
 
 static void stops(void) {
-    TEST("a stop counts for the requests that begin before proofs count again") {
+    TEST("a stop counts for requests that begin before proofs count again") {
         open_session();
         serve();
         pass(TIMEOUT / 3); /* without a tick */
@@ -71,7 +71,7 @@ static void stops(void) {
 }
 
 static void late_answers(void) {
-    TEST("an answer that comes twice is ignored, while more is to be sent") {
+    TEST("a second answer to a request is ignored while another request waits to be sent") {
         const struct zkl_answer lost = {.error = ZKL_ERROR_CONNECTION_LOSS};
         open_session();
         zkl_request *first = zkl_get(session, "/a", ZKL_NEVER);
