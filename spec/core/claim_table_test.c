@@ -42,8 +42,7 @@ static bool takes_turns_in(int state) {
            state != ZKL_FORWARD;
 }
 
-/* The part follows the claim on the same line, not started. */
-static void follow(void) {
+static void add_follower(void) {
     zkl_claim_init(&s.part, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_set_batch(&s.part, 3);
 }
@@ -51,7 +50,7 @@ static void follow(void) {
 /* The part hands node 42 on to the claim. */
 static void reach_successor(zkl_time deadline) {
     scene_open(ZKL_MUTEX, deadline, false);
-    follow();
+    add_follower();
     zkl_claim_start(&s.part);
     zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 42), 1042);
     LINE(s.part.node.name);
@@ -66,7 +65,7 @@ static void reach_turns(enum zkl_claim_state state, zkl_time deadline) {
     if (state == ZKL_FIRST) reach_successor(deadline);
     else scene_reach_as(kind_in(state, AS_BATCH), state, deadline);
     zkl_claim_set_batch(&s.claim, 3);
-    follow();
+    add_follower();
 }
 
 static void give_up(void) {

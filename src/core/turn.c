@@ -37,14 +37,13 @@ static bool waits_for_turn(const struct zkl_claim *claim) {
     return claim->state == ZKL_NEW && claim->batch != 0 && !claim->trying;
 }
 
-/* A node may go from one claim to the other. */
-static bool may_share(const struct zkl_claim *claim, const struct zkl_claim *other) {
+static bool may_share_node(const struct zkl_claim *claim, const struct zkl_claim *other) {
     return claim->reuse != ZKL_ONE_GRANT && !is_part(claim) && !claim->batch == !other->batch;
 }
 
 /* A try inherits only a node that needs neither the end of a hold nor a list. */
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *other) {
-    if (claim->state != ZKL_NEW || !may_share(claim, other)) return false;
+    if (claim->state != ZKL_NEW || !may_share_node(claim, other)) return false;
     return zkl_claim_is_kept_for_later(other) || waits_for_turn(claim);
 }
 
@@ -126,7 +125,7 @@ struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim) {
     struct zkl_claim *each = has_place ? claim->line->claims : NULL;
     for (; each; each = each->next) {
         if (zkl_claim_inherits(each, claim)) return each;
-        if (may_share(each, claim) && is_under_way(each)) return NULL;
+        if (may_share_node(each, claim) && is_under_way(each)) return NULL;
     }
     return NULL;
 }
