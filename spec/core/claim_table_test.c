@@ -86,7 +86,7 @@ static void build(int state, int setting) {
     if (setting == UNWANTED) give_up();
     if (setting == CUT) s.common.clock.connected = false;
     if (setting == RAN_OUT) s.now += 2 * T;
-    if (!s.other) { /* a contender ahead to have news of */
+    if (!s.other) { /* for news of a contender ahead */
         const char *ahead = setting == AS_PERMIT ? HOLDER : AHEAD;
         LINE(ahead);
         if (s.claim.node.name[0]) LINE(ahead, s.claim.node.name);
@@ -158,7 +158,6 @@ static zkl_actions deleted(struct zkl_contender *contender) {
     return did;
 }
 
-/* The waiter of a claim in IN_CONDITION hears of a signal. */
 static zkl_actions waiter_signalled(void) {
     if (s.claim.state != ZKL_IN_CONDITION) return 0;
     if (s.part.state == ZKL_CREATE)

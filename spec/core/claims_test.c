@@ -75,7 +75,6 @@ static struct zkl_claim *claim_of(const char *text) {
     return NULL;
 }
 
-/* Name of the node for a word. */
 static const char *name_of(const char *text) {
     static char name[SCRIPT_WORDS][2 * ZKL_NAME_SIZE];
     static size_t next;
@@ -127,7 +126,7 @@ static struct zkl_contender *contender(struct zkl_claim *claim, size_t i) {
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* add <kind> [try] makes a claim, not started */
+/* add <kind> [try], not started */
 static zkl_actions add(struct zkl_claim *claim) {
     zkl_claim_init(claim, claim == &s.part ? &s.part_line : &s.line, kind(1), ZKL_NEVER,
                    has("try"));
@@ -175,7 +174,6 @@ static zkl_actions want(struct zkl_claim *claim) {
     return 0;
 }
 
-/* batch <grants>|time */
 static zkl_actions batch(struct zkl_claim *claim) {
     bool by_time = is(1, "time");
     zkl_claim_set_batch(claim, by_time ? ZKL_BATCH_BY_TIME : (int32_t)number(1, 1));
@@ -402,25 +400,21 @@ static zkl_actions connect(struct zkl_claim *claim) {
     return 0;
 }
 
-/* resume tells of the connection */
 static zkl_actions resume(struct zkl_claim *claim) {
     s.common.clock.connected = true;
     return zkl_claim_resume(claim, s.now);
 }
 
-/* cut tells of the connection's loss */
 static zkl_actions cut(struct zkl_claim *claim) {
     s.common.clock.connected = false;
     return zkl_claim_suspend(claim);
 }
 
-/* expire [<code>] */
 static zkl_actions expire(struct zkl_claim *claim) {
     zkl_clock_end(&s.common.clock);
     return zkl_claim_expire(claim, words > 1 ? code(1) : ZKL_EXPIRED);
 }
 
-/* tick [<seconds>] */
 static zkl_actions tick(struct zkl_claim *claim) {
     s.now += seconds(1, 0);
     return zkl_claim_tick(claim, s.now);
@@ -435,7 +429,6 @@ static zkl_actions pass(struct zkl_claim *claim) {
     return 0;
 }
 
-/* prove [<seconds>] */
 static zkl_actions prove(struct zkl_claim *claim) {
     (void)claim;
     prove_since(1);
@@ -481,7 +474,6 @@ static char *address(struct zkl_claim *claim, const struct field *field) {
     return (field->of_line ? (char *)claim->line : (char *)claim) + field->offset;
 }
 
-/* set <field> <number> */
 static zkl_actions set(struct zkl_claim *claim) {
     const struct field *field = field_of(at(1));
     int64_t value = number(2, 1);
@@ -554,7 +546,7 @@ static bool show_predicate(const struct zkl_claim *claim, const char *what) {
     return false;
 }
 
-/* Says what a successor gets from this claim. */
+/* Says all that a successor gets. */
 static void show_place(const struct zkl_claim *claim) {
     const struct zkl_node *node = &claim->node;
     uint64_t nonce = node->nonce & (ZKL_NONCE_COUNTS - 1);
@@ -608,7 +600,6 @@ static void show_one(struct zkl_claim *claim, const char *what) {
     else show_field(claim, what);
 }
 
-/* show <what>... */
 static zkl_actions show(struct zkl_claim *claim) {
     script_separate();
     for (size_t i = 1; i < words; i++) {
@@ -705,7 +696,6 @@ static const char *const actions[] = {
     "fail",    "lose",      "downgraded", "stayed",         "tell-partner", "forget", "pause",
     "holders", "mark",      "lookahead",  "watch-children", "keep"};
 
-/* Counts the gets of ZKL_DO_RANK, as the owner does. */
 static size_t count_ranks(struct zkl_claim *claim) {
     size_t gets = 0;
     struct zkl_contender *each = NULL;

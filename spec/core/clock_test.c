@@ -7,7 +7,7 @@
 #include "check.h"
 #include "code.h"
 
-#define T (8000 * INT64_C(1000000)) /* divisible by all below */
+#define T (8000 * INT64_C(1000000)) /* divisible by all divisors below */
 
 static zkl_time start; /* 1 ns after the machine's boot, or later */
 static struct zkl_clock clock;
@@ -27,7 +27,7 @@ static void run(zkl_time until) {
     zkl_clock_attend(&clock, until);
 }
 
-/* Runs until `issued`, and proves at once. */
+/* Runs until `issued`, and proves without delay. */
 static void prove(zkl_time issued) {
     run(issued);
     zkl_clock_prove(&clock, issued, issued);
@@ -53,7 +53,6 @@ static void begin_fresh(void) {
     begin(0.5);
 }
 
-/* The phase of a grant made now. */
 static int phase(zkl_time now) {
     return zkl_clock_phase(&clock, clock.epoch, now);
 }
@@ -307,7 +306,7 @@ static void drift(void) {
     TEST("a weaker proof does not take back the certainty of an earlier one") {
         zkl_time woke = start + T / 8;
         prove(start);
-        zkl_clock_prove(&clock, woke - 1, woke); /* after a stop, worthless alone */
+        zkl_clock_prove(&clock, woke - 1, woke); /* too soon after a stop */
         CHECK_IS(clock.awake_since, woke);
         CHECK_IS(remaining(woke), T * 5 / 16 - T / 8);
     }

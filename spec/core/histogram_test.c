@@ -1,4 +1,4 @@
-/* histogram_test.c - counts of times in fixed room; quantiles within 5 %. */
+/* histogram_test.c - counts and quantiles of durations. */
 #include "histogram.h"
 
 #include "check.h"

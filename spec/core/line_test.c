@@ -144,7 +144,6 @@ static void numbers(void) {
     }
 }
 
-/* The name ahead of a claim of this kind with number 42. */
 static const char *name_ahead_of_kind(enum zkl_kind kind) {
     s.claim.kind = kind;
     give_place(42, 1042);

@@ -31,7 +31,7 @@ static const char *wrong; /* why the step cannot be played, or NULL */
 
 /* Plays a step, and says its outcome by script_say(). `who` is the subject, or "". */
 static void script_play(const char *who);
-static void script_begin(void); /* begins a test */
+static void script_begin(void); /* at each test's begin */
 
 __attribute__((format(printf, 1, 2))) static inline void script_say(const char *format, ...) {
     size_t length = strlen(script_outcome);
@@ -41,7 +41,6 @@ __attribute__((format(printf, 1, 2))) static inline void script_say(const char *
     va_end(arguments);
 }
 
-/* Separates the outcomes of two steps. */
 static inline void script_separate(void) {
     if (*script_outcome) script_say("; ");
 }

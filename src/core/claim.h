@@ -16,8 +16,7 @@
  *   - serialises calls, and feeds replies in the order of the requests;
  *   - calls zkl_clock_prove() before it feeds a reply that is a proof;
  *   - replaces the line before it feeds a list, and looks for orphans; feeds the list to the claim
- *     that asked, to each claim of the line that is in LIST or `looking_ahead`, and to
- * line->keeper;
+ *     that asked, to line->keeper, and to each claim of the line in LIST or `looking_ahead`;
  *   - adds 1 to claim->rank_gets for each get of DO_RANK;
  *   - feeds zkl_claim_tick() before a release or a re-entry, so that a lease whose clock ran out is
  *     lost;
@@ -26,17 +25,17 @@
  *     node besides the list on DO_DOUBT;
  *   - when a lock's claim gives DO_GRANT or DO_FAIL, first feeds its partner in a condition
  *     zkl_claim_release() or zkl_claim_cancel();
- *   - feeds line->keeper zkl_claim_offer_kept() when a claim of the line was started,
- * zkl_claim_contended() when the path's children have changed, and zkl_claim_tick() by its
- * deadline.
+ *   - feeds zkl_claim_offer_kept() to line->keeper when a claim of the line was started,
+ *     zkl_claim_contended() when the path's children have changed, and zkl_claim_tick() by the
+ *     keeper's deadline.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`; zkl_claim_resume()
  * asks again. A wait in a condition takes two claims, the lock's claim in the lock's line, and the
  * waiter in the condition's line. A create or delete of unknown outcome stays with its claim until
  * the outcome is certain, even after the user was answered.
  *
- * After a stop of the process no proof counts for a while (clock.h). Meanwhile no claim
- * enters a line, and a claim at the front gives its place up and begins anew.
+ * After a stop of the process no proof counts for a while (clock.h). Meanwhile no claim enters a
+ * line, and a claim at the front gives its place up and begins anew.
  */
 #ifndef ZKL_CLAIM_H
 #define ZKL_CLAIM_H
@@ -92,7 +91,7 @@ zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock);
 /* Puts a new claim in LEAVE, to remove an orphan (zkl_line_orphan). */
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan);
 
-/* The same for an orphan of ZKL_NAME_FIXED (zkl_line_fixed_orphan). */
+/* As zkl_claim_adopt(), for a node of ZKL_NAME_FIXED (zkl_line_fixed_orphan). */
 zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 
 /* --- its user -------------------------------------------------------------------------- */
@@ -103,8 +102,7 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now);
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
 /* The node of a claim in HELD will not stay after the release, and a claim in KEPT leaves. */
 zkl_actions zkl_claim_stop_keeping(struct zkl_claim *claim);
-/* Another claim of the session wants the node. A claim in KEPT hands it on, if no list must tell.
- */
+/* Another claim of the session wants the node. A claim in KEPT hands it on if no list must tell. */
 zkl_actions zkl_claim_offer_kept(struct zkl_claim *kept, zkl_time now);
 /* For a claim that zkl_claim_may_downgrade(). */
 zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
@@ -137,7 +135,7 @@ zkl_actions zkl_claim_ahead_is_held(struct zkl_claim *claim, const struct zkl_co
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid);
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply);
-/* A get of the `marked` own node lacks ZKL_HELD_WORD, and no mark is out, so it was overwritten. */
+/* A get of the own node, which `says_held`, lacks ZKL_HELD_WORD, and no mark is out. */
 zkl_actions zkl_claim_mark_overwritten(struct zkl_claim *claim);
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now);
@@ -149,7 +147,7 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim);
 /* A waiter's node was written to, which is the signal. */
 zkl_actions zkl_claim_signalled(struct zkl_claim *claim);
-/* The reply to ZKL_DO_FORWARD; `write_failed`: because of its write to the next waiter's node. */
+/* The reply to ZKL_DO_FORWARD. `write_failed`: the write to the next waiter's node was refused. */
 zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool write_failed);
 
 /* --- watch events ------------------------------------------------------------------- */

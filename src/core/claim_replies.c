@@ -110,7 +110,6 @@ static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply
     return ZKL_DO_WATCH_OWN;
 }
 
-/* The list shows the own node, unless somebody removed it. */
 static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               zkl_time now) {
     switch (reply) {
@@ -331,7 +330,7 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
     return reply == ZKL_UNKNOWN ? stall(claim) : 0;
 }
 
-/* A claim that does not hold yet reads its node again once it holds. */
+/* A claim that does not hold yet reads its node again at its first heartbeat as a holder. */
 zkl_actions zkl_claim_mark_overwritten(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) claim->node.watched = false;
     if (claim->state != ZKL_HELD || claim->stalled) return 0;

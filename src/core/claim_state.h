@@ -42,7 +42,7 @@ enum zkl_action {
     ZKL_DO_FORGET = 1 << 19,       /* free the claim when none of its requests is out */
     ZKL_DO_PAUSE = 1 << 20,        /* zkl_claim_wake() later; the owner chooses when */
     ZKL_DO_HOLDERS = 1 << 21,      /* get, with a watch, each contender ahead (zkl_line_precedes) */
-    ZKL_DO_MARK = 1 << 22,         /* write its data to its node, with ZKL_HELD_WORD if `marked` */
+    ZKL_DO_MARK = 1 << 22, /* write its data to its node, with ZKL_HELD_WORD if `says_held` */
     ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get claim->lookahead, with a watch */
     ZKL_DO_WATCH_CHILDREN = 1 << 24,  /* get_children of the path, with a watch, and set
                                          line->children; if no watch fits, set line->changed */
@@ -68,14 +68,14 @@ enum zkl_claim_state {
     ZKL_PROVE,   /* first in line, but the lease clock is not certain; a sync is out */
     ZKL_RETREAT, /* first in line, but no proof would count; its node is being removed; then NEW */
     ZKL_FIRST,   /* first in line, but other parts are not; or it just got a holder's node */
-    ZKL_HELD,    /* granted */
+    ZKL_HELD,
     ZKL_DOWNGRADE,    /* a holding writer becomes a reader; create and delete are out */
     ZKL_IN_CONDITION, /* its user waits in a condition */
     ZKL_SIGNALLED,    /* a waiter whose signal came; the lock's claim contends */
     ZKL_FORWARD,      /* a waiter that passes its signal on */
     ZKL_KEPT,         /* given up; its node stays for `keep`, or until a list tells of others */
     ZKL_LEAVE,        /* the node is being removed */
-    ZKL_GONE          /* nothing of it is left */
+    ZKL_GONE
 };
 
 /* The progress of a condition's waiter. */
@@ -88,13 +88,12 @@ enum zkl_waiting {
 
 /* The claim of the same session that a claim in NEW awaits. */
 enum zkl_awaits {
-    ZKL_AWAITS_NOTHING, /* none */
-    ZKL_AWAITS_NODE,    /* the claim whose kept node it may get */
-    ZKL_AWAITS_TURN,    /* the claim that queues for both or, if unfair, for all of the session */
-    ZKL_AWAITS_PATH     /* an earlier claim, which finds out whether the path exists */
+    ZKL_AWAITS_NOTHING,
+    ZKL_AWAITS_NODE, /* the claim whose kept node it may get */
+    ZKL_AWAITS_TURN, /* the claim that queues for both or, if unfair, for all of the session */
+    ZKL_AWAITS_PATH  /* an earlier claim, which finds out whether the path exists */
 };
 
-/* The outcome of a request. */
 enum zkl_reply {
     ZKL_DONE,    /* carried out */
     ZKL_ABSENT,  /* no such node; for a create, no such parent */
@@ -107,14 +106,14 @@ struct zkl_node {
     int64_t czxid;        /* 0: not known */
     uint64_t nonce;       /* the nonce of the attempt that makes, or made, the node */
     zkl_time turn_began;  /* time of its first grant */
-    zkl_time list_time;   /* answer time of that list; 0: none, or others may have come since */
+    zkl_time list_time;   /* answer time of list_serial; 0: none, or others may have come since */
     uint32_t list_serial; /* newest list that showed the node */
     int32_t sequence;
     int32_t grants;           /* to earlier claims with this node */
     bool watched;             /* a get with a watch is out, or was answered */
     bool doubted;             /* the reply to its create, or to an earlier attempt's, was lost */
     bool contended;           /* it was behind another session's node */
-    bool says_held;           /* its data shall contain ZKL_HELD_WORD */
+    bool says_held;           /* its data is to contain ZKL_HELD_WORD */
     char name[ZKL_NAME_SIZE]; /* in state CREATE still without the counter */
 };
 

@@ -20,12 +20,11 @@ static inline void drop_ahead(struct zkl_claim *claim) {
     claim->looking_ahead = false;
 }
 
-/* Clears the node, but for `doubted`. */
 static inline void forget_node(struct zkl_claim *claim) {
     claim->node = (struct zkl_node){.doubted = claim->node.doubted};
 }
 
-/* The own node is gone, so the line forgets it before the next list. */
+/* For an own node that is gone. */
 static inline void forget_own(struct zkl_claim *claim) {
     struct zkl_contender *own = zkl_line_own(claim);
     if (own) zkl_line_forget(claim->line, own);
@@ -39,7 +38,7 @@ static inline zkl_actions make_way(const struct zkl_claim *claim) {
     return 0;
 }
 
-/* The node may be kept, by its name. The claim may have inherited it, without a `keep`. */
+/* The claim may have inherited such a node, without a `keep`. */
 static inline bool has_keepable_node(const struct zkl_claim *claim) {
     return claim->node.nonce & ZKL_NONCE_KEEPS;
 }
@@ -132,7 +131,6 @@ static inline bool is_alone(const struct zkl_claim *claim) {
     return !line->changed && line->count == 1 && zkl_line_own(claim);
 }
 
-/* The watch tells of new contenders. */
 static inline zkl_actions watch_children(struct zkl_line *line) {
     if (line->children != ZKL_UNWATCHED) return 0;
     line->children = ZKL_WATCH_ASKED;
@@ -177,7 +175,7 @@ static inline bool all_parts_have_nodes(const struct zkl_claim *claim) {
     return true;
 }
 
-/* A waiting claim hears of its node's end by this watch alone. */
+/* Only this watch tells a waiting claim of its node's end. */
 static inline zkl_actions watch_own(struct zkl_claim *claim) {
     if (claim->node.watched) return 0;
     claim->node.watched = true;
@@ -252,7 +250,7 @@ static inline zkl_actions give_up_node(struct zkl_claim *claim, zkl_time now) {
 /* --- claim_way.c: the way of a claim in a line ---------------------------------------------- */
 
 zkl_actions zkl_claim_enter(struct zkl_claim *claim); /* a new attempt, with its own nonce */
-zkl_actions zkl_claim_return_to_new(struct zkl_claim *claim); /* back to NEW, stalled */
+zkl_actions zkl_claim_return_to_new(struct zkl_claim *claim); /* stalled */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim);       /* its node is gone */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
 /*
@@ -260,7 +258,6 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
  * gets or, if this clears `recheck`, not at all.
  */
 bool zkl_claim_choose_recheck(struct zkl_claim *claim);
-/* Finds the claim's place in line. */
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 
 /* --- lookahead.c: transitions of a claim in WAIT ----------------------------------------- */

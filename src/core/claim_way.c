@@ -33,7 +33,6 @@ static zkl_actions gather(struct zkl_claim *claim) {
 
 /* --- the way to the front -------------------------------------------------------------- */
 
-/* Back to NEW. */
 zkl_actions zkl_claim_return_to_new(struct zkl_claim *claim) {
     forget_own(claim);
     forget_node(claim);
@@ -125,7 +124,6 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
     return wait_for(claim, zkl_line_ahead(claim->line, claim));
 }
 
-/* Asks for a new list, by which the claim finds its place again. */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;

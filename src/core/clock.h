@@ -18,8 +18,8 @@
  *
  * `held` also needs a live connection. `certain` is margin x T, and less until proofs have come
  * steadily for a while. A follower tells the leader every half tick from which sessions it heard,
- * and T is at least two ticks. So the leader may not know yet of any packet of the T/4 before the
- * proof. It counts T from the packet before these, which is a gap older:
+ * and T is at least two ticks. So the leader may not know yet of the packets of the T/4 before the
+ * proof. It counts T from the packet before these, a gap older:
  *   gap <= T/5 (heartbeats, every T/6):               T - T/4 - T/5 = 0.550 T  >= 1/2 T
  *   gap <= T/3 + T/12 (libzookeeper's ping; a stop):  T - T/4 - T/3 - T/12
  *                                                                   = 0.333 T  >= 5/16 T
@@ -94,7 +94,6 @@ void zkl_clock_attend(struct zkl_clock *clock, zkl_time now);
 /* A sync or write issued at `issued` was acknowledged at `now`. */
 void zkl_clock_prove(struct zkl_clock *clock, zkl_time issued, zkl_time now);
 
-/* The phase at `now` of a lease granted in `epoch`. */
 enum zkl_phase zkl_clock_phase(const struct zkl_clock *clock, uint32_t epoch, zkl_time now);
 
 /* How long the phase stays HELD without further contact; 0: it is not HELD. */

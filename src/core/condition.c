@@ -48,7 +48,6 @@ static bool was_refused(const struct zkl_claim *waiter) {
     return waiter->refusal != ZKL_OK && waiter->waiting == ZKL_WAITER_CAME && !waiter->node.doubted;
 }
 
-/* The waiter is finding out whether the lock's claim has its node. */
 static bool seeks_outcome(const struct zkl_claim *waiter) {
     return waiter->state == ZKL_CREATE || waiter->state == ZKL_RECOVER_SYNC ||
            waiter->state == ZKL_RECOVER_LIST;

@@ -33,8 +33,7 @@ void zkl_histogram_merge(struct zkl_histogram *to, const struct zkl_histogram *f
 /* The duration that `per_mille` in a thousand (1 to 1000) do not exceed; 0: there are none. */
 zkl_time zkl_histogram_quantile(const struct zkl_histogram *histogram, unsigned per_mille);
 
-/* Number of durations below 2^doublings microseconds; `doublings` is below ZKL_HISTOGRAM_DOUBLINGS.
- */
+/* Number of durations below 2^doublings microseconds; doublings < ZKL_HISTOGRAM_DOUBLINGS. */
 uint64_t zkl_histogram_below(const struct zkl_histogram *histogram, unsigned doublings);
 
 #endif

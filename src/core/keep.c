@@ -16,13 +16,12 @@
 /* Bounds as in Lustre, and in the delegations of Linux's NFS server. */
 enum { SOON = 2, SHORTEST = 2, LONGEST = 30 }; /* seconds */
 
-/* Notes that the node goes because others want it. */
 static void note_giving_back(const struct zkl_claim *claim, zkl_time now) {
     bool asked_for = claim->keep > 0 && is_connected(claim) && !is_alone(claim);
     if (asked_for) claim->line->backoff.gave_back = now;
 }
 
-/* For a new claim. If the lock went to others a short time ago, begins a pause from keeping. */
+/* For a new claim. Begins a pause from keeping if the lock went to others a short time ago. */
 static void update_backoff(struct zkl_backoff *backoff, zkl_time now) {
     if (!backoff->gave_back) return;
     bool soon = now - backoff->gave_back < SOON * ZKL_SECOND;

@@ -1,6 +1,6 @@
 /*
- * keep.h - the table of releases, for the node of a claim that gives up the lock, or its place on
- * the way. It is constant. keep.c reads it, and has its functions in claim_steps.h.
+ * keep.h - the table of releases, by which keep.c decides about the node of a claim that gives up
+ * the lock, or its place on the way.
  *
  *     zkl_releases[ZKL_FOR_NEXT][ZKL_TURN_GOES_ON]     ZKL_NODE_HANDED_ON
  */

@@ -106,7 +106,6 @@ static bool is_claimed(const struct zkl_line *line, const struct zkl_contender *
     return false;
 }
 
-/* Fills `list` with the contenders among the names, known or new. */
 static bool collect(struct zkl_line *line, struct zkl_contender **list, size_t *filled,
                     const char *const *names, size_t count) {
     struct zkl_name parsed;

@@ -10,7 +10,7 @@
  * list sent with the claim's create, and in every later list as long as it exists. The order is by
  * number or, once numbers are exhausted, by czxid (docs/design/claims.md).
  *
- * The line owns its contenders. A claim that waits for a contender holds a reference to it, and so
+ * The line owns its contenders. A claim that waits for a contender holds a reference to it, as
  * does a request about it.
  */
 #ifndef ZKL_LINE_H
@@ -105,14 +105,10 @@ void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after);
 
-/*
- * The claim's predecessor, the nearest contender ahead that excludes it. NULL: the claim may hold.
- */
+/* The claim's predecessor, the nearest contender ahead that excludes it. NULL: it may hold. */
 struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
 
-/*
- * The predecessor of `contender`, or NULL; always NULL in an exhausted line.
- */
+/* The predecessor of `contender`, or NULL; always NULL in an exhausted line. */
 struct zkl_contender *zkl_line_ahead_of(const struct zkl_line *line,
                                         const struct zkl_contender *contender);
 
@@ -129,7 +125,6 @@ struct zkl_contender *zkl_line_first_keepable(const struct zkl_line *line);
 bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,
                        const struct zkl_claim *claim);
 
-/* Number of contenders ahead of the claim. */
 size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
 
 /*

@@ -31,8 +31,7 @@ static bool find_marker(const char *text, size_t length, enum zkl_kind *kind) {
     return false;
 }
 
-/* Cuts the number off the end of text[0..*length); 0: there is no number, or it has leading zeros.
- */
+/* Cuts the number off the end of text[0..*length). 0: no number, or leading zeros. */
 static int32_t parse_count(const char *text, size_t *length) {
     int64_t value = 0, unit = 1;
     size_t end = *length;

@@ -6,7 +6,7 @@
  *   heads  permits ahead <= limit < ahead + own   all contenders ahead hold, and the claim
  *                                                 is next; it watches each of them
  *   else   permits ahead > limit                  the claim watches only its predecessor,
- *                                                 whose mark tells that this holds
+ *                                                 whose mark tells it to list again
  *
  * Waiting claims count like holders, so the order is FIFO. Claims ahead only become fewer, so a
  * claim that fits once fits for ever. The mark is a write of a granted claim to its node, which

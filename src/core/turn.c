@@ -53,7 +53,7 @@ static bool is_behind(const struct zkl_claim *claim) {
     return each != claim;
 }
 
-/* Later claims only wait, except for tries. */
+/* Claims after `claim` only wait, except for tries. */
 static bool is_others_turn(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     const struct zkl_claim *end = line->tries == 0 ? claim : NULL;
@@ -106,7 +106,7 @@ static bool is_follower(const struct zkl_claim *claim) {
     return claim->wanted && (state == ZKL_NEW || inherited);
 }
 
-/* Resuming this claim, or a later claim, has no effect, because each was told that it waits. */
+/* So would all later claims, because each was told that it waits. */
 static bool would_stay_in_new(const struct zkl_claim *claim) {
     if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
     if (!is_connected(claim)) return true;
@@ -118,8 +118,7 @@ struct zkl_claim *zkl_claim_follower(struct zkl_claim *from) {
     return from && would_stay_in_new(from) ? NULL : from;
 }
 
-/* In turns a claim on its way hands its place over. A holder hands its node over, if it is listed.
- */
+/* For the place of a claim on its way, in turns, or for the listed node of a holder. */
 struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim) {
     bool has_place = is_held_or_kept(claim) ? zkl_line_own(claim) != NULL : claim->batch != 0;
     struct zkl_claim *each = has_place ? claim->line->claims : NULL;
@@ -143,7 +142,6 @@ bool zkl_turn_is_due(const struct zkl_claim *claim, zkl_time now) {
     return now - claim->node.turn_began >= ZKL_QUANTUM;
 }
 
-/* The next grant's token would be that of another node. */
 static bool has_no_token_left(const struct zkl_node *node) {
     return node->grants + 1 >= ZKL_BATCH_MAX;
 }

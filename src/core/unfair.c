@@ -55,7 +55,6 @@ static zkl_actions wait_for_end(struct zkl_claim *claim) {
 
 /* --- replies --------------------------------------------------------------------------------- */
 
-/* The create was carried out. */
 zkl_actions zkl_claim_fixed_created(struct zkl_claim *claim, int64_t czxid, zkl_time now) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->line->path_exists = true;
@@ -64,7 +63,6 @@ zkl_actions zkl_claim_fixed_created(struct zkl_claim *claim, int64_t czxid, zkl_
     return claim->wanted ? admit(claim, now) : leave(claim);
 }
 
-/* The node exists already, so the claim waits for its end. */
 zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->line->path_exists = true;
@@ -76,7 +74,7 @@ zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
     return actions | ZKL_DO_WATCH_OWN;
 }
 
-/* The get follows a sync, so it shows the outcome of the create or delete in doubt. */
+/* The get follows a sync, so it shows the outcome in doubt. */
 static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
     bool own = ours && (claim->node.czxid ? czxid == claim->node.czxid
                                           : is_no_other_claims(claim->line, claim, czxid));
