@@ -20,14 +20,14 @@ local function change(commands)
 end
 
 -- Follows the folder, and waits for this list.
-local function follows(by, list)
-    local told, stop, newest = followed(by, folder)
+local function follows(follower, list)
+    local told, stop, newest = followed(follower, folder)
     hears(told, list)
     return told, stop, newest
 end
 
-local function joins(by, name, data)
-    return rig.join(by, folder, name, data)
+local function joins(joiner, name, data)
+    return rig.join(joiner, folder, name, data)
 end
 
 -- Returns the counts of requests since the last spent(), without zeros.
@@ -257,9 +257,9 @@ describe("member:set() #member:set", function()
         for i = 2, #told do assert.not_equal("", told[i]) end
     end
 
-    local function code_of_set(of, meanwhile)
+    local function code_of_set(given_member, meanwhile)
         local code
-        zklock.run(function() code = select(3, of:set("2", 60)) end, function()
+        zklock.run(function() code = select(3, given_member:set("2", 60)) end, function()
             zklock.sleep(0.1)
             meanwhile()
         end)

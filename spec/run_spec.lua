@@ -532,10 +532,10 @@ describe("a user's driver #real #zklock.driver", function()
     end)
 
     -- Checks that acquire and with raise `trouble`, unchanged; prepare() runs before each.
-    local function both_raise(of, trouble, prepare)
-        for _, call in ipairs{ of.acquire, of.with } do
+    local function both_raise(given_lock, trouble, prepare)
+        for _, call in ipairs{ given_lock.acquire, given_lock.with } do
             if prepare then prepare() end
-            assert.equal(trouble, rig.raised(call, of, 5, print))
+            assert.equal(trouble, rig.raised(call, given_lock, 5, print))
         end
         zklock.driver(nil)
     end
@@ -551,9 +551,9 @@ describe("a user's driver #real #zklock.driver", function()
     it("a driver that raises after the grant releases the lock #server", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local held_up, trouble = rig.used(rig.session(proxy.hosts):mutex(path)), {}
-        zklock.driver{ wait = function(of, request)
+        zklock.driver{ wait = function(waiting_session, request)
             proxy:command("flow") -- later, because an immediate grant needs no wait
-            while not request:done() do of:dispatch() end
+            while not request:done() do waiting_session:dispatch() end
             error(trouble)
         end }
         both_raise(held_up, trouble, function() proxy:command("halfopen") end)

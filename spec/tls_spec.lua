@@ -16,14 +16,14 @@ local LISTENS = "perl -MIO::Socket::INET -e 'exit !IO::Socket::INET->new(\"127.0
 
 describe("a session over TLS #server #zklock.connect", function()
     local server = rig.shared()
-    local folder, far, near, stunnels
+    local folder, server_port, client_port, stunnels
 
-    local function general(name)
+    local function general_part(name)
         return (files.read("examples/tls/" .. name):gsub("\n%[.*", "\n"))
     end
 
     local function start(name, service, port)
-        files.write(("%s/%s"):format(folder, name), general(name) .. service)
+        files.write(("%s/%s"):format(folder, name), general_part(name) .. service)
         stunnels[#stunnels + 1] = assert(io.popen(
             ("cd %s && echo $$ && exec setpriv --pdeathsig KILL stunnel4 %s >%s.log 2>&1"):format(
                 folder, name, name)))
@@ -38,18 +38,19 @@ describe("a session over TLS #server #zklock.connect", function()
 
     local function start_server()
         start("server.conf", ("[zookeeper]\naccept = 127.0.0.1:%d\nconnect = %s\n"):format(
-            far, server.hosts), far)
+            server_port, server.hosts), server_port)
     end
 
     local function start_client()
         start("client.conf", ("[zk1]\naccept = 127.0.0.1:%d\nconnect = 127.0.0.1:%d\n" ..
-                              "checkHost = localhost\n"):format(near, far), near)
+                              "checkHost = localhost\n"):format(client_port, server_port),
+              client_port)
     end
 
     before_each(function()
         folder, stunnels = rig.shell("mktemp -d"):match("%S+"), {}
-        far, near = rig.shell("%s", PORTS):match("(%d+) (%d+)")
-        far, near = tonumber(far), tonumber(near)
+        server_port, client_port = rig.shell("%s", PORTS):match("(%d+) (%d+)")
+        server_port, client_port = tonumber(server_port), tonumber(client_port)
     end)
     after_each(function()
         rig.close_sessions()
@@ -64,7 +65,7 @@ describe("a session over TLS #server #zklock.connect", function()
         certificates("localhost")
         start_server()
         start_client()
-        rig.hold(rig.session("127.0.0.1:" .. near):mutex(rig.path()))
+        rig.hold(rig.session("127.0.0.1:" .. client_port):mutex(rig.path()))
     end)
 
     local function is_refused(port)
@@ -89,7 +90,7 @@ describe("a session over TLS #server #zklock.connect", function()
             start_server()
             if row.more then row.more() end
             start_client()
-            is_refused(near)
+            is_refused(client_port)
             local log = files.read(folder .. "/client.conf.log")
             assert.is_truthy(log:find(row[1], 1, true), log)
         end)
@@ -98,7 +99,7 @@ describe("a session over TLS #server #zklock.connect", function()
     it("a client without TLS is refused #slow", function()
         certificates("localhost")
         start_server()
-        is_refused(far)
+        is_refused(server_port)
     end)
 
     it("connect with an option for TLS names the recipe", function()

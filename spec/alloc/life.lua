@@ -443,8 +443,8 @@ end
 chapters.join_again = rejoins_after(function(_, folder) server:foreign("delete %s/a", folder) end)
 chapters.join_expire = rejoins_after(function(book) memory:expire(book.session) end)
 
--- Joins while by() cuts the join short.
-local function join_cut_short(by)
+-- Joins while cut_short() cuts the join short.
+local function join_cut_short(cut_short)
     return function(book)
         use(book.lock)
         book.arm()
@@ -453,16 +453,16 @@ local function join_cut_short(by)
             thread = coroutine.running()
             local member = join(book)
             if member then member:leave() end
-        end, function() by(book, thread) end)
+        end, function() cut_short(book, thread) end)
     end
 end
 
--- Joins while by() cuts the join short before the create is answered.
-local function join_unanswered(by)
-    local cut_short = join_cut_short(by)
+-- Joins while cut_short() cuts the join short before the create is answered.
+local function join_unanswered(cut_short)
+    local chapter = join_cut_short(cut_short)
     return function(book)
         proxy:command("hold create2 1")
-        cut_short(book)
+        chapter(book)
         proxy:command("flow")
     end
 end

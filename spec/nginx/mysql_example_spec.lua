@@ -90,13 +90,13 @@ describe("the shop with MySQL #nginx", function()
         nginx.stop_all()
     end)
 
-    local function told_one(way, order)
+    local function answer_to_one(way, order)
         local status, said
         client.run{ function() status, said = (way or ask)(hosts[1], "one", order) end }
         return { status, said }
     end
 
-    local function told(count)
+    local function statuses_of(count)
         local statuses, buyers = {}, {}
         for i = 1, count do
             buyers[i] = function()
@@ -111,7 +111,7 @@ describe("the shop with MySQL #nginx", function()
 
     -- Returns the answer to a buyer whose `statement` waits at the gate, a connection that runs the
     -- statements `close`, and later `open`. fn() runs while it waits, after() behind `open`.
-    local function told_at_the_gate(close, statement, open, fn, after)
+    local function answer_at_the_gate(close, statement, open, fn, after)
         local status, said
         gate:execute_all(close)
         client.run{
@@ -132,7 +132,7 @@ describe("the shop with MySQL #nginx", function()
 
     it("two hosts sell each item once", function()
         in_stock(30)
-        assert.same({ [200] = 30, [409] = 30 }, told(60))
+        assert.same({ [200] = 30, [409] = 30 }, statuses_of(60))
         assert.same({ left = 0, sold = 30 }, books())
         local mine = "product = " .. product
         assert.is_true(db:tokens_grow("purchase", mine))
@@ -142,12 +142,12 @@ describe("the shop with MySQL #nginx", function()
 
     it("a repeated order is carried out once, and the buyer's next order, too", function()
         in_stock(2)
-        assert.same({ 200, "sold" }, told_one())
-        assert.same({ 200, "sold" }, told_one())
+        assert.same({ 200, "sold" }, answer_to_one())
+        assert.same({ 200, "sold" }, answer_to_one())
         assert.same({ left = 1, sold = 1 }, books())
-        assert.same({ 200, "sold" }, told_one(ask, 2))
-        assert.same({ 409, "sold out" }, told_one(ask, 3))
-        assert.same({ 200, "sold" }, told_one(ask, 2))
+        assert.same({ 200, "sold" }, answer_to_one(ask, 2))
+        assert.same({ 409, "sold out" }, answer_to_one(ask, 3))
+        assert.same({ 200, "sold" }, answer_to_one(ask, 2))
         assert.same({ left = 0, sold = 2 }, books())
         assert.has_error(function()
             db:execute("INSERT INTO purchase (product, buyer, number, token) SELECT product, buyer,"
@@ -171,14 +171,14 @@ describe("the shop with MySQL #nginx", function()
             assert.equal(400, status_of("POST", query), query)
         end
         product = product + 1
-        assert.same({ 404, "no such product" }, told_one())
+        assert.same({ 404, "no such product" }, answer_to_one())
     end)
 
     it("the shop sells nothing without the lock #slow", function()
         in_stock(10)
         rig.hold(rig.session(server.hosts):mutex(lock_path()))
         local answer
-        repeat answer = told_one(request) until answer[2] ~= NOT_READY
+        repeat answer = answer_to_one(request) until answer[2] ~= NOT_READY
         assert.same({ 503, "timeout" }, answer)
         assert.same({ left = 10, sold = 0 }, books())
     end)
@@ -186,8 +186,8 @@ describe("the shop with MySQL #nginx", function()
     it("a holder is refused after a later holder's token #slow", function()
         in_stock(10)
         local later
-        local answer = told_at_the_gate({ "LOCK TABLES product WRITE" }, "UPDATE product SET token",
-            "UNLOCK TABLES", function()
+        local answer = answer_at_the_gate({ "LOCK TABLES product WRITE" },
+            "UPDATE product SET token", "UNLOCK TABLES", function()
                 later = take_the_lock()
                 gate:execute(("UPDATE product SET token = %s WHERE id = %d")
                     :format(later:token_string(), product))
@@ -195,36 +195,36 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ 503, "stale" }, answer)
         assert.same({ left = 10, sold = 0 }, books())
         rig.released(later)
-        assert.same({ 200, "sold" }, told_one())
+        assert.same({ 200, "sold" }, answer_to_one())
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
     it("a sale goes through if the lock is lost after its token was written #slow", function()
         in_stock(10)
         local later
-        local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
+        local answer = answer_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
             "UNLOCK TABLES", function() later = take_the_lock() end)
         assert.same({ 200, "sold" }, answer)
         assert.same({ left = 9, sold = 1 }, books())
         rig.released(later)
-        assert.same({ 200, "sold" }, told_one(ask, 2))
+        assert.same({ 200, "sold" }, answer_to_one(ask, 2))
         assert.same({ left = 8, sold = 2 }, books())
     end)
 
     it("a failed statement sells nothing, and closes its connection", function()
         in_stock(10)
         db:execute "RENAME TABLE purchase TO elsewhere"
-        local answer = told_one()
+        local answer = answer_to_one()
         db:execute "RENAME TABLE elsewhere TO purchase"
         assert.same({ 503, "failed" }, answer)
         assert.same({ left = 10, sold = 0 }, books())
-        assert.same({ 200, "sold" }, told_one())
+        assert.same({ 200, "sold" }, answer_to_one())
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
     it("an unanswered COMMIT returns unknown, and the repeated order tells the outcome", function()
         in_stock(10)
-        local answer = told_at_the_gate({ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" },
+        local answer = answer_at_the_gate({ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" },
             "COMMIT", "BACKUP STAGE END", function()
                 db:execute("KILL " .. waiting(db, "COMMIT")[1][1])
                 rig.wait_for("its end", function() return not waiting(db, "COMMIT")[1] end)
@@ -232,23 +232,23 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ 504, "unknown" }, answer)
         local now = books()
         assert.equal(10, now.left + now.sold)
-        assert.same({ 200, "sold" }, told_one())
+        assert.same({ 200, "sold" }, answer_to_one())
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
     it("a worker killed in the middle of a sale sells nothing twice #slow", function()
         in_stock(10)
         local killed
-        local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
+        local answer = answer_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
             "UNLOCK TABLES", function()
                 local holder = rig.session(server.hosts):mutex(lock_path()):queue()[1]
                 rig.signal("KILL", tonumber(holder.identity:match ":(%d+)$"))
                 killed = core.now()
             end)
         assert.same({ false, "lost" }, answer)
-        assert.same({ 200, "sold" }, told_one())
+        assert.same({ 200, "sold" }, answer_to_one())
         if os.getenv "ZKLOCK_FIGURES" then print(("%.3f s"):format(core.now() - killed)) end
-        assert.same({ [200] = 9, [409] = 11 }, told(20))
+        assert.same({ [200] = 9, [409] = 11 }, statuses_of(20))
         assert.same({ left = 0, sold = 10 }, books())
     end)
 
@@ -289,7 +289,7 @@ describe("the shop with MySQL #nginx", function()
     it("the shop sells on while a worker is stopped in the middle of a sale #slow", function()
         in_stock(10)
         local pid
-        local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
+        local answer = answer_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
             "UNLOCK TABLES", function()
                 local holder = rig.session(server.hosts):mutex(lock_path()):queue()[1]
                 pid = tonumber(holder.identity:match ":(%d+)$")
@@ -299,7 +299,7 @@ describe("the shop with MySQL #nginx", function()
                 rig.signal("CONT", pid)
             end)
         assert.same({ 504, "unknown" }, answer)
-        assert.same({ 200, "sold" }, told_one())
+        assert.same({ 200, "sold" }, answer_to_one())
         assert.same({ left = 8, sold = 2 }, books())
     end)
 

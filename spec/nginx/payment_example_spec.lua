@@ -56,7 +56,7 @@ describe("the shop that pays #nginx", function()
         return status, said
     end
 
-    local function told(way, buyer, query)
+    local function answer_of(way, buyer, query)
         local status, said
         client.run{ function() status, said = way(buyer, query) end }
         return { status or false, said }
@@ -83,7 +83,7 @@ describe("the shop that pays #nginx", function()
         return { left = left, reserved = 0, paid = paid, cancelled = 0, charged = paid }
     end
 
-    local function told_all(count)
+    local function statuses_of(count)
         local statuses, buyers = {}, {}
         for i = 1, count do
             buyers[i] = function()
@@ -98,20 +98,20 @@ describe("the shop that pays #nginx", function()
 
     it("the shop sells each item once, and charges only for those items", function()
         open(20)
-        assert.same({ [200] = 20, [409] = 20 }, told_all(40))
+        assert.same({ [200] = 20, [409] = 20 }, statuses_of(40))
         assert.same(sold(20, 0), books())
         assert.same({ 404, "no such product" }, (function()
             product = product + 1
-            return told(send, "b")
+            return answer_of(send, "b")
         end)())
     end)
 
     it("a refused charge gives the item back, and the refusal is repeated", function()
         open(1)
         next_charge "refuse=1"
-        assert.same({ 402, "cancelled" }, told(send, "one"))
-        assert.same({ 402, "cancelled" }, told(send, "one"))
-        assert.same({ 200, "paid" }, told(send, "two"))
+        assert.same({ 402, "cancelled" }, answer_of(send, "one"))
+        assert.same({ 402, "cancelled" }, answer_of(send, "one"))
+        assert.same({ 200, "paid" }, answer_of(send, "two"))
         assert.same({ left = 0, reserved = 0, paid = 1, cancelled = 1, charged = 1 }, books())
     end)
 
@@ -138,7 +138,7 @@ describe("the shop that pays #nginx", function()
             }
             assert.same(case[2], first)
             local refused = case[2][1] == 402
-            assert.same(refused and case[2] or { 200, "paid" }, told(buy, "one"))
+            assert.same(refused and case[2] or { 200, "paid" }, answer_of(buy, "one"))
             assert.same({ left = refused and 1 or 0, reserved = 0, paid = refused and 1 or 2,
                           cancelled = refused and 1 or 0, charged = refused and 1 or 2 }, books())
         end)
@@ -163,17 +163,17 @@ describe("the shop that pays #nginx", function()
     it("an order while the provider is down is reserved, and paid later", function()
         open(1)
         bank:kill()
-        assert.same({ 504, "reserved" }, told(send, "one"))
-        assert.same({ 409, "sold out" }, told(send, "two"))
+        assert.same({ 504, "reserved" }, answer_of(send, "one"))
+        assert.same({ 409, "sold out" }, answer_of(send, "two"))
         bank:start_again()
-        assert.same({ 200, "paid" }, told(buy, "one"))
+        assert.same({ 200, "paid" }, answer_of(buy, "one"))
         assert.same(sold(1, 0), books())
     end)
 
     it("/sweep finishes orders whose clients did not come back", function()
         open(2)
         bank:kill()
-        assert.same({ 504, "reserved" }, told(send, "one"))
+        assert.same({ 504, "reserved" }, answer_of(send, "one"))
         bank:start_again()
         assert.equal(200, (client.once(host.port, "GET", "/sweep")))
         assert.equal(1, books().reserved)
@@ -188,8 +188,8 @@ describe("the shop that pays #nginx", function()
         repeat
             line = line + 1
             local buyer = "b" .. line
-            status = told(send, buyer, "&die=" .. line)[1]
-            assert.same({ buyer, { 200, "paid" } }, { buyer, told(buy, buyer) })
+            status = answer_of(send, buyer, "&die=" .. line)[1]
+            assert.same({ buyer, { 200, "paid" } }, { buyer, answer_of(buy, buyer) })
             assert.same(sold(line, 1000 - line), books())
         until status == 200
         assert.is_true(line > 60, "only so many lines: " .. line)
