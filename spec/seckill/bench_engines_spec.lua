@@ -46,7 +46,7 @@ describe("make bench WHAT=engines", function()
 
     it("make bench measures the claims of the seeds (NUM-01, NUM-02, NUM-04) #slow",
        function()
-        local rows = bench("--rows claims --rounds 1 --seconds 0.1 --locks 200 "
+        local rows = bench("--rows claims --rounds 1 --seconds 0.1 --locks 2000 "
             .. "--engines redis-expire,redis-set,redlock,zookeeper")
         assert.equal(2, #rows.zookeeper) -- own locks, and many held locks
         assert.is_true(tonumber(rows["redis-expire"][2][2]) > 20, "bytes of a lock")
