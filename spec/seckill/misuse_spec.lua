@@ -363,6 +363,17 @@ describe("a strategy that does not come back", function()
             it_is.notes[1].line)
     end)
 
+    it("two looping servers are ended together #slow", function()
+        local played = sale{ strategy = "moody", servers = 2, buyers = 6, timeout = 0.1,
+            session = 0.1, parameters = { every = 3, loops = true } }
+        local ended = {}
+        for _, note in ipairs(played.notes) do
+            local number = note.line:match "server (%d) has done nothing"
+            if number then ended[tonumber(number)] = note.at end
+        end
+        assert.is_true(math.abs(ended[1] - ended[2]) < 10)
+    end)
+
     it("a server that a fault stops for as long does not hang #slow", function()
         local it_is = sale{ strategy = "local", servers = 1, timeout = 0.1, session = 0.1,
             faults = { { stop = "server 1", length = 12 } }, pause = 0.1 }

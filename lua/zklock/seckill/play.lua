@@ -146,12 +146,13 @@ end
 
 
 local function check_all_ended(self)
+    local all_ended = true
     for number, server in ipairs(self.servers) do
         check_pulse(self, number, server)
         check_server(server, "was ended by something else: the sale proves nothing")
-        if not server.ended then return false end
+        all_ended = all_ended and server.ended
     end
-    return true
+    return all_ended
 end
 
 
