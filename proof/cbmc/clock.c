@@ -127,7 +127,8 @@ static void show_belief(const struct zkl_clock *clock, const struct history *his
     SHOW(!held || now < history->newest + clock->margin, "held is over a margin after the proof");
     SHOW(!held || clock->margin <= clock->timeout / 2, "a margin is half a timeout at most");
     SHOW(held == (remaining > 0), "held has a time that remains");
-    SHOW(!held || remaining <= history->newest + clock->margin - now, "which ends in time");
+    SHOW(!held || remaining <= history->newest + clock->margin - now,
+         "the remaining time ends in time");
     zkl_clock_may_grant(clock);
 
     zkl_time next = zkl_clock_next(clock, now);
@@ -135,7 +136,7 @@ static void show_belief(const struct zkl_clock *clock, const struct history *his
     SHOW(next > now, "the next change is to come");
     SHOW(later >= next ||
              zkl_clock_phase(clock, epoch, later) == zkl_clock_phase(clock, epoch, now),
-         "until then nothing changes");
+         "until the next change the phase stays");
 }
 
 int main(void) {
@@ -162,7 +163,7 @@ int main(void) {
     SHOW(clock.epoch >= epoch, "no epoch comes back");
     zkl_time later = any_time(history.now, LATEST);
     SHOW(!lost || zkl_clock_phase(&clock, granted, later) == ZKL_PHASE_LOST,
-         "what is lost stays lost");
+         "a lost epoch stays lost");
     show_belief(&clock, &history);
     return 0;
 }

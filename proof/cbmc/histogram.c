@@ -25,13 +25,13 @@ static void show_bucket(void) {
     zkl_time time = any_time(), longer = any_time();
     ASSUME(time <= longer);
     size_t bucket = bucket_of(time);
-    SHOW(bucket <= LAST, "there is a bucket");
+    SHOW(bucket <= LAST, "each time has a bucket");
     SHOW(bucket <= bucket_of(longer), "buckets are in the order of time");
     unsigned doublings = nondet_uint32();
     ASSUME(doublings <= ZKL_HISTOGRAM_DOUBLINGS);
     bool below = time < (zkl_time)MICROSECOND << doublings;
     SHOW(below == (bucket < STEPS * (1 + doublings)) || doublings == ZKL_HISTOGRAM_DOUBLINGS,
-         "what is below a doubling is in a bucket below");
+         "a time below a doubling is in a bucket below");
     if (bucket == LAST) return;
     zkl_time middle = middle_of(bucket);
     zkl_time off = middle > time ? middle - time : time - middle;

@@ -44,9 +44,9 @@ static void show_comparison(void) {
                          *c = any_contender(nondet_char());
     int ab = compare_contenders(&a, &b), bc = compare_contenders(&b, &c);
     SHOW((ab < 0) == (compare_contenders(&b, &a) > 0), "a comparison says the same both ways");
-    SHOW(ab >= 0 || bc >= 0 || compare_contenders(&a, &c) < 0, "it is transitive");
+    SHOW(ab >= 0 || bc >= 0 || compare_contenders(&a, &c) < 0, "the comparison is transitive");
     SHOW(ab != 0 || (a->sequence == b->sequence && a->name[0] == b->name[0]),
-         "only what has one name is equal");
+         "only contenders of one name are equal");
 }
 
 static bool is_pair(const struct zkl_contender *a, const struct zkl_contender *b) {
@@ -85,10 +85,10 @@ static void show_order(struct zkl_line *line, size_t i) {
     SHOW(!zkl_line_precedes(line, own, &claim), "no claim is ahead of itself");
     for (size_t j = 0; j < line->count; j++) {
         struct zkl_contender *other = line->contenders[j];
-        struct zkl_claim its = claim_of(line, other);
+        struct zkl_claim of_other = claim_of(line, other);
         bool before = zkl_line_precedes(line, other, &claim);
         bool tied = !line->exhausted && own->sequence == other->sequence;
-        SHOW(j == i || tied || before != zkl_line_precedes(line, own, &its),
+        SHOW(j == i || tied || before != zkl_line_precedes(line, own, &of_other),
              "of two contenders one is ahead");
         ahead += before;
         if (!before || !zkl_kinds_exclude(own->kind, other->kind)) continue;
@@ -99,7 +99,7 @@ static void show_order(struct zkl_line *line, size_t i) {
     if (line->exhausted) return;
     struct zkl_contender *before = zkl_line_ahead_of(line, own);
     bool tied = before && before->sequence == own->sequence;
-    SHOW(tied || before == nearest, "and it is before the claim's node");
+    SHOW(tied || before == nearest, "the nearest is also ahead of the claim's node");
 }
 
 int main(void) {
@@ -113,7 +113,8 @@ int main(void) {
         for (int j = 0; j < i; j++) ASSUME(list[i]->czxid == 0 || list[i]->czxid != list[j]->czxid);
     }
     line.exhausted = numbers_exhausted(&line);
-    SHOW(line.exhausted == !do_numbers_tell(&line), "it is exhausted when numbers do not tell");
+    SHOW(line.exhausted == !do_numbers_tell(&line),
+         "a line is exhausted when its numbers tell no order");
     for (size_t i = 0; i < COUNT; i++)
         if (i < line.count) show_order(&line, i);
     return 0;

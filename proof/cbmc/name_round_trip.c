@@ -58,7 +58,7 @@ static void show_hex(size_t at, size_t end, uint64_t number) {
     uint64_t value;
     for (size_t i = at; i < end; i++) digits[i - at] = text[i];
     const char *rest = parse_hex(digits, &value);
-    SHOW(rest == digits + (end - at) && value == number, "of that session and nonce");
+    SHOW(rest == digits + (end - at) && value == number, "the uuid is of that session and nonce");
 }
 
 int main(void) {

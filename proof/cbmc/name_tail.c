@@ -22,9 +22,9 @@ static void show_permits(void) {
     size_t length = nondet_size();
     ASSUME(length <= MOST);
     if (!parse_permits(text, length, &name)) return;
-    SHOW(name.kind == ZKL_PERMIT, "permits are permits");
-    SHOW(name.permits >= 1 && name.permits <= name.limit, "they are from 1 to the limit");
-    SHOW(length >= 14 && memcmp(text + length - 1, "-", 1) == 0, "they end in a dash");
+    SHOW(name.kind == ZKL_PERMIT, "a name with permits is of that kind");
+    SHOW(name.permits >= 1 && name.permits <= name.limit, "permits are from 1 to the limit");
+    SHOW(length >= 14 && memcmp(text + length - 1, "-", 1) == 0, "permits end in a dash");
 }
 
 static void show_counter(void) {

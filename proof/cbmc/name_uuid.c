@@ -23,11 +23,12 @@ int main(void) {
     parse_uuid(text, &name);
     bool once = name.reuse == ZKL_ONE_GRANT;
     SHOW(once || name.kind == ZKL_MUTEX, "only a mutex serves several grants");
-    SHOW(once || is_dashed(text + 3), "whose uuid is written as ours");
+    SHOW(once || is_dashed(text + 3), "a mutex of several grants has a uuid written as ours");
     uint64_t told = name.nonce & (ZKL_NONCE_KEEPS | ZKL_NONCE_COUNTS);
     SHOW(name.reuse != ZKL_MAY_BE_KEPT || told == ZKL_NONCE_KEEPS,
          "the nonce says that it may be kept");
-    SHOW(name.reuse != ZKL_MANY_GRANTS || told == ZKL_NONCE_COUNTS, "or that it counts");
+    SHOW(name.reuse != ZKL_MANY_GRANTS || told == ZKL_NONCE_COUNTS,
+         "the nonce says that it counts");
     SHOW((name.session == 0 && name.nonce == 0) || strncmp(text, "_c_", 3) == 0,
          "without the prefix there is no session");
     return 0;

@@ -21,7 +21,7 @@
 #define COUNT 4
 #endif
 
-static struct zkl_contender *all[COUNT]; /* in order */
+static struct zkl_contender *contenders[COUNT]; /* in order */
 static int32_t limit;
 static bool exhausted;
 
@@ -30,17 +30,17 @@ static void make_contenders(void) {
     exhausted = nondet_bool();
     ASSUME(limit >= 1);
     for (int i = 0; i < COUNT; i++) {
-        all[i] = malloc(sizeof(struct zkl_contender));
-        ASSUME(all[i]);
-        all[i]->permits = nondet_int32();
-        all[i]->limit = limit;
-        ASSUME(all[i]->permits >= 1 && all[i]->permits <= limit);
-        all[i]->sequence = nondet_int32();
-        all[i]->czxid = nondet_int64();
-        ASSUME(!exhausted || all[i]->czxid > 0);
+        contenders[i] = malloc(sizeof(struct zkl_contender));
+        ASSUME(contenders[i]);
+        contenders[i]->permits = nondet_int32();
+        contenders[i]->limit = limit;
+        ASSUME(contenders[i]->permits >= 1 && contenders[i]->permits <= limit);
+        contenders[i]->sequence = nondet_int32();
+        contenders[i]->czxid = nondet_int64();
+        ASSUME(!exhausted || contenders[i]->czxid > 0);
         if (i == 0) continue;
-        ASSUME(exhausted || all[i - 1]->sequence < all[i]->sequence);
-        ASSUME(!exhausted || all[i - 1]->czxid < all[i]->czxid);
+        ASSUME(exhausted || contenders[i - 1]->sequence < contenders[i]->sequence);
+        ASSUME(!exhausted || contenders[i - 1]->czxid < contenders[i]->czxid);
     }
 }
 
@@ -48,14 +48,14 @@ static void make_contenders(void) {
 static struct zkl_line list_of(struct zkl_contender **room, unsigned set) {
     struct zkl_line line = {.contenders = room, .exhausted = exhausted};
     for (int i = 0; i < COUNT; i++)
-        if (set >> i & 1) room[line.count++] = all[i];
+        if (set >> i & 1) room[line.count++] = contenders[i];
     return line;
 }
 
 static struct zkl_claim claim_of(int i) {
-    struct zkl_claim claim = {.permits = all[i]->permits, .limit = limit};
-    claim.node.sequence = all[i]->sequence;
-    claim.node.czxid = all[i]->czxid;
+    struct zkl_claim claim = {.permits = contenders[i]->permits, .limit = limit};
+    claim.node.sequence = contenders[i]->sequence;
+    claim.node.czxid = contenders[i]->czxid;
     claim.node.name[0] = 'x';
     return claim;
 }
@@ -93,15 +93,15 @@ static void show_one(void) {
     struct zkl_claim claim = claim_of(i), first = claim_of(j);
     struct zkl_line line = list_of(room, there), later = list_of(fewer_room, fewer);
     bool fits = zkl_permits_fit(&line, &claim);
-    SHOW(!fits || zkl_permits_fit(&later, &claim), "what fits once, fits for ever");
+    SHOW(!fits || zkl_permits_fit(&later, &claim), "a claim that fits once fits for ever");
     SHOW(!fits || zkl_permits_all_ahead_hold(&line, &claim), "what fits is at the head");
     SHOW((there & ahead) != 0 || fits, "the first fits");
     if (!(there >> j & 1)) return;
     SHOW(!zkl_permits_needs_no_mark(&line, &first) || !(there >> i & 1),
          "a claim behind has seen it");
     SHOW(!zkl_permits_stranger(&line, &claim), "none is a stranger");
-    all[j]->limit = nondet_int32();
-    SHOW((zkl_permits_stranger(&line, &claim) == all[j]) == (all[j]->limit != limit),
+    contenders[j]->limit = nondet_int32();
+    SHOW((zkl_permits_stranger(&line, &claim) == contenders[j]) == (contenders[j]->limit != limit),
          "a stranger ahead is found");
 }
 

@@ -32,11 +32,12 @@ int main(void) {
     unsigned per_mille = nondet_uint32();
     ASSUME(per_mille >= 1 && per_mille <= 1000);
     zkl_time quantile = zkl_histogram_quantile(&histogram, per_mille);
-    SHOW(histogram.count == TIMES && histogram.max == longest, "all are counted");
+    SHOW(histogram.count == TIMES && histogram.max == longest, "all times are counted");
     SHOW(quantile >= 0 && quantile <= longest, "a quantile is no longer than the longest");
     size_t bucket = bucket_of(quantile);
-    SHOW(count_to(times, bucket) * 1000 >= per_mille * TIMES, "so many did not exceed it");
+    SHOW(count_to(times, bucket) * 1000 >= per_mille * TIMES,
+         "enough times do not exceed the quantile");
     SHOW(bucket == 0 || count_to(times, bucket - 1) * 1000 < per_mille * TIMES,
-         "and it is the least");
+         "no bucket below has enough times");
     return 0;
 }

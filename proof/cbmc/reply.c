@@ -82,19 +82,21 @@ int main(void) {
     switch (call.kind) {
     case CALL_CREATE:
         SHOW(answer.stat && answer.stat->czxid > created, "a create is newer than those before");
-        SHOW(session->newest_czxid == answer.stat->czxid, "and is the newest now");
+        SHOW(session->newest_czxid == answer.stat->czxid, "a create is the newest from then on");
         SHOW(answer.text && strncmp(answer.text, asked, strlen(asked)) == 0,
-             "it is what was asked");
+             "a created path begins as it was asked for");
         SHOW(zkl_kind_is_fixed(stake->claim.kind) || has_number(asked, answer.text),
-             "it has a number");
+             "a created path has a number");
         break;
     case CALL_CREATE_ALL:
     case CALL_GUARD:
         SHOW(answer.results, "a transaction has results");
         for (size_t i = 0; i < call.rpc.count; i++) {
-            SHOW(answer.results[i].error == ZKL_ERROR_NONE, "all of them good");
+            SHOW(answer.results[i].error == ZKL_ERROR_NONE,
+                 "a transaction without an error has good results");
             bool counts = ops[i].kind == ZKL_OP_CREATE && ops[i].mode == ZKL_SEQUENTIAL;
-            SHOW(!counts || has_number(asked, answer.results[i].created), "with their numbers");
+            SHOW(!counts || has_number(asked, answer.results[i].created),
+                 "each create of a transaction has its number");
         }
         break;
     case CALL_LIST:
@@ -107,7 +109,7 @@ int main(void) {
     case CALL_RANK:
         SHOW(answer.stat && answer.stat->czxid > 0 && answer.stat->version >= 0,
              "a lock's node has a czxid and a version");
-        SHOW(answer.size <= 0 || answer.text, "data of a size is there");
+        SHOW(answer.size <= 0 || answer.text, "data with a size exist");
         break;
     default: break;
     }
