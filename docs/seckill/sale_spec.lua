@@ -22,7 +22,7 @@ describe("the autumn sale", function()
         return changed
     end
 
-    it("sells what there is and no more", function()
+    it("the sale sells the whole stock and no more", function()
         local sale = seckill.sale(with{ strategy = "zookeeper" })
         assert.equal("right", sale.verdict, sale.finding)
         assert.equal(15, sale.sold)
@@ -30,25 +30,25 @@ describe("the autumn sale", function()
         assert.equal(0, sale.left)
     end)
 
-    it("serves everybody within half a minute", function()
+    it("the sale serves all buyers within half a minute", function()
         local sale = seckill.sale(with{ strategy = "zookeeper", timeout = 30 })
         assert.equal(0, sale.failed)
         assert.is_true(sale.wait:quantile(0.99) < 30)
     end)
 
-    it("oversells without a lock", function()
+    it("the sale oversells without a lock", function()
         local sale = seckill.sale(with{ strategy = "none" })
         assert.equal("wrong", sale.verdict)
         assert.is_true(#sale.overlaps > 0)
     end)
 
-    it("is right with a lock of our own, and a store of our own", function()
+    it("the sale is right with our own lock and our own store", function()
         local sale = seckill.sale(with{ strategy = "row_lock", store = "ledger" })
         assert.equal("right", sale.verdict, sale.finding)
         assert.equal(15, sale.sold)
     end)
 
-    it("survives a server that dies while it holds the lock #slow", function()
+    it("the sale survives a server that dies while it holds the lock #slow", function()
         local sale = seckill.sale(with{
             strategy = "zookeeper", session = 1, faults = { { at = 0, kill = "holder" } },
         })

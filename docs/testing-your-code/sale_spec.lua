@@ -43,7 +43,7 @@ describe("a sale", function()
         assert.equal("2", (other:get("/stock/bun")))
     end)
 
-    it("another server may sell meanwhile, and its sale is not overwritten", function()
+    it("a sale that lost its lock does not overwrite another server's sale", function()
         local hers = Sale.new(other, function() end)
         local ours = Sale.new(session, function()
             memory:expire(session)

@@ -38,14 +38,14 @@ local function careful(lease, store)
 end
 
 describe("a shop with a lock", function()
-    it("sells a bun twice when a holder is stopped for longer than its session lives", function()
+    it("the shop sells a bun twice when a holder is stopped for longer than its session", function()
         local result = assert(zklock.simulate(shop(trusting), { seeds = 1000, faults = FAULTS }))
         assert.is_true(result.wrong > 0)
         assert.matches("oversold", result.first.problem)
         assert.matches("is stopped for", result.first.story)
     end)
 
-    it("sells it once, whatever happens, when the store looks at the token", function()
+    it("the shop sells a bun once, whatever happens, when the store checks the token", function()
         local result = assert(zklock.simulate(shop(careful), { seeds = 1000, faults = FAULTS }))
         assert.equal(0, result.wrong, tostring(result))
     end)
