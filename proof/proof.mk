@@ -1,7 +1,7 @@
-# proof.mk - proofs: docs/proof.md has the claims and the commands. tla-checker is a package of npm,
-# CBMC of Debian 13; both are unpacked below build. npm is installed if it is missing.
-# TLA2TOOLS=/path/to/tla2tools.jar has TLC do it, with larger models, too; CBMC=/path/to/cbmc has to
-# be 6.6 or later.
+# proof.mk - runs the proofs; docs/proof.md has the claims and the commands. tla-checker is a
+# package of npm, CBMC of Debian 13; both are unpacked below build. npm is installed if it is
+# missing. With TLA2TOOLS=/path/to/tla2tools.jar TLC checks the specifications, with larger models,
+# too. CBMC=/path/to/cbmc has to be 6.6 or later.
 
 TLA_CHECKER = tla-checker@0.9.0
 TLA_CHECKER_FOLDER = $(BUILD)/proof/node_modules/tla-checker

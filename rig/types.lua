@@ -1,5 +1,5 @@
---- The types of the public API as one file for language servers (LuaCATS), from the annotations in
--- lua/zklock:
+--- Prints the types of the public API as one file for language servers (LuaCATS), from the
+-- annotations in lua/zklock:
 --
 --   lua rig/types.lua >zklock.lua     from the top of the tree
 --
@@ -19,7 +19,7 @@ local HEAD = [[
 local declared = {} -- name -> { comment, variable, methods }
 
 
--- The lines of a comment, without what makes them internal. An annotation is one line.
+-- Returns the public lines of a comment. Each annotation becomes one line.
 local function published(comment, variable)
     local lines, open = {}, false
     for _, line in ipairs(comment) do
@@ -40,7 +40,7 @@ local function published(comment, variable)
 end
 
 
--- A class or an alias, which the line after its comment may have in a variable of the file.
+-- Notes a class or an alias. The line after its comment may put it into a variable of the file.
 local function declare(comment, line, variables)
     local name
     for _, each in ipairs(comment) do name = name or each:match "^%-%-%-@%l+ ([%w_.]+)" end
@@ -53,7 +53,8 @@ local function declare(comment, line, variables)
 end
 
 
--- The head of a public function, with the parameters of its comment, and the variable of its class.
+-- Returns the variable of a public function's class, and its head with the parameters of its
+-- comment.
 local function signature(comment, line)
     local variable, sign, name, first = line:match "^function ([%w_]+)([.:])([%w_]+)%(([%w_]*)"
     if not variable then
@@ -98,7 +99,7 @@ local function add(...)
     for _, line in ipairs{ ... } do out[#out + 1] = line end
 end
 
--- Adds a declaration, and then each that its lines name.
+-- Adds a declaration, and then all declarations that its lines name.
 local function declaration(name)
     if printed[name] then return end
     printed[name] = true

@@ -1,7 +1,7 @@
 /*
- * any.h - the language of the proofs. A harness is a main() over arbitrary values, and includes its
- * source, to reach static functions. docs/proof.md has its property. A line "cbmc: ..." in its
- * first comment has its options for cbmc; `run` has common ones.
+ * any.h - the language of the proofs. A proof is a main() over arbitrary values. It includes the
+ * source that it is about, to reach static functions; docs/proof.md has the property that it shows.
+ * A line "cbmc: ..." in its first comment has its own options for cbmc; `run` adds common ones.
  */
 #ifndef ANY_H
 #define ANY_H

@@ -1,16 +1,17 @@
 /*
  * clock.c - the lease clock. `held` needs a connection, and ends a margin after the newest proof's
- * issue. A lost epoch is never held again, and none comes back.
+ * issue. A lost epoch is never held again, and no epoch comes back.
  *
- * From any state with is_sound(), any operation leads to such a state. The new clock, all zero, is
- * one.
+ * Any operation leads from a sound state, by is_sound(), to a sound state. The new clock, all zero,
+ * is sound.
  *
  * Bounds:
  *   time       from 0 to INT64_MAX - 4 * LONGEST, 292 years since the machine began
  *   timeout    to LONGEST, because libzookeeper has an int of milliseconds
  *   epoch      before its end, 2^32 sessions or lost leases
  *   margin     PART of the timeout at start and retime, where a product of doubles is too hard
- *              for CBMC; elsewhere up to half of the timeout. With 0.3 the two take 16 s.
+ *              for CBMC; elsewhere up to half of the timeout. With a PART of 0.3 start and
+ *              retime take 16 s.
  *
  * cbmc: --unsigned-overflow-check --pointer-overflow-check -DPART=0.5
  */

@@ -1,7 +1,7 @@
 /*
- * name_tail.c - the end of a name, which decides. Any string is read safely, and an accepted one
- * has a number in range, a kind, and permits from 1 to their limit. The text before the longest
- * tail does not matter (name_uuid.c has that).
+ * name_tail.c - the end of a name, which makes it a contender's. Any string is read safely, and an
+ * accepted one has a number in range, a kind, and permits from 1 to their limit. The text before
+ * the longest tail does not matter (name_uuid.c has that).
  *
  * Bounds:
  *   counter and marker    all strings to LONGEST: the longest marker, and "-" with ten digits

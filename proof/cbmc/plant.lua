@@ -1,5 +1,6 @@
 --- plant.lua - makes a tree with each of the planted defects (defects.lua), as spec/mutants does,
--- with the proofs in it, below $BUILD. Prints of each: proof, name, tree and promise, by tabs.
+-- with the proofs in it, below $BUILD. Prints a line for each: proof, name, tree and promise, with
+-- tabs between them.
 
 local mutant = require "spec.mutants.mutant"
 local shell = require "spec.mutants.shell"

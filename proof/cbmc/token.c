@@ -1,7 +1,7 @@
 /*
  * token.c - fencing tokens. On a path they grow strictly, from node to node and with each grant of
- * a node, without overflow. A czxid too large for that gives 0. Not shown is the order between
- * tokens that count grants and others.
+ * a node, without overflow. A czxid too large for that gives 0. The order between tokens that count
+ * grants and other tokens is not shown.
  *
  * Bounds:
  *   czxid     all of 64 bits, above 0; ZooKeeper begins with 1

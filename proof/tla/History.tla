@@ -1,20 +1,20 @@
 ------------------------------- MODULE History -------------------------------
 (***************************************************************************)
-(* What real clients saw of real servers while faults came: a history of   *)
-(* the torture. history.lua makes a module Log of each path: its nodes,    *)
-(* and the holds by each, in ZooKeeper's order; then what the store took,  *)
-(* in the store's order. A node is there between two moments, a hold is    *)
-(* certain between two: in microseconds, by one clock. For so long it      *)
-(* excludes the others; readers, too, up to the moment `alone`. A hold     *)
-(* whose node is taken by a fault on record ends there.                    *)
+(* A history of the torture, as real clients saw it on real servers while  *)
+(* faults came. history.lua makes a module Log of each path. It has the    *)
+(* nodes, each with the holds by it, in ZooKeeper's order, and then the    *)
+(* writes that the store took, in the store's order. A node exists, and a  *)
+(* hold is certain, between two moments, in microseconds by one clock. So  *)
+(* long it excludes the others; it excludes readers, too, until the moment *)
+(* `alone`. If a recorded fault took its node, a hold ends then.           *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, Sequences, Log
 
 VARIABLES
-    line,       \* of the log: the next one
-    this,       \* what the one before says: it is judged
-    nodes,      \* those of the lines before
-    holds,      \* those of the lines before
+    line,       \* number of the log's next line
+    this,       \* the line before it, which is judged
+    nodes,      \* nodes of the lines before
+    holds,      \* holds of the lines before
     stored      \* the last write that the store took
 
 Skew == 5000    \* the servers' log rounds to milliseconds
@@ -50,7 +50,7 @@ NodeLives ==
         /\ node.from <= hold.from + Skew
         /\ hold.until <= node.until + Skew
 
-(* No two that exclude each other are certain at once, and the first one has the older node. *)
+(* No two holds that exclude each other are certain at once; the earlier one has the older node. *)
 Exclusion ==
     \A hold \in This("hold") : \A earlier \in holds : Until(earlier, hold) <= hold.from
 
@@ -59,7 +59,7 @@ Turn ==
     \A hold \in This("hold") : \A node \in nodes :
         node.zxid # hold.zxid => Until(node, hold) <= hold.from + Skew
 
-(* The permits of a hold are free, beside those that earlier ones have then. *)
+(* The permits of a hold are free, beside those that earlier holds have then. *)
 Fits(hold, earlier, slack) ==
     LET had == {<<one, n>> \in earlier \X (1..hold.limit) :
                     one.until > hold.from + slack /\ n <= one.permits}

@@ -18,10 +18,10 @@ EXTENDS Naturals, Sequences
 
 CONSTANTS
     Session,
-    Wishes,         \* so many acquires and tries at most
-    Listens,        \* the watch is set
-    SetsWithList,   \* in one request with the list
-    Remembers,      \* what is heard during a hold counts at its end
+    Wishes,         \* most acquires and tries
+    Listens,        \* a session that holds or keeps sets the watch
+    SetsWithList,   \* it sets the watch in one request with the list
+    Remembers,      \* an event during a hold counts at its end
     AsksAgain,      \* after a cut the list and the watch are asked for again
     AsksKeeper      \* a try does not take a node that may be kept for a lock that is held
 
@@ -61,7 +61,7 @@ Fire(s) ==
     /\ watch' = [t \in Session |-> IF t # s /\ watch[t] = "set" THEN "none" ELSE watch[t]]
 
 ----------------------------------------------------------------------------
-(* To the front.                                                           *)
+(* The way to the front.                                                   *)
 
 Wish(s) ==
     /\ wishes < Wishes /\ wishes' = wishes + 1
@@ -95,7 +95,7 @@ Release(s) ==
     /\ state' = [state EXCEPT ![s] = IF changed[s] THEN "leaves" ELSE "keeps"]
     /\ UNCHANGED <<line, wants, trying, alone, changed, watch, answer, event, wishes, wrong>>
 
-(* Another user of the session has the kept node, without a request. *)
+(* Another user of the session gets the kept node, without a request. *)
 Take(s) ==
     /\ state[s] = "keeps" /\ wants[s] > 0 /\ alone[s]
     /\ state' = [state EXCEPT ![s] = "holds"]
@@ -131,7 +131,7 @@ GiveBack(s) ==
     /\ state' = [state EXCEPT ![s] = "leaves"]
     /\ UNCHANGED <<line, wants, trying, alone, changed, watch, answer, event, wishes, wrong>>
 
-(* The connection is lost with what was under way. Nobody has a kept node before the next list. *)
+(* The connection is lost, with all under way. No user gets a kept node before the next list. *)
 Cut(s) ==
     /\ state[s] \in {"holds", "keeps"} /\ ~changed[s]
     /\ watch' = [watch EXCEPT ![s] = IF Listens /\ AsksAgain THEN "asked" ELSE "none"]
@@ -143,7 +143,7 @@ Cut(s) ==
 ----------------------------------------------------------------------------
 (* Tries.                                                                  *)
 
-(* A lock that is free is had as by an acquire. *)
+(* A try takes a free lock as an acquire does. *)
 Try(s) ==
     \/ /\ IF line = <<>> THEN TRUE ELSE AsksKeeper /\ ~line[1].marked
        /\ Enter(s, TRUE)
@@ -153,7 +153,7 @@ Try(s) ==
        /\ wrong' = (wrong \/ state[line[1].session] = "keeps")
        /\ UNCHANGED <<line, state, trying, alone, changed, watch, answer, event, wishes>>
 
-(* It reads the mark. *)
+(* The try reads the mark. *)
 GiveUp(s) ==
     /\ state[s] = "waits" /\ trying[s] /\ line[1].marked
     /\ state' = [state EXCEPT ![s] = "leaves"]
@@ -190,7 +190,7 @@ Spec == Init /\ [][Next]_vars
 
 ----------------------------------------------------------------------------
 
-(* Who holds or keeps the lock is the first in line. *)
+(* A session that holds or keeps the lock is the first in line. *)
 Exclusion == \A s \in Session : state[s] \in {"holds", "keeps"} => First(s)
 
 (* A session that holds or keeps knows of others in line, or is about to hear of them. *)

@@ -30,16 +30,16 @@ VARIABLES
     sent,       \* the last packet of the client
     touched,    \* the packet by which the leader counts
     told,       \* when the follower told the leader last; or since when the leader stands still
-    first,      \* the first sync that is out; None
-    newest,     \* the last one; between both there are others
-    acked,      \* the leader has acknowledged them
+    first,      \* the first pending sync, or None
+    newest,     \* the last pending sync
+    acked,      \* the leader has acknowledged the pending syncs
     ended,      \* the leader has ended the session
     leader,     \* see The servers
     proof,      \* when the last acknowledged sync was sent
     chain,      \* how far steady proofs reach back behind that one
     certain,    \* for so long the client will be certain
     stopped,    \* the client stands still
-    awake       \* when it did so last
+    awake       \* when the client stood still last
 
 client == <<proof, chain, certain, stopped, awake>>
 vars == <<sent, touched, told, first, newest, acked, ended, leader, proof, chain, certain,
@@ -47,11 +47,11 @@ vars == <<sent, touched, told, first, newest, acked, ended, leader, proof, chain
 
 T == 12
 None == -1
-Report == T \div 4                  \* a follower tells the leader so often
+Report == T \div 4                  \* time between a follower's reports to the leader
 Silence == (2 * T) \div 3             \* after that the client gives a connection up
 Ping == T \div 3 + T \div 12        \* a client that runs has sent a packet by then
 Steady == T \div 5                  \* proofs so close to each other are a chain
-Known == (4 * T + 14) \div 15       \* by then a packet was told
+Known == (4 * T + 14) \div 15       \* by then the leader was told of a packet
 Lone == (5 * T) \div 16
 Half == T \div 2
 
@@ -100,7 +100,7 @@ Sync ==
     /\ sent' = 0 /\ newest' = 0 /\ first' = More(first, 0)
     /\ UNCHANGED <<touched, told, acked, ended, leader, client>>
 
-(* So much is certain by a proof of that age, behind which the chain reaches back so far. *)
+(* The certain time from a proof of that age on, behind which a chain has that length. *)
 Certain(age, length) ==
     IF length >= Known \/ ~WantsChain THEN Half
     ELSE IF SeesStops /\ age + Known > awake THEN 0
@@ -122,7 +122,7 @@ Receive ==
     /\ IF first < proof THEN Prove ELSE UNCHANGED <<proof, chain, certain>>
     /\ UNCHANGED <<sent, touched, told, ended, leader, stopped, awake>>
 
-(* A stop that is shorter than a twelfth of T, and is not noticed, is in Ping. *)
+(* Ping includes a stop that is shorter than a twelfth of T, and not noticed. *)
 Stop ==
     /\ ClientStops /\ ~stopped
     /\ stopped' = TRUE

@@ -9,22 +9,22 @@
 (* its node by the nonce in its name and by the session that owns it.      *)
 (*                                                                         *)
 (* A holder is certain while its lease clock says that its session lives;  *)
-(* Lease.tla shows that the clock is right. Expire asks for that here.     *)
+(* Lease.tla shows that the clock is right. Here Expire assumes it.        *)
 (*                                                                         *)
 (* Each constant but the first four names a rule. Where a Bad*.cfg sets    *)
 (* one to FALSE, the checker finds what the rule is for.                   *)
 EXTENDS Naturals, FiniteSets
 CONSTANTS
     Client,
-    Creates,        \* so many nodes are made at most
-    Faults,         \* so many connections are cut, and sessions are ended, at most
+    Creates,        \* most nodes that are made
+    Faults,         \* most cuts of connections and ends of sessions
     GivesUp,        \* a client may leave at any time, not only when it waits or holds
     HasNonce,       \* the name of a node tells which attempt made it
-    LooksBehind,    \* the search for it comes behind a sync
+    LooksBehind,    \* the search for a node of an attempt comes behind a sync
     ChecksOwner,    \* a node is a client's own only if its present session made it
     WatchesAhead,   \* a client watches the node right ahead of its own, not the first
-    LooksAgain,     \* it reads that node with the watch, and so sees that it is gone
-    GoesOn,         \* when that node goes it looks at the next: another one may be ahead
+    LooksAgain,     \* the client reads that node with the watch, so it sees if the node is gone
+    GoesOn,         \* when that node goes the client looks at the next, which may be ahead, too
     IsCertain       \* a holder's clock runs out before the server ends the session
 VARIABLES
     nodes,      \* below the path: [number, client, session, attempt]
@@ -36,7 +36,7 @@ VARIABLES
     client,     \* what each client knows; before: the nodes before its own
     out,        \* what each client has asked for, and the answer on its way back
     token,      \* the greatest token that was granted
-    stale,      \* a smaller one was granted after it
+    stale,      \* a smaller token was granted after it
     faults
 vars == <<nodes, last, alive, watches, events, late, client, out, token, stale, faults>>
 None == [kind |-> "none", done |-> FALSE, answer |-> {}]
@@ -163,7 +163,7 @@ Hear(i) ==
     /\ Behind(i, client[i].own, IF GoesOn THEN client[i].before \ {Ahead(i)} ELSE {})
     /\ UNCHANGED <<nodes, last, alive, watches, late, token, stale, faults>>
 
-(* A proof that counts: the session lives. *)
+(* A proof counts, because the session lives. *)
 Prove(i) ==
     /\ client[i].state \in {"first", "suspect"} /\ Now(i) \in alive
     /\ client' = [client EXCEPT ![i].state = "held"]
@@ -177,7 +177,7 @@ Doubt(i) ==
     /\ client' = [client EXCEPT ![i].state = "suspect"]
     /\ UNCHANGED <<nodes, last, alive, watches, events, late, out, token, stale, faults>>
 
-(* The lock is released, or not waited for any longer. A create that is out has to be answered. *)
+(* A client releases the lock or gives up. A pending create has to be answered first. *)
 Leave(i) ==
     /\ \/ /\ \/ client[i].state \in {"held", "suspect", "wait"}
              \/ GivesUp /\ client[i].state \in {"list", "look", "first"}
@@ -222,7 +222,7 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 ----------------------------------------------------------------------------
-(* No two are certain at once that they hold the lock. *)
+(* No two clients are certain at once that they hold the lock. *)
 Exclusion == Cardinality({i \in Client : client[i].state = "held"}) <= 1
 
 (* A later grant has a greater token. *)
@@ -230,7 +230,7 @@ TokensGrow == ~stale
 
 Waits(i) == client[i].state = "wait" /\ Now(i) \in alive
 
-(* Who waits has a watch of a node that is there, or its event is on the way. *)
+(* A waiting client has a watch of a living node, or the watch's event is on its way. *)
 NoLostWakeUp ==
     \A i \in Client : Waits(i) =>
         \/ <<i, Ahead(i)>> \in events
@@ -240,7 +240,7 @@ NoLostWakeUp ==
 NoHerd ==
     \A i, j \in Client : (i # j /\ Waits(i) /\ Waits(j)) => Ahead(i) # Ahead(j)
 
-(* Of each session only the node stands in line that its client knows as its own. *)
+(* A session has no node in line but the one that its client knows as its own. *)
 NoOrphan ==
     \A n \in nodes :
         LET c == client[n.client]

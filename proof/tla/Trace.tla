@@ -20,7 +20,7 @@
 EXTENDS Lock, Sequences, Log
 
 VARIABLES
-    line,       \* of the log: the next one
+    line,       \* number of the log's next line
     lists,      \* that were carried out and have not been received: [client, id, nodes]
     peeked,     \* the client knows that the node has its watch: <<client, node>>
     granted     \* the greatest token, as zklock counts them
@@ -71,7 +71,7 @@ Delete(who, l) ==
 
 Answered(who, l, kind) == out[who].kind = kind /\ Receive(who)
 
-(* The answer to a list, and what comes of it. *)
+(* The answer to a list, and the client's next step. *)
 Listed(who, l, kind) ==
     /\ out[who].kind = kind
     /\ \E list \in lists :
@@ -88,7 +88,7 @@ Watched(who, l) ==
     /\ peeked' = peeked \union {<<who, l.number>>}
     /\ UNCHANGED <<lists, granted>>
 
-(* It was watched before it was the one ahead. *)
+(* The client has watched the node since before it was the one ahead. *)
 Skip(who, l) ==
     /\ client[who].state = "look" /\ Ahead(who) = l.number
     /\ Behind(who, client[who].own, client[who].before \ {l.number})
@@ -103,7 +103,7 @@ Hears(who, l) ==
     /\ peeked' = peeked \ {<<who, l.number>>}
     /\ UNCHANGED <<lists, granted>>
 
-(* What is not before it any more is gone. *)
+(* Nodes that the client knows no more before its own are gone. *)
 Learn(who, l) ==
     /\ client[who].state \in {"look", "wait"} \/ l.before = client[who].before
     /\ l.before \subseteq client[who].before
@@ -180,7 +180,7 @@ Traced == Begin /\ [][Follow]_all
 
 ----------------------------------------------------------------------------
 
-(* So does who waits for a node that was watched before it was the one ahead. *)
+(* As NoLostWakeUp, for a client that watched its node ahead before that was the one ahead. *)
 NoLostPeek ==
     \A c \in Client :
         (client[c].state = "look" /\ <<c, Ahead(c)>> \in peeked /\ Now(c) \in alive) =>

@@ -9,8 +9,8 @@ const { initSync, check_spec_with_options } =
     await import(pathToFileURL(join(checker, "tla_checker.js")))
 initSync({ module: readFileSync(join(checker, "tla_checker_bg.wasm")) })
 
-// What the checker says of a specification and the text of its configuration, and `violated`: the
-// name of the invariant that is broken.
+// The checker's result for a specification and the text of its configuration, with `violated`, the
+// name of the broken invariant.
 export function check(spec, config, limits) {
     const result = JSON.parse(check_spec_with_options(spec, JSON.stringify({
         cfg_source: config, ...limits,

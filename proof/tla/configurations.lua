@@ -2,9 +2,9 @@
 --
 --   lua5.4 proof/tla/configurations.lua FOLDER   writes each as FOLDER/NAME.cfg
 --
--- A row has the name, the specification and a comment; `breaks`, the invariant that has to break;
--- and the constants that differ from the specification's usual ones. MC… and Large… are right in
--- all states; Bad… has one rule less. Trace and History are for logs, which trace.mjs checks.
+-- A row has the name, the specification and a comment; `breaks`, an invariant that has to break;
+-- and the constants that differ from the specification's usual constants. MC… and Large… are right
+-- in all states; Bad… lacks a rule. Trace and History are for logs, which trace.mjs checks.
 
 package.path = "./?.lua;" .. package.path
 local files = require "spec.files"
@@ -64,10 +64,10 @@ local ROWS = {
       breaks = "Exclusion", Creates = 3, Faults = 2, ChecksOwner = FALSE },
     { "BadHerd", "Lock", "each waiter watches the first node (BUG-01)",
       breaks = "NoHerd", Client = THREE, Creates = 3, Faults = 0, WatchesAhead = FALSE },
-    { "BadLook", "Lock", "the node was gone before the watch was set",
+    { "BadLook", "Lock", "a node that was gone before the watch was set is waited for",
       breaks = "NoLostWakeUp", LooksAgain = FALSE },
     { "BadWake", "Lock",
-      "the node ahead is gone: the lock is taken without another look (BUG-12)",
+      "when the node ahead goes, the lock is taken without another look (BUG-12)",
       breaks = "Exclusion", Client = THREE, Creates = 3, Faults = 0, GoesOn = FALSE },
     { "BadHeld", "Lock", "a holder believes in a session that has ended (CURATOR-206)",
       breaks = "Exclusion", IsCertain = FALSE },
@@ -75,12 +75,12 @@ local ROWS = {
     { "MCLeaseCut", "Lease", "the client stands still, and its follower is cut off" },
     { "MCLeaseStand", "Lease", "the leader stands still, and another one leads",
       ClientStops = FALSE, LeaderStops = TRUE },
-    { "LargeLease", "Lease", "both", LeaderStops = TRUE },
-    { "BadPing", "Lease", "what a follower answers by itself is taken for a proof",
+    { "LargeLease", "Lease", "the client stands still, and the leader, too", LeaderStops = TRUE },
+    { "BadPing", "Lease", "an answer of a follower alone is taken for a proof",
       breaks = "HeldIsTrue", AsksLeader = FALSE },
     { "BadAnswer", "Lease", "a proof counts from its answer",
       breaks = "HeldIsTrue", CountsFromSending = FALSE },
-    { "BadMargin", "Lease", "half of T is certain after any proof",
+    { "BadMargin", "Lease", "half of T is certain after a single proof",
       breaks = "HeldIsTrue", WantsChain = FALSE },
     { "BadStop", "Lease", "the client does not notice that it stood still",
       breaks = "HeldIsTrue", SeesStops = FALSE },
@@ -92,18 +92,18 @@ local ROWS = {
     { "LargeKept", "Kept", "four sessions", Session = "{a, b, c, d}", Wishes = 6 },
     { "BadDeaf", "Kept", "nothing tells a keeper of others",
       breaks = "NoLostWakeUp", Listens = FALSE },
-    { "BadWatch", "Kept", "a list, then a watch: what came between is not seen",
+    { "BadWatch", "Kept", "a node that comes between a list and a watch is not seen",
       breaks = "NoLostWakeUp", SetsWithList = FALSE },
-    { "BadMemory", "Kept", "what is heard during a hold is forgotten at its end",
+    { "BadMemory", "Kept", "an event during a hold is forgotten at its end",
       breaks = "NoLostWakeUp", Remembers = FALSE },
-    { "BadCut", "Kept", "what was lost with the connection is not asked for again",
+    { "BadCut", "Kept", "a list and a watch that a cut has lost are not asked for again",
       breaks = "NoLostWakeUp", AsksAgain = FALSE },
     { "BadTry", "Kept", "a try takes a node that is only kept for a lock that is held",
       breaks = "TriesAreRight", AsksKeeper = FALSE },
 
     { "Trace", "Trace", "the log of a run of the simulator", Client = "{1, 2, 3, 4, 5}",
       Creates = 1000000, Faults = 1000000, GivesUp = TRUE, LooksBehind = FALSE },
-    { "History", "History", "what was done on a path of the torture" },
+    { "History", "History", "a path of the torture" },
 }
 
 

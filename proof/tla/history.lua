@@ -1,9 +1,9 @@
---- history.lua - makes of a history of the torture the modules Log of History.tla, one a path.
+--- history.lua - makes modules Log of History.tla from a history of the torture, one for each path.
 --
 --   lua5.4 proof/tla/history.lua HISTORY FOLDER
 --
--- The log of the path /torture/a comes to FOLDER/torture-a/Log.tla. Beside it come logs that have
--- to be refused: for each of ALTERED one, in which the middle line of the kind is altered.
+-- The log of the path /torture/a comes to FOLDER/torture-a/Log.tla. For each row of ALTERED there
+-- is also a log that has to be refused, because the middle line of the row's kind is altered.
 
 local history = require "spec.torture.history"
 local model = require "spec.torture.model"
@@ -21,7 +21,8 @@ end
 
 local ALONE = { mutex = true, write = true } -- until it is a reader's
 
--- A node or a hold: from when, until when, and until when it excludes readers, too.
+-- Returns fields of a node or a hold: from when and until when it is there, and until when it
+-- excludes readers, too.
 local function span(event, kind, from, to, shared)
     return ('event |-> "%s", from |-> %s, until |-> %s, alone |-> %s'):format(event, micros(from),
         micros(to), ALONE[kind] and micros(min(to, shared)) or 0)

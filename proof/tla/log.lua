@@ -1,4 +1,4 @@
---- log.lua - writes a module Log, which Trace.tla or History.tla judges.
+--- log.lua - writes modules Log, which Trace.tla or History.tla judges.
 
 --- Writes records into the folder, as text. `altered` is the line by which it must be refused.
 return function(folder, records, altered)

@@ -1,10 +1,10 @@
---- planted.lua - whether the traces of a core with a defect conform to Trace.tla.
+--- planted.lua - checks whether traces of a core with a defect conform to Trace.tla.
 --
 --   lua5.4 proof/tla/planted.lua          each of REFUSED has to be refused
---   lua5.4 proof/tla/planted.lua NAME...  of these of spec/mutants: which are
+--   lua5.4 proof/tla/planted.lua NAME...  tells which of these mutants of spec/mutants are
 --
--- SCHEDULES (300) runs are made of each. Checked are the first 12 whose traces are not the ones
--- that the core without a defect writes. Ends with: N passed, N failed
+-- Each core makes SCHEDULES (300) runs. The first 12 traces that differ from those of the core
+-- without a defect are checked. Ends with: N passed, N failed
 
 package.path = "./?.lua;" .. package.path
 local files = require "spec.files"

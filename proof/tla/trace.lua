@@ -1,9 +1,9 @@
---- trace.lua - makes of each trace of the simulator the module Log of Trace.tla.
+--- trace.lua - makes a module Log of Trace.tla from each trace of the simulator.
 --
 --   build/sim/sim trace 1 100 | lua5.4 proof/tla/trace.lua FOLDER [altered]
 --
--- The trace of seed 7 comes to FOLDER/7/Log.tla. spec/sim/trace.h says what a line is; here it
--- becomes a record, with its values as fields. `altered` makes traces that have to be refused,
+-- The trace of seed 7 comes to FOLDER/7/Log.tla. spec/sim/trace.h describes its lines; here each
+-- line becomes a record, with its values as fields. `altered` makes traces that have to be refused,
 -- a trace for each kind of line, with the first line of the kind altered.
 
 package.path = "./?.lua;" .. package.path

@@ -11,7 +11,7 @@ import { check } from "./checker.mjs"
 
 const [spec, folder, first] = argv.slice(2)
 
-// The checker takes one module, with its variables in one place: so the bodies of all are put into
+// The checker takes one module, with its variables in one place. So the bodies of all modules become
 // one, with the variables of Trace.tla before those of Lock.tla.
 const read = (...path) => readFileSync(join(...path), "utf8")
 const body = (text) => text.replace(/^-+ MODULE .*$/m, "").replace(/^EXTENDS .*$/m, "")
@@ -31,7 +31,7 @@ function follow(log) {
     return check(module, config, { max_states: 100000, max_depth: 100000, allow_deadlock: false })
 }
 
-// The line that a behaviour does not get over, or after which an invariant is broken; and why.
+// The line at which all behaviours stop, or after which an invariant is broken; and why.
 function refusal(result) {
     const lines = (result.trace || []).join("\n").match(/^ {2}line = \d+$/gm) || ["0"]
     const line = Number(lines.pop().match(/\d+/)[0])
