@@ -29,7 +29,7 @@ local function number_in(cell) return tonumber(cell:match "[%d.e-]+") end
 
 describe("make bench WHAT=many", function()
     for row, who in pairs{ fifo = "zklock,LuaJIT,Curator", turns = "zklock,LuaJIT" } do
-        it("serves all waiters of the row " .. row .. ", and times all of them out #slow",
+        it("all waiters of the row " .. row .. " are served, and later all time out #slow",
         function()
             local tables = bench("many", ("--rows %s --waiters 41 --processes 2 --clients %s")
                                  :format(row, who))
@@ -48,7 +48,7 @@ describe("make bench WHAT=many", function()
         end)
     end
 
-    it("measures the rows locks, ensembles and kept #slow", function()
+    it("the rows locks, ensembles and kept are measured #slow", function()
         local tables = bench("many", "--rows locks,ensembles,kept --tasks 5 --cycles 2 "
                              .. "--threads 2,3 --alternations 10")
         assert.matches("^1; ", cells_by_title(tables[1], 2)[ZKLOCK])
@@ -62,7 +62,7 @@ end)
 
 
 describe("make bench WHAT=contended", function()
-    it("measures a line, turns, and waiters that give up #slow", function()
+    it("a line, turns, and waiters that give up are measured #slow", function()
         local times, _, _, _, leave = table.unpack(bench("contended",
             "--sessions 2 --kinds mutex --delays 0 --waiters 10 --clients zklock,turns"))
         assert.matches("^1; ", cells_by_title(times, 2)[ZKLOCK])

@@ -70,7 +70,8 @@ describe("make bench WHAT=peers", function()
                      rig.shell("ZKLOCK_BUILD=/nowhere %s -e '%s'", LUA, code))
     end)
 
-    it("measures cycles, with each client that can do them, and keeps the figures #slow", function()
+    it("cycles are measured with each client that can do them, and the figures are kept #slow",
+    function()
         local path = os.tmpname()
         local tables, text = bench("--rows free,many,try,reentry --delays 0 --json " .. path)
         assert_versions(text)
@@ -89,7 +90,7 @@ describe("make bench WHAT=peers", function()
         assert.equal("against " .. path, compared[#compared][1][1])
     end)
 
-    it("measures grants, memory, locks that are held, and an outage #slow", function()
+    it("grants, memory, held locks and an outage are measured #slow", function()
         local tables, text = bench "--rows handoff,8x8,memory,held,outage --sessions 2 --delays 1"
         for _, label in ipairs{ "hand-off, S = 2, 1 ms round trip", "3 × 3, 1 ms round trip" } do
             assert_measured(tables, label, "LuaJIT", "Curator", "kazoo", "go-zookeeper")
@@ -101,7 +102,7 @@ describe("make bench WHAT=peers", function()
         assert.matches("timeout$", rows.outage[1][1])
     end)
 
-    it("measures what one process does with a lock again and again #slow", function()
+    it("one process's repeated use of a lock is measured #slow", function()
         local tables = bench "--rows kept,turns,combined --delays 0"
         for _, label in ipairs{ "kept", "one lock, 8 tasks, turns",
                                 "one lock, 64 tasks, combined" } do
@@ -109,7 +110,7 @@ describe("make bench WHAT=peers", function()
         end
     end)
 
-    it("measures a handler in nginx, and an ensemble #slow", function()
+    it("a handler in nginx and an ensemble are measured #slow", function()
         local tables, text = bench "--rows nginx,ensemble"
         for _, cell in ipairs(markdown.rows(text)["in nginx"][2]) do
             assert.is_true(tonumber(cell:match "^%S+") > 0)

@@ -47,8 +47,8 @@ describe("combine #lock:combine", function()
         end, options), calls
     end
 
-    -- Submits 1 to count, in that order, and then runs fn(answers). Returns the answers, a list
-    -- each.
+    -- Submits 1 to count, in that order, and then runs fn(answers). Returns the answers, each a
+    -- list.
     local function submit_all(submit, count, fn, timeout)
         local answers = {}
         rig.run(count, function(n) answers[n] = { submit(n, timeout) } end, function()
@@ -143,8 +143,8 @@ describe("combine #lock:combine", function()
     end)
 
     describe("the locks that can combine", function()
-        local function is_refused(shared)
-            local problem = rig.raised(shared.combine, shared, print)
+        local function is_refused(shared_lock)
+            local problem = rig.raised(shared_lock.combine, shared_lock, print)
             assert.matches("needs an exclusive lock", problem)
         end
 
@@ -630,7 +630,8 @@ describe("combine #lock:combine", function()
         end
 
         for _, spawns in ipairs{ true, false } do
-            it(spawns and "a driver with spawn combines" or "a driver without spawn does not",
+            it(spawns and "a driver with spawn combines"
+                or "a driver without spawn does not combine",
                 function()
                     local submit, calls = doubling()
                     local answers = {}
