@@ -130,7 +130,7 @@ describe("a holder that is cut off with its server #lease:held", function()
             end)
         end
         it(("a holder is suspect before the next grant #slow, at the leader, %s"):format(how),
-       function()
+           function()
             is_suspect_before_another_has_it(leader(), how, 2.5)
         end)
     end

@@ -12,7 +12,7 @@ local server
 describe("a rate limit of two hosts #nginx #session:members", function()
     local counts
 
-    local function count(list)
+    local function count_hosts(list)
         local seen, number = {}, 0
         for _, each in ipairs(list) do
             local host = each.name:match "^(.*)%-%d+$"
@@ -51,14 +51,14 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         }
     end
 
-    local function shares(host, share)
+    local function wait_for_share(host, share)
         rig.wait_for(share .. " of " .. TOTAL, function()
             local bodies = nginx.bodies(nginx.finish(host:begin("20 /share")))
             return bodies[tostring(share)] == 20
         end, 60)
     end
 
-    local function nodes(number)
+    local function wait_for_nodes(number)
         rig.wait_for(number .. " members", function()
             return #server:nodes(FOLDER) == number
         end, 60)
@@ -66,13 +66,13 @@ describe("a rate limit of two hosts #nginx #session:members", function()
 
     local function two_hosts(options)
         local first, second = start("one:80", options), start "two:80"
-        shares(first, TOTAL / 2)
-        shares(second, TOTAL / 2)
-        nodes(4)
+        wait_for_share(first, TOTAL / 2)
+        wait_for_share(second, TOTAL / 2)
+        wait_for_nodes(4)
         return first, second
     end
 
-    local function joined(name, old)
+    local function count_new_members(name, old)
         local number = 0
         for _, node in ipairs(server:nodes(FOLDER)) do
             local host, pid = node:match "^.*/(.*)%-(%d+)$"
@@ -85,9 +85,9 @@ describe("a rate limit of two hosts #nginx #session:members", function()
     setup(function() server = rig.shared() end)
     before_each(function()
         counts = {}
-        nodes(0)
+        wait_for_nodes(0)
         assert(rig.session(server.hosts):members(FOLDER, function(list)
-            counts[#counts + 1] = count(list)
+            counts[#counts + 1] = count_hosts(list)
         end))
     end)
     after_each(function()
@@ -99,12 +99,12 @@ describe("a rate limit of two hosts #nginx #session:members", function()
        "#slow", function()
         local first, second = two_hosts()
         second:kill()
-        shares(first, TOTAL)
-        nodes(2)
+        wait_for_share(first, TOTAL)
+        wait_for_nodes(2)
         second:start_again()
-        shares(first, TOTAL / 2)
-        shares(second, TOTAL / 2)
-        nodes(4)
+        wait_for_share(first, TOTAL / 2)
+        wait_for_share(second, TOTAL / 2)
+        wait_for_nodes(4)
         assert.same({}, first:troubles())
     end)
 
@@ -113,9 +113,9 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         local first, second = two_hosts()
         second:kill()
         second:start_again()
-        shares(second, TOTAL / 2)
-        nodes(4)
-        shares(first, TOTAL / 2)
+        wait_for_share(second, TOTAL / 2)
+        wait_for_nodes(4)
+        wait_for_share(first, TOTAL / 2)
         for _, number in ipairs(counts) do assert.is_true(number <= 2) end
     end)
 
@@ -144,14 +144,14 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         end)
         local old = first:workers()
         first:signal("HUP")
-        rig.wait_for("the new workers", function() return joined("one:80", old) == 2 end)
-        shares(second, TOTAL / 2)
+        rig.wait_for("the new workers", function() return count_new_members("one:80", old) == 2 end)
+        wait_for_share(second, TOTAL / 2)
         first:get("/let_go?path=it")
         for _, each in ipairs(nginx.finish(begun)) do assert.equal("stayed", each.body) end
         for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
-        nodes(4)
-        shares(first, TOTAL / 2)
-        shares(second, TOTAL / 2)
+        wait_for_nodes(4)
+        wait_for_share(first, TOTAL / 2)
+        wait_for_share(second, TOTAL / 2)
         for i = told, #counts do assert.equal(2, counts[i]) end
         assert.same({}, first:troubles())
     end)
