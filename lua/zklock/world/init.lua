@@ -313,8 +313,8 @@ end
 
 -- --- coroutines that poll ---------------------------------------------------------------
 
--- Returns when a coroutine goes on that polls, which means that it yields by itself or sleeps for no
--- time. Its pauses become longer.
+-- Returns when a coroutine goes on that polls, which means that it yields by itself or sleeps for
+-- no time. Its pauses become longer.
 function World:next_poll(thread)
     local polls = (self.polls[thread] or 0) + 1
     self.polls[thread] = polls
