@@ -102,7 +102,7 @@ describe("make bench WHAT=peers", function()
         assert.matches("timeout$", rows.outage[1][1])
     end)
 
-    it("one process's repeated use of a lock is measured #slow", function()
+    it("repeated use of a lock by one process is measured #slow", function()
         local tables = bench "--rows kept,turns,combined --delays 0"
         for _, label in ipairs{ "kept", "one lock, 8 tasks, turns",
                                 "one lock, 64 tasks, combined" } do
