@@ -27,7 +27,6 @@ static struct stake *next_held(const struct zkl_session *session, struct stake *
     for (struct stake *stake = next_held(session, (path)->granted); stake;                         \
          stake = next_held(session, stake->next_granted))
 
-/* The owner's grant on the path, or NULL. */
 static struct stake *held_by(const struct zkl_session *session, struct path *path,
                              const char *owner) {
     EACH_HELD(session, path) {
@@ -125,7 +124,6 @@ static bool lacks_room(struct zkl_session *session, const struct zkl_acquire_opt
     return !zkl_room_make(session, ROOM_FREE, bytes, 0);
 }
 
-/* Why the session takes no acquire now, or ZKL_OK. */
 static enum zkl_code refusal_of(const struct zkl_session *session,
                                 const struct zkl_acquire_options *options) {
     enum zkl_code code = zkl_session_refusal(session);
@@ -172,7 +170,6 @@ static bool is_callers(const struct stake *stake, const struct zkl_request *requ
     return false;
 }
 
-/* Permits that the owner and its callers hold. */
 static int64_t permits_of(const struct zkl_request *request, struct path *path,
                           const struct zkl_acquire_options *options) {
     int64_t permits = 0;

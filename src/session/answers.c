@@ -49,7 +49,10 @@ static enum zkl_code code_of(int rc) {
     }
 }
 
-/* Only the leader carries it out, which proves the session. Parents' creates are left out. */
+/*
+ * The leader alone carries such a call out, which proves the session. Parents' creates are left
+ * out.
+ */
 static bool is_proof(const struct call *call) {
     enum zkl_rpc_kind kind = call->rpc.kind;
     bool by_leader = kind == ZKL_RPC_WRITE || kind == ZKL_RPC_MULTI || kind == ZKL_RPC_SYNC;
@@ -84,7 +87,6 @@ static void complete(struct call *call, struct answer answer) {
 
 /* --- sending and answering ------------------------------------------------------------------ */
 
-/* Answers the unsent calls at the head of the queue. */
 static void answer_unsent(struct zkl_session *session) {
     struct call *call;
     while ((call = session->calls) && call->unsent_error && call != session->to_send)
@@ -110,7 +112,7 @@ const struct zkl_rpc *zkl_session_next_rpc(zkl_session *session) {
     return take_next(session);
 }
 
-/* The call of this id that is out; NULL: it was answered. */
+/* NULL: no call of this id is out. */
 static struct call *find(const struct zkl_session *session, uint64_t id) {
     struct call *call = session->calls;
     while (call && call != session->to_send && call->rpc.id != id) call = call->next;

@@ -1,4 +1,4 @@
-/* call.c - the queue of calls, each until its answer. */
+/* call.c - the queue of calls. */
 #include <stdlib.h>
 #include <string.h>
 

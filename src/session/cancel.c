@@ -34,7 +34,6 @@ void zkl_request_end_overdue(struct zkl_session *session) {
     }
 }
 
-/* The code of a request when the session ends with `code`. */
 static enum zkl_code code_at_end(const struct zkl_request *request, enum zkl_code code) {
     bool of_lease = zkl_request_needs_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
     return of_lease && code != ZKL_CLOSED ? ZKL_LOST : code;
@@ -55,7 +54,6 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     }
 }
 
-/* A grant that nobody takes is released. */
 static void release_untaken_lease(struct zkl_request *request) {
     zkl_hold_end(zkl_parts_at(&request->parts, 0), &request->hold);
     if (request->handle) zkl_parts_release_handle(&request->parts, request->lease_kind);

@@ -194,7 +194,6 @@ static void expire_followers(struct zkl_session *session) {
     }
 }
 
-/* Forgets all that belonged to the ZooKeeper session. */
 static void forget_all(struct zkl_session *session, enum zkl_session_state state) {
     zkl_clock_end(&session->common.clock);
     if (session->common.session)
@@ -324,7 +323,7 @@ void zkl_session_tick(zkl_session *session) {
     beat(session);
     zkl_orphans_look(session);
     start_due(session);
-    zkl_stake_end_drain(session); /* whatever ended a claim */
+    zkl_stake_end_drain(session);
 }
 
 static zkl_time stake_due(const struct zkl_session *session) {

@@ -11,7 +11,7 @@
 enum follower_kind { FOLLOWER_WATCHER, FOLLOWER_MEMBER, FOLLOWER_ROSTER, FOLLOWER_KINDS };
 
 struct follower {
-    struct asker asker; /* first; references of the user and of calls */
+    struct asker asker; /* first */
     struct zkl_session *session;
     const struct follower_class *class;
     struct follower *next, **link; /* in session->followers; link NULL: ended */

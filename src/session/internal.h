@@ -19,7 +19,7 @@ enum service {
     SERVICE_CLOSING   /* nothing, after zkl_session_close() */
 };
 
-#define STATE_NEWS 16 /* most state changes that wait to be taken */
+#define STATE_NEWS 16
 
 #define EARLIER_SESSIONS 16
 

@@ -5,7 +5,7 @@
 #include "stake.h"
 
 struct stake *zkl_kept_longest(const struct zkl_session *session); /* NULL: none is kept */
-zkl_time zkl_kept_due(const struct zkl_session *session);          /* of the first */
+zkl_time zkl_kept_due(const struct zkl_session *session);
 void zkl_kept_give_back(struct stake *kept); /* removes the node, so that others may hold */
 void zkl_kept_offer(
     const struct path *path); /* after another claim's start; hands the node on, if it may */

@@ -7,7 +7,6 @@
 
 /* --- handles ------------------------------------------------------------------------------ */
 
-/* LOST, RELEASED, or OK if it has not ended. */
 static enum zkl_code end_code(const zkl_lease *lease) {
     return lease->ended != ZKL_OK ? lease->ended : zkl_parts_end_code(&lease->parts);
 }

@@ -10,7 +10,7 @@
  *
  * Any client may use the name. So the node is written to, and removed, only while it is known as
  * ours, which is until the connection is cut, an event comes, or a write has no answer. Then the
- * member looks first. No request of ZooKeeper has a condition on the czxid
+ * member gets it first. No request of ZooKeeper has a condition on the czxid
  * (docs/design/not-prevented.md).
  *
  * The user's newest data are written as soon as they can be, or the node is made with them. A set
@@ -124,7 +124,7 @@ void zkl_member_check_later(struct zkl_member *member) {
     zkl_member_act_after(member, member->base.session->common.clock.timeout);
 }
 
-/* NULL: out of memory, and the member tries again. */
+/* NULL: out of memory; the member tries again. */
 static struct call *call_for(struct zkl_member *member, enum member_call kind) {
     struct call *call =
         zkl_call_new(member->base.session, &zkl_member_calls[kind], &member->base.asker);
@@ -269,7 +269,7 @@ static struct zkl_member *new_member(struct zkl_session *session, const char *pa
 
 static void begin(struct zkl_member *member, struct zkl_request *request) {
     struct zkl_session *session = member->base.session;
-    zkl_asker_ref(&member->base.asker); /* the list's; the join holds the first */
+    zkl_asker_ref(&member->base.asker); /* for the list */
     zkl_follower_enlist(&member->base);
     session->node_bytes += cost(session, member->path);
     member->join = request;

@@ -46,7 +46,7 @@ void zkl_meter_acquired(const struct zkl_request *request) {
     if (request->meter) count(request->meter, request);
 }
 
-/* When the stake's way was last freed, by another session's node or by a holder of ours. */
+/* When the last known hold ahead of the stake ended, another session's or ours. */
 static zkl_time free_since(const struct stake *stake) {
     zkl_time hold_ended_at = stake->path->hold_ended_at;
     return stake->ahead_gone_at > hold_ended_at ? stake->ahead_gone_at : hold_ended_at;

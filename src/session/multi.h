@@ -6,7 +6,7 @@
 #include "stake.h"
 
 bool zkl_multi_is_part(const struct stake *stake);
-void zkl_multi_create(struct stake *stake); /* the nodes of all parts */
+void zkl_multi_create(struct stake *stake);
 void zkl_multi_created(const struct call *call, const struct answer *answer);
 void zkl_multi_grant(struct stake *stake); /* the first handle on each part, or on a single stake */
 void zkl_multi_retreat(struct stake *stake); /* makes other parts give their nodes up */

@@ -49,7 +49,7 @@ static void answer_late_list(const struct call *call, const struct answer *answe
         if (!zkl_line_replace(&path->line, answer->names, (size_t)answer->count)) return;
         zkl_orphans_find(session, path);
     }
-    if (path->orphan_look_at != call->orphan_look_at) return; /* another doubt came since */
+    if (path->orphan_look_at != call->orphan_look_at) return; /* another create is in doubt since */
     if (path->fixed == FIXED_UNSEEN) return;
     path->orphan_look_at = 0;
     zkl_path_mark_idle(session, path);
@@ -87,7 +87,7 @@ static struct call *call_for(struct zkl_session *session, const struct path *pat
 
 /* Without memory for the get the list does not end the doubt. */
 static void ask_for_orphans(struct zkl_session *session, struct path *path) {
-    path->orphan_look_at = session->now + session->common.clock.timeout; /* repeats a lost look */
+    path->orphan_look_at = session->now + session->common.clock.timeout; /* if this look is lost */
     if (path->fixed) path->fixed = FIXED_UNSEEN;
     struct call *sync = call_for(session, path, &sync_call);
     struct call *fixed = path->fixed ? call_for(session, path, &fixed_call) : NULL;

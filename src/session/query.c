@@ -13,10 +13,7 @@
 #include "stake_actions.h"
 #include "stake_feed.h"
 
-/*
- * Once the other parts are answered, all is asked for again after a moment, unless the request's
- * lease has ended meanwhile.
- */
+/* Waits for the answers that are out, and asks for all parts again. */
 void zkl_query_again(struct zkl_request *request) {
     enum zkl_code ended = zkl_parts_end_code(&request->parts);
     request->ask_at = request->session->now + ZKL_SECOND / 10;
@@ -159,7 +156,7 @@ static void use_queue(struct zkl_request *request) {
     else zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* Drops contenders that went since the list, and sorts. */
+/* Without contenders that went since the list. */
 static void queue_complete(struct zkl_request *request) {
     bool all = needs_names_only(request);
     size_t kept = 0;

@@ -1,4 +1,4 @@
-/* request.c - the begin, the end and the results of requests. */
+/* request.c - begin, end and results of requests. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -24,10 +24,7 @@ enum zkl_code zkl_session_refusal(const struct zkl_session *session) {
     return session->state == ZKL_SESSION_EXPIRED ? session->after_expiry : ZKL_OK;
 }
 
-/*
- * A number that no other request has, small and reused, as programs keep tables by it. 0: out of
- * memory.
- */
+/* A small number, as programs keep tables by it. 0: out of memory. */
 static uint64_t take_number(struct zkl_session *session) {
     struct request_numbers *numbers = &session->request_numbers;
     if (numbers->free_count > 0) return numbers->free[--numbers->free_count];
@@ -41,7 +38,6 @@ static uint64_t take_number(struct zkl_session *session) {
     return ++numbers->count;
 }
 
-/* There is space for all numbers. */
 static void give_number(struct zkl_session *session, uint64_t number) {
     session->request_numbers.free[session->request_numbers.free_count++] = number;
 }
@@ -191,7 +187,6 @@ const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *c
 
 /* --- a pause ---------------------------------------------------------------------------------- */
 
-/* Asks nothing, and ends at its timeout, or with the session. */
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_PAUSE, timeout);
     enum zkl_code code = zkl_session_refusal(session);

@@ -45,7 +45,7 @@ enum request_handle {
 };
 
 struct zkl_request {
-    struct asker asker; /* first; references of the caller, the list, stakes and calls */
+    struct asker asker; /* first */
     struct zkl_session *session;
     struct zkl_request *next, **link; /* in session->requests; link NULL: done */
     struct notice done_notice;
@@ -117,6 +117,6 @@ void zkl_request_finish_conflict(struct zkl_request *request, struct zkl_conflic
 enum zkl_use zkl_use_of(enum zkl_kind kind); /* for claims whose tokens do not count */
 
 void zkl_guard_free(struct guard *guard);
-void zkl_op_free(const struct zkl_op *op); /* its path and data */
+void zkl_op_free(const struct zkl_op *op); /* frees its path and data */
 
 #endif

@@ -50,7 +50,6 @@ struct zkl_roll *zkl_roll_of(const struct zkl_roster *roster) {
     return roll;
 }
 
-/* The place in `to` of a text in `from`. */
 static const char *moved(const char *text, const struct zkl_roll *from, struct zkl_roll *to) {
     return text ? (char *)to + (text - (const char *)from) : NULL;
 }

@@ -66,7 +66,6 @@ static struct seen *find(const struct zkl_roster *roster, const char *name) {
     return bsearch(name, roster->seen, roster->count, sizeof *roster->seen, compare);
 }
 
-/* The member of that node, or NULL. */
 static struct seen *find_node(const struct zkl_roster *roster, const char *node) {
     bool is_root = strcmp(roster->folder, "/") == 0;
     size_t length = is_root ? 0 : strlen(roster->folder);
@@ -175,7 +174,7 @@ void zkl_roster_give_way(struct zkl_roster *roster) {
     try_later(roster);
 }
 
-/* Pins the folder's watches. Returns ZKL_OK, ZKL_TOO_MANY or ZKL_NO_MEMORY. */
+/* Pins the folder's watches. */
 static enum zkl_code pin(struct zkl_roster *roster) {
     struct watches *watches = &roster->base.session->watches;
     char *children = zkl_path_join("", roster->folder); /* the form of struct watch */
@@ -338,7 +337,7 @@ static void answer_exists(struct zkl_roster *roster, const struct answer *answer
     look_in(roster, 0);
 }
 
-/* If a gone member is made again the folder's event tells. */
+/* If a gone member is made again, the folder has an event. */
 static void answer_get(struct zkl_roster *roster, struct seen *seen, const struct answer *answer) {
     if (answer->reply == ZKL_ABSENT) {
         size_t at = (size_t)(seen - roster->seen);

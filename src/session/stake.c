@@ -151,7 +151,6 @@ static void delist_grant(struct stake *stake) {
     if (stake->next_granted) stake->next_granted->granted_link = stake->granted_link;
 }
 
-/* The server refused, and its reason is reported. */
 static bool is_refusal(enum zkl_code code) {
     return code == ZKL_AUTH || code == ZKL_CONFLICT || code == ZKL_NO_NODE ||
            code == ZKL_UNSUPPORTED;
@@ -297,7 +296,7 @@ void zkl_stake_granted(struct stake *stake) {
     zkl_meter_granted(stake);
     if (stake->handles > 0) {
         zkl_condition_granted(stake);
-        post_phase(stake); /* callbacks may run again */
+        post_phase(stake); /* it is held again */
         return;
     }
     stake->request->handle = REQUEST_HANDLE;
@@ -305,7 +304,7 @@ void zkl_stake_granted(struct stake *stake) {
     zkl_hold_begin(zkl_parts_at(&stake->request->parts, 0), &stake->request->hold);
     if (stake->part) zkl_multi_grant(stake);
     else zkl_stake_give_handle(stake);
-    end_turn_if_revoked(stake); /* it was revoked before it held */
+    end_turn_if_revoked(stake); /* it may have been revoked while it waited */
 }
 
 static bool is_leaving(const struct zkl_claim *claim) {
@@ -332,7 +331,7 @@ static size_t position_in_turns(const struct stake *stake) {
     return position;
 }
 
-/* As far as is known. */
+/* As far as it is known. */
 static size_t position(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
@@ -383,7 +382,6 @@ void zkl_stake_tell_loss(struct stake *stake) {
     zkl_stake_tell_phase(stake, ZKL_PHASE_LOST);
 }
 
-/* A lease whose clock ran out is lost, even if nobody was told yet. */
 bool zkl_stake_check_loss(struct stake *stake, zkl_time now) {
     struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_holds(claim)) zkl_stake_perform(stake, zkl_claim_tick(claim, now));
@@ -398,7 +396,7 @@ static enum zkl_code end_code(struct stake *stake) {
 
 /* `revoked_nonce` stays, even if other data follow. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
-    bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* its name may be another's */
+    bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* another node may have its name */
     if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.node.czxid))
         return;
     stake->version = answer->stat->version;
@@ -423,7 +421,7 @@ enum zkl_code zkl_parts_end_code(const struct parts *parts) {
     return ended;
 }
 
-/* Readers keep the place, and let other readers in. */
+/* The readers' node keeps the place, and lets other readers in. */
 void zkl_stake_downgrade_without_writers(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (stake->writers == 0 && claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim))

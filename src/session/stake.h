@@ -42,7 +42,7 @@ struct stake {
     struct zkl_request *request; /* the acquire, or wait in a condition, that waits for the grant */
     struct zkl_request *releases;  /* releases that wait until the claim is gone */
     struct zkl_request *downgrade; /* the request that waits for the downgrade, or NULL */
-    struct notice phase_notice;    /* its phase changed */
+    struct notice phase_notice;
     enum zkl_phase phase;
     int32_t version; /* the own node's, as last seen */
     enum stake_node node;
@@ -53,11 +53,11 @@ struct stake {
     unsigned handles;        /* not released */
     unsigned writers;        /* handles that may write; above 0 the node is a writer's */
     uint32_t unallocated;    /* a bit for each kind of call without memory */
-    char *data;              /* for the node, by node_data() */
+    char *data;              /* for its node */
     char *marked_data;       /* its data as last written with ZKL_HELD_WORD, or NULL */
     char *owner;             /* "": nobody (an orphan) */
     struct zkl_meter *meter; /* for its lock's name, or NULL */
-    zkl_time queued_at;      /* when it was first told to wait; 0: never */
+    zkl_time queued_at;      /* 0: not told to wait */
     zkl_time ahead_gone_at;  /* when another session's node ahead was deleted; 0: not yet */
     zkl_time granted_at;     /* 0: it does not hold */
     bool measured;           /* its hold counts in meters; of a multi-lock one part's does */
@@ -104,7 +104,7 @@ struct call *zkl_stake_call_new(struct stake *stake, enum stake_call kind); /* N
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options,
                             zkl_time deadline); /* NULL: no memory */
-void zkl_stake_forget(struct stake *stake);     /* a GONE one; handles may still ask its state */
+void zkl_stake_forget(struct stake *stake);     /* handles may still ask for its state */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 void zkl_stake_count_node(struct stake *stake); /* in node_bytes */
 size_t zkl_stake_bytes(const struct zkl_session *session);
@@ -116,7 +116,7 @@ bool zkl_stake_check_loss(struct stake *stake, zkl_time now);
 enum zkl_code zkl_parts_end_code(const struct parts *parts);
 void zkl_stake_downgrade_without_writers(struct stake *stake);
 void zkl_stake_release_handle(struct stake *stake, enum zkl_kind kind);
-void zkl_stake_handles_gone(struct stake *stake); /* all are released */
+void zkl_stake_handles_gone(struct stake *stake);
 /* Finishes the release when all its stakes without handles are gone. */
 void zkl_stake_await_end(struct zkl_request *request);
 /* Finishes stake->request, with the server's reason for a refusal. */

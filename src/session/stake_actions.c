@@ -99,7 +99,6 @@ void zkl_stake_send_downgrade(struct stake *stake) {
     zkl_stake_transact(stake, STAKE_DOWNGRADE, ops, 2);
 }
 
-/* Reads the own node after a foreign write, to repeat our write. */
 void zkl_stake_reread(struct stake *stake) {
     struct call *call = call_for(stake, STAKE_REREAD, NULL);
     if (call) zkl_call_get(call, stake->path->text, stake->claim.node.name);
@@ -167,7 +166,7 @@ static void rank(struct stake *stake) {
 /* False: no room. */
 static bool make_room_to_watch(struct stake *stake, const char *name, enum zkl_room most) {
     char *node = zkl_path_join(stake->path->text, name);
-    if (!node) note_unallocated(stake, STAKE_GET_AHEAD); /* it watches nothing, so it may */
+    if (!node) note_unallocated(stake, STAKE_GET_AHEAD); /* no watch is set, so it needs no room */
     size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
     free(node);
     return zkl_room_make(stake->session, most, 0, need);
@@ -320,7 +319,6 @@ static uint64_t next_random(struct zkl_session *session) {
     return x ^ x >> 31;
 }
 
-/* Spreads the creates of waiting claims over time. */
 static zkl_actions pause_claim(struct stake *stake) {
     struct zkl_session *session = stake->session;
     if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);

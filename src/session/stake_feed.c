@@ -294,14 +294,12 @@ void zkl_stake_node_absent(struct stake *stake, const char *node) {
         zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
 }
 
-/* The watched contender of this name, or NULL. */
 static struct zkl_contender *watched(const struct zkl_claim *claim, const char *name) {
     if (claim->ahead && strcmp(claim->ahead->name, name) == 0) return claim->ahead;
     if (claim->lookahead && strcmp(claim->lookahead->name, name) == 0) return claim->lookahead;
     return NULL;
 }
 
-/* Feeds the event to claims whose own node, or watched contender, it is about. */
 void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
     const char *name = last_segment(node);
     struct path *path = path_of(session, node);

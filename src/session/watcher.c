@@ -267,7 +267,7 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
     return watcher->base.asker.id;
 }
 
-/* Turns to the last reading, unless that was told last. */
+/* The newest reading becomes the told reading, unless both are equal. */
 static void tell_last(struct zkl_watcher *watcher) {
     if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
         forget_reading(&watcher->told);

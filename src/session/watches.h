@@ -49,7 +49,7 @@ struct watches {
 
 /* Bytes that a watch of another's node would add; 0: it counts already, or is of an own node. */
 size_t zkl_watches_need(const struct watches *watches, const char *path);
-/* The same for a watch that does not count yet. */
+
 size_t zkl_watches_cost(const struct watches *watches, size_t path_length);
 /* Adds a want for a watch that the caller asks for. NULL: out of memory. */
 struct watch *zkl_watches_want(struct stake *stake, const char *path, bool own);

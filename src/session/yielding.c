@@ -10,7 +10,7 @@
 #include "stake.h"
 #include "watcher.h"
 
-/* A kept node that goes does not count against a node that is asked for after its delete. */
+/* A node that is given back counts no more, as new nodes are asked for after its delete. */
 static void give_back_nodes(struct zkl_session *session, size_t bytes) {
     struct stake *kept;
     while (!zkl_room_fits_nodes(session, bytes) && (kept = zkl_kept_longest(session))) {
