@@ -36,7 +36,7 @@ return {
     if (!path->fixed && zkl_kind_is_fixed(options->kind)) path->fixed = FIXED_UNSEEN;]],
       catch = by("unfair", "a create without a reply is looked after once more, a session") },
     { "unfair-check-name", "a check is content with any node of the name",
-      at = "check_got",
+      at = "answer_check",
       find = "if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));",
       catch = by("unfair", "a lock whose node somebody deleted is lost, also if another session") },
     { "unfair-mixed", "a path is used with an order and without one, by one session",

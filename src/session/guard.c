@@ -89,7 +89,7 @@ void zkl_guard_send(struct zkl_request *request) {
     if (!call->unsent_error) request->effects++;
 }
 
-static void end(struct zkl_request *request, enum zkl_code code, int error) {
+static void finish(struct zkl_request *request, enum zkl_code code, int error) {
     if (request->kind == REQUEST_SIGNAL) zkl_signal_written(request, code, error);
     else zkl_request_finish(request, code, error);
 }
@@ -108,21 +108,21 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
         return;
     }
     if (op >= guard->checks && op < guard->count) guard->refused = op - guard->checks + 1;
-    end(request, answer->why, answer->rc);
+    finish(request, answer->why, answer->rc);
 }
 
 static void answer_guard(const struct call *call, const struct answer *answer) {
     struct zkl_request *request = zkl_call_request(call);
     if (zkl_request_done(request)) return;
     if (call->unsent_error == ZKL_ERROR_UNIMPLEMENTED) {
-        end(request, answer->why, answer->rc);
+        finish(request, answer->why, answer->rc);
     } else if (call->unsent_error) {
         zkl_query_again(request);
     } else if (answer->reply == ZKL_UNKNOWN) {
-        end(request, ZKL_IN_DOUBT, answer->rc);
+        finish(request, ZKL_IN_DOUBT, answer->rc);
     } else if (answer->reply == ZKL_DONE) {
         carried_out(request->guard, answer);
-        end(request, ZKL_OK, 0);
+        finish(request, ZKL_OK, 0);
     } else {
         refused(request, zkl_call_refused_op(call, answer), answer);
     }

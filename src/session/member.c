@@ -278,30 +278,30 @@ static void begin(struct zkl_member *member, struct zkl_request *request) {
 }
 
 /* Nodes of the old member are the new member's to find and to remove. */
-static void take_over(struct zkl_member *member, struct zkl_member *before) {
-    member->doubt_until = before->doubt_until;
+static void take_over(struct zkl_member *member, struct zkl_member *previous) {
+    member->doubt_until = previous->doubt_until;
     member->node = MEMBER_NODE_UNSEEN;
-    zkl_member_end(before, ZKL_RELEASED, 0);
+    zkl_member_end(previous, ZKL_RELEASED, 0);
 }
 
 static enum zkl_code refusal_of(struct zkl_session *session, const char *path,
-                                const struct zkl_member *before) {
+                                const struct zkl_member *previous) {
     enum zkl_code code = zkl_session_refusal(session);
-    if (code == ZKL_OK && before && before->state != ZKL_MEMBER_LEAVING) code = ZKL_CONFLICT;
-    if (code == ZKL_OK && !before && !has_room(session, path)) code = ZKL_TOO_MANY;
+    if (code == ZKL_OK && previous && previous->state != ZKL_MEMBER_LEAVING) code = ZKL_CONFLICT;
+    if (code == ZKL_OK && !previous && !has_room(session, path)) code = ZKL_TOO_MANY;
     return code;
 }
 
 static void join(struct zkl_request *request, const char *path, const char *data) {
     struct zkl_session *session = request->session;
-    struct zkl_member *before = zkl_member_find(session, path);
-    enum zkl_code code = refusal_of(session, path, before);
+    struct zkl_member *previous = zkl_member_find(session, path);
+    enum zkl_code code = refusal_of(session, path, previous);
     struct zkl_member *member = code == ZKL_OK ? new_member(session, path, data) : NULL;
     if (!member) {
         zkl_request_finish(request, code == ZKL_OK ? ZKL_NO_MEMORY : code, 0);
         return;
     }
-    if (before) take_over(member, before);
+    if (previous) take_over(member, previous);
     begin(member, request);
 }
 

@@ -49,7 +49,7 @@ static bool is_ours(const struct zkl_member *member, uint64_t owner) {
            !zkl_stake_find(member->base.session, member->path);
 }
 
-static void see_others(struct zkl_member *member, uint64_t owner) {
+static void see_stranger(struct zkl_member *member, uint64_t owner) {
     member->node = MEMBER_NODE_ABSENT;
     if (member->state == ZKL_MEMBER_LEAVING) zkl_member_node_gone(member);
     else if (is_earlier(member->base.session, owner)) zkl_member_change(member, ZKL_MEMBER_JOINING);
@@ -59,7 +59,7 @@ static void see_others(struct zkl_member *member, uint64_t owner) {
 static void see(struct zkl_member *member, const struct zkl_stat *stat, bool other_data) {
     member->refusal = ZKL_OK;
     if (is_ours(member, stat->owner)) see_ours(member, stat, other_data);
-    else see_others(member, stat->owner);
+    else see_stranger(member, stat->owner);
     zkl_member_check_later(member);
 }
 
@@ -102,12 +102,12 @@ static void answer_exists(struct zkl_member *member, const struct call *call,
 }
 
 /* The lost create may still be carried out. The path's next member must look for its node. */
-static void doubt(const struct zkl_member *member, zkl_time now) {
+static void expect_late_create(const struct zkl_member *member, zkl_time now) {
     struct zkl_member *next = zkl_member_find(member->base.session, member->path);
     if (next) next->doubt_until = now + member->base.session->common.clock.timeout;
 }
 
-static void be_refused(struct zkl_member *member, const struct answer *answer) {
+static void note_refusal(struct zkl_member *member, const struct answer *answer) {
     member->refusal = answer->why;
     member->refusal_error = answer->rc;
 }
@@ -119,13 +119,13 @@ static void answer_create(struct zkl_member *member, const struct call *call,
         member->parents = member->parents == MEMBER_PARENTS_MADE ? MEMBER_PARENTS_MISSING_AGAIN
                                                                  : MEMBER_PARENTS_MISSING;
     else if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
-        be_refused(member, answer);
+        note_refusal(member, answer);
 }
 
 static void answer_parent(struct zkl_member *member, const struct call *call,
                           const struct answer *answer) {
     bool refused = answer->reply == ZKL_REFUSED || answer->reply == ZKL_ABSENT;
-    if (zkl_call_heed_parent(call, answer) && refused) be_refused(member, answer);
+    if (zkl_call_heed_parent(call, answer) && refused) note_refusal(member, answer);
 }
 
 /* Another write came first, or there is no answer. */
@@ -170,7 +170,7 @@ static void answer_member(const struct call *call, const struct answer *answer) 
     struct zkl_member *member = (struct zkl_member *)call->asker;
     enum member_call kind = (enum member_call)(call->kind - zkl_member_calls);
     bool is_lost = answer->reply == ZKL_UNKNOWN && !call->unsent_error;
-    if (kind == MEMBER_CREATE && is_lost) doubt(member, answer->now);
+    if (kind == MEMBER_CREATE && is_lost) expect_late_create(member, answer->now);
     if (member->state == ZKL_MEMBER_ENDED) return;
     handlers[kind](member, call, answer);
     zkl_member_start(member);

@@ -157,11 +157,11 @@ static void use_queue(struct zkl_request *request) {
 }
 
 /* Without contenders that went since the list. */
-static void queue_complete(struct zkl_request *request) {
-    bool all = needs_names_only(request);
+static void finish_queue(struct zkl_request *request) {
+    bool names_only = needs_names_only(request);
     size_t kept = 0;
     for (size_t i = 0; i < request->queue_length; i++) {
-        if (request->queue[i].czxid || all) request->queue[kept++] = request->queue[i];
+        if (request->queue[i].czxid || names_only) request->queue[kept++] = request->queue[i];
         else free(request->queue[i].name);
     }
     request->queue_length = kept;
@@ -171,7 +171,7 @@ static void queue_complete(struct zkl_request *request) {
     use_queue(request);
 }
 
-static bool queue_add(struct zkl_request *request, const char *name) {
+static bool add_entry(struct zkl_request *request, const char *name) {
     struct zkl_name parsed;
     if (!zkl_name_parse(name, &parsed)) return true;
     struct zkl_queued *entry = &request->queue[request->queue_length];
@@ -227,18 +227,18 @@ static void ask_fixed(struct zkl_request *request) {
     ask_each(request);
 }
 
-static void queue_listed(struct zkl_request *request, const struct call *call,
+static void answer_queue(struct zkl_request *request, const struct call *call,
                          const struct answer *answer) {
     (void)call;
     size_t count = answer->reply == ZKL_DONE ? (size_t)answer->count : 0;
     zkl_request_free_queue(request);
     request->queue = calloc(count + 1, sizeof *request->queue);
     bool enough = request->queue != NULL;
-    for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, answer->names[i]);
+    for (size_t i = 0; i < count && enough; i++) enough = add_entry(request, answer->names[i]);
     if (enough) drop_repeated(request);
     if (!enough) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     else if (request->queue_length == 0) use_queue(request);
-    else if (needs_names_only(request)) queue_complete(request);
+    else if (needs_names_only(request)) finish_queue(request);
     else ask_each(request);
 }
 
@@ -251,8 +251,8 @@ static bool keep_data(struct zkl_request *request, char **to, size_t *size,
     return *to != NULL;
 }
 
-static void queue_got(struct zkl_request *request, const struct call *call,
-                      const struct answer *answer) {
+static void answer_entry(struct zkl_request *request, const struct call *call,
+                         const struct answer *answer) {
     struct zkl_queued *entry = &request->queue[call->index];
     if (answer->reply == ZKL_DONE) {
         const struct stake *stake = zkl_stake_find(request->session, call->node);
@@ -264,13 +264,13 @@ static void queue_got(struct zkl_request *request, const struct call *call,
             entry->whose = stake && stake->claim.state == ZKL_KEPT ? ZKL_OURS_KEPT : ZKL_OURS;
         if (!keep_data(request, &entry->data, &entry->size, answer)) return;
     }
-    if (request->asker.calls == 0) queue_complete(request);
+    if (request->asker.calls == 0) finish_queue(request);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void check_got(struct zkl_request *request, const struct call *call,
-                      const struct answer *answer) {
+static void answer_check(struct zkl_request *request, const struct call *call,
+                         const struct answer *answer) {
     struct stake *stake = zkl_parts_at(&request->parts, call->index);
     if (answer->reply == ZKL_ABSENT) {
         zkl_stake_node_absent(stake, call->node);
@@ -284,16 +284,16 @@ static void check_got(struct zkl_request *request, const struct call *call,
     if (ended != ZKL_OK || request->asker.calls == 0) zkl_request_finish(request, ended, 0);
 }
 
-static void data_got(struct zkl_request *request, const struct call *call,
-                     const struct answer *answer) {
+static void answer_data(struct zkl_request *request, const struct call *call,
+                        const struct answer *answer) {
     (void)call;
     if (!keep_data(request, &request->data, &request->size, answer)) return;
     request->version = answer->stat->version;
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
-static void children_got(struct zkl_request *request, const struct call *call,
-                         const struct answer *answer) {
+static void answer_children(struct zkl_request *request, const struct call *call,
+                            const struct answer *answer) {
     size_t size = 0;
     (void)call;
     for (int i = 0; i < answer->count; i++) size += strlen(answer->names[i]) + 1;
@@ -303,8 +303,8 @@ static void children_got(struct zkl_request *request, const struct call *call,
     zkl_request_finish(request, at ? ZKL_OK : ZKL_NO_MEMORY, 0);
 }
 
-static void done(struct zkl_request *request, const struct call *call,
-                 const struct answer *answer) {
+static void answer_done(struct zkl_request *request, const struct call *call,
+                        const struct answer *answer) {
     (void)call;
     (void)answer;
     zkl_request_finish(request, ZKL_OK, 0);
@@ -315,15 +315,15 @@ static const struct {
     /* A missing node means that nobody is in line, or the holder is gone. */
     bool may_be_absent;
 } handlers[QUERY_CALLS] = {
-    [QUERY_READY] = {.take = done},
+    [QUERY_READY] = {.take = answer_done},
     [QUERY_CHECK_SYNC] = {.take = NULL}, /* the get behind it decides */
-    [QUERY_CHECK_GET] = {check_got, true},
-    [QUERY_LIST] = {queue_listed, true},
-    [QUERY_ENTRY] = {queue_got, true},
-    [QUERY_GET] = {.take = data_got},
-    [QUERY_CHILDREN] = {.take = children_got},
-    [QUERY_REVOKE] = {done, true},
-    [QUERY_BREAK] = {done, true},
+    [QUERY_CHECK_GET] = {answer_check, true},
+    [QUERY_LIST] = {answer_queue, true},
+    [QUERY_ENTRY] = {answer_entry, true},
+    [QUERY_GET] = {.take = answer_data},
+    [QUERY_CHILDREN] = {.take = answer_children},
+    [QUERY_REVOKE] = {answer_done, true},
+    [QUERY_BREAK] = {answer_done, true},
 };
 
 static void answer_query(const struct call *call, const struct answer *answer) {

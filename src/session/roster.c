@@ -216,7 +216,7 @@ static int compare_names(const void *a, const void *b) {
 }
 
 /* The names, sorted and each once; NULL: out of memory. */
-static const char **sort(const struct answer *answer, size_t *count) {
+static const char **sorted_names(const struct answer *answer, size_t *count) {
     size_t given = (size_t)answer->count, kept = 0;
     const char **names = malloc((given + 1) * sizeof *names);
     if (!names) return NULL;
@@ -295,7 +295,7 @@ static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t
 
 static void take_names(struct zkl_roster *roster, const struct answer *answer) {
     size_t count;
-    const char **names = sort(answer, &count);
+    const char **names = sorted_names(answer, &count);
     enum zkl_code code = names ? merge(roster, names, count) : ZKL_NO_MEMORY;
     free(names);
     if (code == ZKL_TOO_MANY) {

@@ -56,7 +56,7 @@ static void drop_writes(struct zkl_request *request) {
 }
 
 /* Without a write nobody has asked the server for the lease. */
-static void end(struct zkl_request *request) {
+static void finish(struct zkl_request *request) {
     enum zkl_code code = request->signalled ? ZKL_OK : zkl_parts_end_code(&request->parts);
     zkl_request_finish(request, code, 0);
 }
@@ -64,12 +64,12 @@ static void end(struct zkl_request *request) {
 void zkl_signal_next(struct zkl_request *request) {
     drop_writes(request);
     if (request->signalled && !request->signal_all) {
-        end(request);
+        finish(request);
         return;
     }
     request->guard = next_writes(request);
     if (!request->guard) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
-    else if (request->guard->count == request->guard->checks) end(request);
+    else if (request->guard->count == request->guard->checks) finish(request);
     else zkl_guard_send(request);
 }
 
