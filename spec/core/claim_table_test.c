@@ -178,9 +178,9 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case OFFER_KEPT: return zkl_claim_offer_kept(claim, s.now);
     case CONTENDED: s.line.changed = true; return zkl_claim_contended(claim, s.now);
     case PARTNER_CHANGED:
-        return claim->waiting || !claim->partner ? 0 : zkl_claim_partner_changed(claim);
+        return claim->as_waiter || !claim->partner ? 0 : zkl_claim_partner_changed(claim);
     case WAITER_SIGNALLED: return waiter_signalled();
-    case LEFT_NOTHING: return claim->waiting ? zkl_claim_left_nothing(claim) : 0;
+    case LEFT_NOTHING: return claim->as_waiter ? zkl_claim_left_nothing(claim) : 0;
     case SIGNALLED: return zkl_claim_signalled(claim);
     case OWN_DELETED: return zkl_claim_own_deleted(claim);
     case OWN_CHANGED: return zkl_claim_own_changed(claim);
@@ -236,7 +236,7 @@ static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is
     if ((was->wanted && !is->wanted && was->state != ZKL_SIGNALLED) || called || gone)
         CHECK(did & ZKL_DO_TELL_PARTNER);
     if (did & ZKL_DO_FORWARD) CHECK(is->state == ZKL_FORWARD && is->ahead && is->ahead->listed);
-    if (is->waiting == ZKL_WAITER_SETTLED) CHECK(is->state == ZKL_LEAVE || is->state == ZKL_GONE);
+    if (is->as_waiter == ZKL_WAITER_SETTLED) CHECK(is->state == ZKL_LEAVE || is->state == ZKL_GONE);
 }
 
 /*
@@ -283,10 +283,10 @@ static void check_told(const struct zkl_claim *was, zkl_actions did) {
     CHECK_IS(zkl_claim_holds(is) && !zkl_claim_holds(was), granted != 0);
     check_downgraded(was, is, did);
     check_stayed(was, is, did);
-    if (is->waiting) check_waiter(was, is, did);
+    if (is->as_waiter) check_waiter(was, is, did);
     if (is->batch) check_turns(was, did);
     CHECK_IS(is->state == ZKL_GONE && was->state != ZKL_GONE, (did & ZKL_DO_FORGET) != 0);
-    if (!zkl_claim_holds(was) && !is->waiting)
+    if (!zkl_claim_holds(was) && !is->as_waiter)
         CHECK_IS(was->wanted && !is->wanted, (did & ZKL_DO_FAIL) != 0);
     if (was->state == ZKL_GONE) CHECK(!did && is->state == ZKL_GONE);
     if (did & ZKL_DO_FORGET && !has_inherited(&s.part))
@@ -300,7 +300,7 @@ static void check_asked(const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s.claim;
     if (is->state == ZKL_GONE) CHECK(!(did & (NETWORK | ZKL_DO_DOUBT)));
     if (did & ZKL_DO_CREATE) {
-        CHECK(is->state == ZKL_CREATE && is->wanted && (is->waiting || did & ZKL_DO_LIST));
+        CHECK(is->state == ZKL_CREATE && is->wanted && (is->as_waiter || did & ZKL_DO_LIST));
         CHECK(is->node.nonce > was->node.nonce && !is->node.czxid && !has_counter(is->node.name));
     } else {
         bool rests = was->state == ZKL_RETREAT && is->state == ZKL_NEW;
@@ -325,14 +325,14 @@ static void check_state(void) {
         [ZKL_DOWNGRADE] = true, [ZKL_IN_CONDITION] = true, [ZKL_FORWARD] = true,
         [ZKL_KEPT] = true,      [ZKL_LEAVE] = true,        [ZKL_GONE] = true};
     const struct zkl_claim *is = &s.claim;
-    if (!is->waiting) CHECK_IS(is->state == ZKL_WAIT, is->ahead != NULL);
-    if (is->waiting) CHECK(waits_in(is->state) && (!is->ahead || is->state == ZKL_FORWARD));
+    if (!is->as_waiter) CHECK_IS(is->state == ZKL_WAIT, is->ahead != NULL);
+    if (is->as_waiter) CHECK(waits_in(is->state) && (!is->ahead || is->state == ZKL_FORWARD));
     if (!is->wanted) CHECK(unwanted_ok[is->state]);
     if (is->state >= ZKL_KEPT) CHECK(!is->wanted);
     if (is->state == ZKL_KEPT) CHECK(s.line.keeper == is);
     if (s.line.keeper == is) CHECK(is->state == ZKL_KEPT || is->state == ZKL_HELD);
     if (is->state >= ZKL_LIST && is->state <= ZKL_DOWNGRADE)
-        CHECK((is->node.czxid || is->waiting) && has_counter(is->node.name));
+        CHECK((is->node.czxid || is->as_waiter) && has_counter(is->node.name));
 }
 
 /*

@@ -560,14 +560,14 @@ static void show_place(const struct zkl_claim *claim) {
 
 static void show_one(struct zkl_claim *claim, const char *what) {
     static const char *const watches[] = {"unwatched", "asked", "watched"};
-    static const char *const waiting[] = {"no waiter", "came", "began", "settled"};
+    static const char *const progress[] = {"no waiter", "came", "began", "settled"};
     if (strcmp(what, "line") == 0) show_names(claim->line);
     else if (strcmp(what, "state") == 0) script_say("%s", scene_states[claim->state]);
     else if (strcmp(what, "name") == 0)
         script_say("name %s", *claim->node.name ? claim->node.name : "none");
     else if (strcmp(what, "node") == 0) /* name behind the session */
         script_say("node %.60s", strlen(claim->node.name) > 27 ? claim->node.name + 27 : "none");
-    else if (strcmp(what, "waiting") == 0) script_say("%s", waiting[claim->waiting]);
+    else if (strcmp(what, "waiter") == 0) script_say("%s", progress[claim->as_waiter]);
     else if (strcmp(what, "partner") == 0) script_say("partner %s", claim_word(claim->partner));
     else if (strcmp(what, "next-part") == 0)
         script_say("next-part %s", claim_word(claim->next_part));

@@ -322,7 +322,7 @@ static inline zkl_actions scene_stall(void) {
     case ZKL_RECOVER_STAT: return scene_got_own(ZKL_UNKNOWN, 0);
     case ZKL_RANK: return zkl_claim_ranked(&s.claim, s.other, ZKL_UNKNOWN, 0, s.now);
     case ZKL_WAIT:
-        if (s.claim.waiting) return scene_got_own(ZKL_UNKNOWN, 0);
+        if (s.claim.as_waiter) return scene_got_own(ZKL_UNKNOWN, 0);
         return zkl_claim_got_ahead(&s.claim, s.claim.ahead, ZKL_UNKNOWN, ZKL_AUTH, s.now);
     case ZKL_DOWNGRADE: return scene_did(zkl_claim_downgraded(&s.claim, ZKL_UNKNOWN, ZKL_AUTH));
     case ZKL_RETREAT:

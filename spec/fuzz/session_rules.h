@@ -174,7 +174,7 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
         require(claim->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(claim));
         break;
     case STAKE_FORWARD:
-        require(claim->state == ZKL_FORWARD && claim->waiting && claim->ahead);
+        require(claim->state == ZKL_FORWARD && claim->as_waiter && claim->ahead);
         break;
     case STAKE_MARK:
         /* perhaps released in the step of its grant, before its requests were sent */
@@ -291,7 +291,7 @@ static bool another_part_enters(const struct stake *stake) {
 static bool is_creating(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_awaits_parts(claim)) return another_part_enters(stake);
-    return is_out(stake, claim->waiting ? STAKE_WAIT : STAKE_CREATE) ||
+    return is_out(stake, claim->as_waiter ? STAKE_WAIT : STAKE_CREATE) ||
            is_out(NULL, STAKE_CREATE_ALL);
 }
 
@@ -312,7 +312,7 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_RANK: return claim->rank_gets > 0 && count_out(stake, STAKE_RANK) == claim->rank_gets;
     case ZKL_WAIT:
         return is_watching_own(stake) &&
-               (is_fixed(claim) || claim->waiting || is_watching_ahead(stake));
+               (is_fixed(claim) || claim->as_waiter || is_watching_ahead(stake));
     case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && is_watching_own(stake);
     case ZKL_HELD: return true; /* up to its user, see check_holder() */
     case ZKL_DOWNGRADE: return is_out(stake, STAKE_DOWNGRADE) || is_out(stake, STAKE_REREAD);

@@ -19,8 +19,8 @@ return {
     { "look-at-nobody", "a waiting claim does not watch its predecessor's predecessor",
       at = "zkl_lookahead_watch", find = "return ZKL_DO_WATCH_LOOKAHEAD;", replace = "return 0;" },
     { "look-once", "a claim that has looked ahead looks no further",
-      at = "zkl_lookahead_answered", find = "look(claim) : zkl_lookahead_watch(claim)",
-      replace = "look(claim) : 0" },
+      at = "zkl_lookahead_answered", find = "ask_who_is_ahead(claim) : zkl_lookahead_watch(claim)",
+      replace = "ask_who_is_ahead(claim) : 0" },
     { "look-twice", "a claim whose predecessor goes during its look asks once more",
       at = "ahead_gone", find = "if (claim->looking_ahead) {", replace = "if (0) {" },
     { "look-ended-watch", "a claim counts on a watch that is being removed, or has fired",
@@ -395,14 +395,14 @@ return {
       find = [[
     if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim))
         return zkl_waiter_forward(claim);]],
-      replace = "if (reply == ZKL_REFUSED && claim->waiting) return become_gone(claim);" },
+      replace = "if (reply == ZKL_REFUSED && claim->as_waiter) return become_gone(claim);" },
     { "signal-not-passed-on",
       "a signal whose waiter does not get the lock back in time goes with its node",
       at = "zkl_claim_cancel",
       find = "case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);",
       replace = [[
     case ZKL_SIGNALLED:
-        claim->waiting = ZKL_WAITER_SETTLED;
+        claim->as_waiter = ZKL_WAITER_SETTLED;
         return fail(claim, why) | leave(claim);]] },
     { "signal-over-signal", "a signal is given to a waiter that has one, so one of two is lost",
       at = "add", find = ".kind = ZKL_OP_SET,", replace = ".kind = ZKL_OP_SET, .version = -1," },
@@ -429,7 +429,7 @@ return {
       replace = "line->contenders[i]->session != 0" },
     { "batch-first-alone",
       "of two claims that one node serves, only the first is asked if its turn is over",
-      at = "zkl_turn_awaited", find = "asks = zkl_turn_watch(each, 0);",
+      at = "zkl_turn_awaited", find = "actions = zkl_turn_watch(each, 0);",
       replace = "return zkl_turn_watch(each, 0);" },
     { "quantum-not-handed-on", "a successor does not know when its turn began",
       at = "hand_over", find = "next->node = claim->node;",

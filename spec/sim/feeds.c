@@ -109,13 +109,13 @@ static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why)
     if (claim->state == ZKL_KEPT) return EVENT_CANCEL;
     if (!claim->wanted) return EVENTS;
     if (why == ZKL_TOO_MANY) rules_on_no_room(client_of(claim));
-    return why == ZKL_TIMEOUT && !claim->waiting ? EVENT_DEADLINE : EVENT_CANCEL;
+    return why == ZKL_TIMEOUT && !claim->as_waiter ? EVENT_DEADLINE : EVENT_CANCEL;
 }
 
 /* Marks a waiter whose lock was granted again; see struct shadow. */
 static enum event release_event(const struct zkl_claim *claim) {
     struct shadow *shadow = shadow_of(client_of(claim), claim);
-    bool taken = claim->waiting && claim->partner && claim->partner->state == ZKL_HELD;
+    bool taken = claim->as_waiter && claim->partner && claim->partner->state == ZKL_HELD;
     if (shadow && taken) shadow->taken = true;
     return EVENT_RELEASE;
 }
@@ -203,7 +203,7 @@ FEED(left_nothing, EVENT_LEFT_NOTHING, (CLAIM), (claim))
 FEED(ahead_is_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS,
      (CLAIM, const struct zkl_contender *contender), (claim, contender))
 /* Only waiters take this write for a signal. */
-FEED(signalled, claim->waiting ? EVENT_SIGNALLED : EVENTS, (CLAIM), (claim))
+FEED(signalled, claim->as_waiter ? EVENT_SIGNALLED : EVENTS, (CLAIM), (claim))
 FEED(forwarded, forwarded_event(reply, next), (CLAIM, enum zkl_reply reply, bool next),
      (claim, reply, next))
 

@@ -119,7 +119,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
                    claim->announced << 3 | claim->node.watched << 4 | claim->last_of_turn << 5 |
                    claim->awaits_list << 6 | (claim->reuse != ZKL_ONE_GRANT) << 7 |
                    claim->node.says_held << 8 | (claim->node.nonce != 0) << 9));
-    mix(claim->waiting);
+    mix(claim->as_waiter);
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.grants);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->mark_zxid << 2 | (uint64_t)(claim->holders_list != 0) << 1 |

@@ -810,7 +810,7 @@ static void check_kept(const struct client *client, const struct zkl_claim *clai
  * deadline. A part in FIRST waits for another part.
  */
 static void check_place(const struct client *client, const struct zkl_claim *claim) {
-    const struct node *own = claim->waiting ? node_find(claim->node.name) : node_of(claim);
+    const struct node *own = claim->as_waiter ? node_find(claim->node.name) : node_of(claim);
     if (claim->trying && claim->state == ZKL_WAIT)
         require(world.setting.refusals, "in a calm no try waits");
     if (zkl_kind_is_fixed(claim->kind)) {
@@ -820,7 +820,7 @@ static void check_place(const struct client *client, const struct zkl_claim *cla
     require(own && alive(own), "a claim that waits has its node");
     require(own && own->watched & bit_of(client), "a claim that waits watches its own node");
     if (!own) return;
-    if (claim->waiting) {
+    if (claim->as_waiter) {
         require(!own->change_count, "a waiter that was signalled does not wait");
         require(claim->partner && claim->partner->state == ZKL_IN_CONDITION,
                 "a waiter in the condition does not have its lock");

@@ -25,7 +25,7 @@ static struct outcome {
 
 static enum form form_of(const struct zkl_claim *claim) {
     if (zkl_kind_is_fixed(claim->kind)) return UNFAIR;
-    return claim->waiting ? WAITER : LINE;
+    return claim->as_waiter ? WAITER : LINE;
 }
 
 static uint64_t key_of(const struct outcome *outcome) {

@@ -51,7 +51,7 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first) {
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan) {
     assert(claim->state == ZKL_NEW && orphan->listed && !orphan->claimed);
     orphan->claimed = true;
-    claim->waiting = claim->line->is_condition ? ZKL_WAITER_CAME : ZKL_NO_WAITER;
+    claim->as_waiter = claim->line->is_condition ? ZKL_WAITER_CAME : ZKL_NO_WAITER;
     claim->node.nonce = orphan->nonce;
     claim->node.czxid = orphan->czxid;
     claim->node.sequence = orphan->sequence;
@@ -157,7 +157,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_KEPT: return zkl_keep_ask_for_list(claim);
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
-        if (claim->waiting) return watch_own(claim);
+        if (claim->as_waiter) return watch_own(claim);
         if (claim->holders_list) return zkl_claim_advance(claim, now);
         zkl_actions own_too = claim->node.watched ? 0 : ZKL_DO_WATCH_OWN;
         claim->node.watched = true;

@@ -41,7 +41,7 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
     set_node_name(claim, name);
     claim->node.czxid = czxid;
     claim->refusal = ZKL_OK;
-    if (claim->waiting) return zkl_waiter_began(claim);
+    if (claim->as_waiter) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_LIST; /* the list is out already, in the same flight */
     return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;
@@ -50,7 +50,7 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid) {
     assert(reply != ZKL_DONE || strlen(name) < ZKL_NAME_SIZE);
-    assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->waiting);
+    assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->as_waiter);
     if (claim->state != ZKL_CREATE) return 0;
     if (zkl_kind_is_fixed(claim->kind)) return not_created(claim, reply, why);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
@@ -103,7 +103,7 @@ static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply
     if (!found) return become_gone(claim);
     set_node_name(claim, found->name);
     claim->node.list_serial = claim->line->serial;
-    if (claim->waiting) return zkl_waiter_began(claim);
+    if (claim->as_waiter) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_RECOVER_STAT;
     claim->node.watched = true;
@@ -357,7 +357,7 @@ zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
-    if (claim->waiting) return zkl_claim_signalled(claim);
+    if (claim->as_waiter) return zkl_claim_signalled(claim);
     bool has_node = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
     if (!is_in_line(claim) && !has_node) return 0;
     claim->node.watched = true;

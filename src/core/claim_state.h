@@ -79,7 +79,7 @@ enum zkl_claim_state {
 };
 
 /* The progress of a condition's waiter. */
-enum zkl_waiting {
+enum zkl_waiter_progress {
     ZKL_NO_WAITER,
     ZKL_WAITER_CAME,   /* the lock's node is not known to be gone */
     ZKL_WAITER_BEGAN,  /* its node has replaced the lock's */
@@ -162,7 +162,7 @@ struct zkl_claim {
 
     struct zkl_claim *next_part; /* ring of the parts of a multi-lock, or the claim alone */
     struct zkl_claim *partner;   /* the waiter of a lock's claim, or the lock's claim of a waiter */
-    enum zkl_waiting waiting;
+    enum zkl_waiter_progress as_waiter; /* ZKL_NO_WAITER: it is no waiter */
 };
 
 /*
@@ -185,7 +185,7 @@ static inline bool zkl_claim_awaits_parts(const struct zkl_claim *claim) {
 }
 
 static inline bool zkl_waiter_may_be_signalled(const struct zkl_claim *claim) {
-    return claim->waiting == ZKL_WAITER_CAME || claim->waiting == ZKL_WAITER_BEGAN;
+    return claim->as_waiter == ZKL_WAITER_CAME || claim->as_waiter == ZKL_WAITER_BEGAN;
 }
 
 /*

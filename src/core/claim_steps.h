@@ -58,7 +58,7 @@ static inline zkl_actions become_gone(struct zkl_claim *claim) {
     clear_keeper(claim);
     claim->state = ZKL_GONE;
     claim->wanted = false;
-    if (claim->waiting) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
+    if (claim->as_waiter) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
     bool may_be_awaited = zkl_kind_is_fixed(claim->kind) || may_pass_on(claim);
     return may_be_awaited ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
@@ -80,7 +80,7 @@ static inline zkl_actions leave(struct zkl_claim *claim) {
 static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
     claim->code = why;
     claim->wanted = false;
-    if (claim->waiting) return ZKL_DO_TELL_PARTNER;
+    if (claim->as_waiter) return ZKL_DO_TELL_PARTNER;
     return ZKL_DO_FAIL | make_way_if_shared(claim);
 }
 
@@ -103,7 +103,7 @@ static inline bool is_certain(const struct zkl_claim *claim, zkl_time now) {
 
 /* A grant could be used. A waiter may always enter, because its node is no place for a grant. */
 static inline bool may_enter(const struct zkl_claim *claim) {
-    return claim->waiting || zkl_clock_may_grant(&claim->line->common->clock);
+    return claim->as_waiter || zkl_clock_may_grant(&claim->line->common->clock);
 }
 
 static inline bool is_in_line(const struct zkl_claim *claim) {

@@ -49,13 +49,13 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     forget_node(claim);
     if (is_part(claim)) return gather(claim);
     name_attempt(claim);
-    bool lists = !claim->waiting && !zkl_kind_is_fixed(claim->kind);
+    bool lists = !claim->as_waiter && !zkl_kind_is_fixed(claim->kind);
     return lists ? ZKL_DO_CREATE | ZKL_DO_LIST : ZKL_DO_CREATE;
 }
 
 /* Its own node is gone, which never means that it is first. */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
-    if (is_part(claim) || claim->waiting) return fail(claim, ZKL_LOST) | become_gone(claim);
+    if (is_part(claim) || claim->as_waiter) return fail(claim, ZKL_LOST) | become_gone(claim);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | become_gone(claim);
     forget_own(claim);
     return zkl_claim_enter(claim);

@@ -30,7 +30,7 @@ zkl_actions zkl_claim_enter_condition(struct zkl_claim *waiter, struct zkl_claim
     clear_keeper(lock);
     lock->partner = waiter;
     waiter->partner = lock;
-    waiter->waiting = ZKL_WAITER_CAME;
+    waiter->as_waiter = ZKL_WAITER_CAME;
     waiter->line->is_condition = true;
     return zkl_claim_start(waiter);
 }
@@ -45,7 +45,8 @@ static zkl_actions remain_holder(struct zkl_claim *lock, enum zkl_code why) {
 
 /* No attempt had any effect. */
 static bool was_refused(const struct zkl_claim *waiter) {
-    return waiter->refusal != ZKL_OK && waiter->waiting == ZKL_WAITER_CAME && !waiter->node.doubted;
+    return waiter->refusal != ZKL_OK && waiter->as_waiter == ZKL_WAITER_CAME &&
+           !waiter->node.doubted;
 }
 
 static bool seeks_outcome(const struct zkl_claim *waiter) {
@@ -62,13 +63,13 @@ zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock) {
     if (lock->wanted && was_refused(waiter)) return remain_holder(lock, waiter->refusal);
     zkl_actions actions = lock->wanted ? fail(lock, waiter->code) : 0;
     if (seeks_outcome(waiter)) return actions;
-    return actions | (waiter->waiting == ZKL_WAITER_CAME ? leave(lock) : become_gone(lock));
+    return actions | (waiter->as_waiter == ZKL_WAITER_CAME ? leave(lock) : become_gone(lock));
 }
 
 /* --- the waiter ----------------------------------------------------------------------------- */
 
 zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
-    claim->waiting = ZKL_WAITER_BEGAN;
+    claim->as_waiter = ZKL_WAITER_BEGAN;
     if (!claim->wanted) return leave(claim) | ZKL_DO_TELL_PARTNER;
     claim->state = ZKL_WAIT;
     return watch_own(claim);
@@ -76,12 +77,12 @@ zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
-    claim->waiting = ZKL_WAITER_BEGAN;
+    claim->as_waiter = ZKL_WAITER_BEGAN;
     return (claim->wanted ? fail(claim, ZKL_LOST) : 0) | become_gone(claim);
 }
 
 zkl_actions zkl_claim_signalled(struct zkl_claim *claim) {
-    if (!claim->waiting || claim->state != ZKL_WAIT) return 0;
+    if (!claim->as_waiter || claim->state != ZKL_WAIT) return 0;
     claim->state = ZKL_SIGNALLED;
     claim->stalled = false;
     return ZKL_DO_TELL_PARTNER;
@@ -90,7 +91,7 @@ zkl_actions zkl_claim_signalled(struct zkl_claim *claim) {
 zkl_actions zkl_waiter_take(struct zkl_claim *claim) {
     if (claim->partner) claim->partner->partner = NULL; /* the lock's claim may wait again */
     claim->partner = NULL;
-    claim->waiting = ZKL_WAITER_SETTLED;
+    claim->as_waiter = ZKL_WAITER_SETTLED;
     return leave(claim);
 }
 
@@ -131,7 +132,7 @@ static zkl_actions pass_signal(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->ahead = next;
     if (next) return ZKL_DO_FORWARD;
-    claim->waiting = ZKL_WAITER_SETTLED;
+    claim->as_waiter = ZKL_WAITER_SETTLED;
     return leave(claim);
 }
 
@@ -139,7 +140,7 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     switch (reply) {
     case ZKL_DONE: return pass_signal(claim);
     case ZKL_ABSENT: return become_gone(claim);
-    case ZKL_REFUSED: claim->waiting = ZKL_WAITER_SETTLED; return leave(claim);
+    case ZKL_REFUSED: claim->as_waiter = ZKL_WAITER_SETTLED; return leave(claim);
     case ZKL_UNKNOWN: break;
     }
     return stall(claim);

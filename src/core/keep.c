@@ -33,7 +33,7 @@ static void update_backoff(struct zkl_backoff *backoff, zkl_time now) {
 }
 
 void zkl_claim_set_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
-    assert(keep > 0 && !is_part(claim) && !claim->waiting);
+    assert(keep > 0 && !is_part(claim) && !claim->as_waiter);
     update_backoff(&claim->line->backoff, now);
     bool keeps = now >= claim->line->backoff.until;
     claim->reuse = keeps ? ZKL_MAY_BE_KEPT : ZKL_MANY_GRANTS;
@@ -140,15 +140,15 @@ static zkl_actions become_kept(struct zkl_claim *claim, zkl_time now) {
     claim->wanted = claim->stalled = false; /* a lost request of HELD is not repeated */
     claim->line->keeper = claim;
     claim->deadline = for_long && claim->keep < ZKL_NEVER - now ? now + claim->keep : ZKL_NEVER;
-    zkl_actions asks = claim->line->children == ZKL_WATCHED ? 0 : zkl_keep_ask_for_list(claim);
-    return for_long ? asks | ZKL_DO_KEEP : asks;
+    zkl_actions actions = claim->line->children == ZKL_WATCHED ? 0 : zkl_keep_ask_for_list(claim);
+    return for_long ? actions | ZKL_DO_KEEP : actions;
 }
 
 zkl_actions zkl_keep_end(struct zkl_claim *claim) {
     /* A create of unknown outcome may have landed since, so look. */
-    bool looks = claim->state == ZKL_KEPT && claim->node.doubted;
+    bool may_have_orphan = claim->state == ZKL_KEPT && claim->node.doubted;
     zkl_actions actions = leave(claim);
-    return looks && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
+    return may_have_orphan && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
 }
 
 zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now) {

@@ -19,7 +19,7 @@ zkl_actions zkl_lookahead_again(struct zkl_claim *claim) {
 }
 
 /* The lookahead is gone, and other contenders ahead of the predecessor may be gone, too. */
-static zkl_actions look(struct zkl_claim *claim) {
+static zkl_actions ask_who_is_ahead(struct zkl_claim *claim) {
     claim->recheck = !claim->line->incomplete;
     bool by_list = !claim->recheck || zkl_claim_choose_recheck(claim);
     if (by_list) claim->recheck = false;
@@ -31,7 +31,7 @@ static zkl_actions look(struct zkl_claim *claim) {
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
     zkl_line_forget(claim->line, claim->lookahead);
     zkl_claim_drop_lookahead(claim);
-    return !claim->line->exhausted && zkl_claim_spend_round(claim) ? look(claim) : 0;
+    return !claim->line->exhausted && zkl_claim_spend_round(claim) ? ask_who_is_ahead(claim) : 0;
 }
 
 /*
@@ -42,7 +42,7 @@ zkl_actions zkl_lookahead_answered(struct zkl_claim *claim, enum zkl_reply reply
     if (!claim->looking_ahead) return 0;
     claim->looking_ahead = claim->recheck = false;
     if (reply != ZKL_DONE) return 0;
-    return claim->line->incomplete ? look(claim) : zkl_lookahead_watch(claim);
+    return claim->line->incomplete ? ask_who_is_ahead(claim) : zkl_lookahead_watch(claim);
 }
 
 void zkl_lookahead_await_replies(struct zkl_claim *claim) {

@@ -17,7 +17,7 @@
 
 void zkl_claim_set_batch(struct zkl_claim *claim, int32_t batch) {
     assert(batch >= ZKL_BATCH_BY_TIME && batch != 0 && batch <= ZKL_BATCH_MAX);
-    assert(claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waiting);
+    assert(claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->as_waiter);
     claim->batch = batch;
     zkl_claim_count_grants(claim);
 }
@@ -183,10 +183,10 @@ zkl_actions zkl_turn_watch(const struct zkl_claim *holder, zkl_time now) {
 
 /* In turns by time a claim asks for the watch when it gives the lock up. */
 zkl_actions zkl_turn_awaited(const struct zkl_line *line) {
-    zkl_actions asks = 0;
-    for (const struct zkl_claim *each = line->claims; each && !asks; each = each->next) {
+    zkl_actions actions = 0;
+    for (const struct zkl_claim *each = line->claims; each && !actions; each = each->next) {
         if (zkl_claims_wait_from(each)) break;
-        if (each->batch > 0 && will_hand_over(each)) asks = zkl_turn_watch(each, 0);
+        if (each->batch > 0 && will_hand_over(each)) actions = zkl_turn_watch(each, 0);
     }
-    return asks;
+    return actions;
 }

@@ -60,7 +60,7 @@ void zkl_stake_prepare_node(struct stake *stake) {
 
 static void create_node(struct stake *stake) {
     zkl_stake_prepare_node(stake);
-    if (stake->claim.waiting) zkl_condition_create(stake);
+    if (stake->claim.as_waiter) zkl_condition_create(stake);
     else if (stake->part && zkl_multi_is_part(stake)) zkl_multi_create(stake);
     else create_one(stake);
 }
