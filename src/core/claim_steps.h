@@ -101,7 +101,7 @@ static inline bool is_certain(const struct zkl_claim *claim, zkl_time now) {
     return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
 }
 
-/* A grant could be used. A waiter may always enter, because its node is no place for a grant. */
+/* A grant could be used. A waiter may always enter, because it is never granted. */
 static inline bool may_enter(const struct zkl_claim *claim) {
     return claim->as_waiter || zkl_clock_may_grant(&claim->line->common->clock);
 }

@@ -106,7 +106,7 @@ static bool is_follower(const struct zkl_claim *claim) {
     return claim->wanted && (state == ZKL_NEW || inherited);
 }
 
-/* So would all later claims, because each was told that it waits. */
+/* Resuming this claim, or any later claim, has no effect, as each was told that it waits. */
 static bool would_stay_in_new(const struct zkl_claim *claim) {
     if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
     if (!is_connected(claim)) return true;
@@ -118,7 +118,9 @@ struct zkl_claim *zkl_claim_follower(struct zkl_claim *from) {
     return from && would_stay_in_new(from) ? NULL : from;
 }
 
-/* For the place of a claim on its way, in turns, or for the listed node of a holder. */
+/*
+ * In turns, a claim on its way hands its place over. A holder hands its node over if it is listed.
+ */
 struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim) {
     bool has_place = is_held_or_kept(claim) ? zkl_line_own(claim) != NULL : claim->batch != 0;
     struct zkl_claim *each = has_place ? claim->line->claims : NULL;
