@@ -3,7 +3,7 @@
 -- the reason. Such a condition follows from another one, or defends against a mistake that no
 -- caller makes.
 
-local UNWANTED = "Nobody wants a claim in this state any more, and the function returned before."
+local UNWANTED = "A claim in this state is no longer wanted, so the function has returned."
 
 return {
     { "src/core/keep.c", "trusts_its_list",
@@ -24,7 +24,7 @@ return {
       "The claim has no request out here, so none can stall it." },
     { "src/core/claim_state.h", "zkl_claim_awaits_parts",
       "`claim->state == ZKL_CREATE` && claim->node.nonce == 0",
-      "Both callers ask of a claim in CREATE; it is part of the word that the header gives." },
+      "Both callers ask about a claim in CREATE; the condition keeps the header's promise." },
     { "src/core/claim_replies.c", "not_created", "case ZKL_DONE",
       "Its callers have handled a create that was carried out." },
     { "src/core/condition.c", "was_refused",
@@ -83,23 +83,23 @@ return {
       "A defence against a claim that wakes as room is made, and takes the room of this roster: "
       .. "no schedule made one." },
     { "src/session/roster.c", "answer_roster", "seen",
-      "While a member is asked about no list is, so it stays." },
+      "While a member is being read no list is asked for, so the member stays." },
     { "src/session/stake.c", "enlist_grant", "stake->granted_link",
       "A stake is granted once, as its claim comes back from a condition by another way." },
     { "src/session/stake.c", "zkl_stake_failed",
       "`request` && !zkl_request_done(request) && stranger",
       "A claim that conflicts was never granted, so its request waits for it." },
     { "src/session/stake.c", "zkl_stake_hold_begins", "stake->request",
-      "Whoever is granted has a request that waits for the grant." },
+      "A claim that is granted has a request that waits for the grant." },
     { "src/session/stake.c", "zkl_stake_queued", "!stake->queued_at",
       "A claim is told once that it waits (announce), and the grant has cleared the time before "
       .. "it waits anew." },
     { "src/session/stake.c", "zkl_stake_queued",
       "`!request` || request->quiet || request->position",
-      "Whoever waits in line has a request that waits for the grant." },
+      "A claim that waits in line has a request that waits for the grant." },
     { "src/session/stake_actions.c", "watch_holders",
       "i < line->count && `claim->state == ZKL_WAIT`",
-      "What ends the claim leaves the loop by itself." },
+      "An end of the claim leaves the loop by itself." },
     { "src/session/stake_actions.c", "zkl_stake_resume_postponed",
       "claim->state == ZKL_WAIT && claim->stalled && `!zkl_kind_is_fixed(claim->kind)`",
       "Only watches of a predecessor are postponed, and where nobody queues there is none." },

@@ -8,38 +8,39 @@ return {
 
     -- --- processes --------------------------------------------------------------------------
 
-    { "world-stopped-lives", "the session of a process that is stopped does not expire",
+    { "world-stopped-lives", "the session of a stopped process does not expire",
       at = "zkl_world_stop",
       find = "if (each->client.link->online) zkl_server_stop_hearing(world, each->client.link);",
       catch = by "is what a session expires by" },
-    { "world-killed-lives", "a process that is killed connects again",
+    { "world-killed-lives", "a killed process connects again",
       at = "zkl_world_kill", find = "each->dead = true;",
       catch = by "that is killed runs no line more, and its session expires" },
 
     -- --- the network ------------------------------------------------------------------------
 
-    { "world-healed-twice", "what is not cut is healed",
+    { "world-healed-twice", "heal succeeds for a process that is not cut off",
       at = "zkl_world_heal", find = "if (!link->cut) return false;",
       catch = by "that is cut off is healed once" },
-    { "world-cut-twice", "what is cut off is cut off once more",
+    { "world-cut-twice", "a process that is cut off is cut off once more",
       at = "zkl_world_cut", find = "link->cut || ", catch = by "has faults of its servers" },
-    { "world-no-answer", "a request that was lost with its connection is never told so",
+    { "world-no-answer", "a request that was lost with its connection is never told of the loss",
       at = "zkl_link_notice_end", find = "tell_losses(link, &link->dropped);",
       catch = by "never does when the store is shown the token" },
     { "world-one-pace", "all packets take the same time",
       at = "zkl_world_draw_delay",
       find = "(zkl_time)zkl_world_chance(world, (uint64_t)world->delay)", replace = "0",
       catch = by "is another schedule than another seed's" },
-    { "world-no-delay", "a server answers at once, whatever delay it has",
+    { "world-no-delay", "a server answers at once, whatever its delay",
       at = "due_after", find = "due += link->server->delay;", replace = "(void)0;",
       catch = by "has faults of its servers" },
-    { "world-delay-both-ways", "a request, too, is on its way for the server's delay",
+    { "world-delay-both-ways", "the server's delay also slows requests",
       at = "due_after", find = "if (list == &link->down)", replace = "",
       catch = by "has faults of its servers" },
-    { "world-nothing-ends", "a hold, a pause or a request is not expected to end by itself",
+    { "world-nothing-ends",
+      "the world does not know when a hold, a pause or a request will end by itself",
       at = "zkl_world_ends_at", find = "if (!each->dead) first =",
       replace = "if (false) first =", catch = by "come to an end by themselves" },
-    { "world-not-hastened", "a packet that is chosen waits for its time",
+    { "world-not-hastened", "a packet that is chosen still waits for its time",
       at = "zkl_world_hasten", find = "if (packet) packet->due = world->now;",
       catch = by "lets one choose which packet arrives" },
 
@@ -50,18 +51,18 @@ return {
       find = "if (link->attached) zkl_link_break(link, world->now + " ..
         "zkl_world_draw_delay(world) + link->server->delay);",
       catch = by "has faults of its servers" },
-    { "world-totals", "the totals of a world are nobody's",
+    { "world-totals", "the totals of a world count no session",
       at = "zkl_world_totals",
       find = "zkl_totals_add(totals, zkl_client_enter(&each->client)); " ..
         "zkl_client_leave(&each->client);", catch = by "counts its own sessions alone" },
 
     -- --- what is due ------------------------------------------------------------------------
 
-    { "world-due-late", "what is due before that above it in the heap stays below",
+    { "world-due-late", "an entry that becomes due earlier does not rise in the heap",
       at = "zkl_agenda_set", find = "if (at < before) rise(agenda, due);",
       replace = "if (at < before) sink(agenda, due);",
       catch = by("is what deadlines go by", "is what a session expires by") },
-    { "world-due-early", "what is put off stays at the top of the heap",
+    { "world-due-early", "an entry that is put off stays at the top of the heap",
       at = "zkl_agenda_set", find = "else if (at > before) sink(agenda, due);",
       catch = by("is what deadlines go by", "is what a session expires by") },
 }

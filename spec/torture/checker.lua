@@ -114,8 +114,8 @@ local function made_by(m, node, claim)
 end
 
 
-rule_of_claims("order", "who is granted has its turn in ZooKeeper's order: alone, with readers, or"
-    .. " as many as there are permits", function(m, report, claim)
+rule_of_claims("order", "a claim is granted in its turn, by ZooKeeper's order: alone, with readers,"
+    .. " or while permits are left", function(m, report, claim)
     local at, node = claim.granted, claim.node
     if not at then
         return
@@ -301,8 +301,8 @@ rule("turns", "a turn has a batch of grants if others wait, counted, in order of
      turns.check)
 
 
-rule("kept", "a kept node is its session's alone, counted, goes after its time, and for others at"
-     .. " once; a try has it", kept.check)
+rule("kept", "a kept node serves its session alone, counts its grants, and goes in time, for others"
+     .. " at once; a try gets it", kept.check)
 
 
 -- Whether it was a reader's node then. A downgrade where numbers end leaves a writer's node.
@@ -416,9 +416,9 @@ local function check_service(m, report, claim, options)
 end
 
 
-rule("handoff", "who has its turn gets the lock", function(m, report, options)
+rule("handoff", "a claim whose turn it is gets the lock", function(m, report, options)
     for _, claim in ipairs(m.claims) do check_service(m, report, claim, options) end
-    turns.hand_over(m, report, options)
+    turns.check_hand_overs(m, report, options)
 end)
 
 
@@ -435,7 +435,7 @@ end)
 rule("downgrade", "a writer becomes a reader in its place, and reads", downgrade)
 
 
-rule_of_claims("steady", "what a reader reads stays the same while it holds",
+rule_of_claims("steady", "a reader reads the same value while it holds",
     function(m, report, claim)
     local gone, before = m:taken(claim.node) and claim.node.deleted or huge, nil
     for _, read in ipairs(claim.reads) do

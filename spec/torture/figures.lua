@@ -123,7 +123,7 @@ function figures.rows(report, facts)
         { "worst loss notice", "node taken: " .. milliseconds(f.measures.taken) },
         { "", "session expired: " .. milliseconds(f.measures.expired) },
         { "worst hand-off", milliseconds(f.measures.handoff) },
-        { "worst hand-over", milliseconds(f.measures.handover) },
+        { "worst hand-over", milliseconds(f.measures.within_turn) },
         { "worst end of a kept node", milliseconds(f.measures.end_of_kept) },
         { "worst release", milliseconds(f.measures.release) },
         { "worst downgrade", milliseconds(f.measures.downgrade) },

@@ -146,14 +146,14 @@ local function gaps_of(node, grants)
     for i, each in ipairs(grants) do
         local heir = grants[i + 1]
         gaps[i + 1] = { node = node, since = each.over, claim = each, place = each.place,
-                        heir = heir, measure = heir and heir.invoked < each.over and "handover" }
+                        heir = heir, measure = heir and heir.invoked < each.over and "within_turn" }
     end
     return gaps
 end
 
 
 --- Checks that each turn goes on or ends, in time.
-function turns.hand_over(m, report, options)
+function turns.check_hand_overs(m, report, options)
     local _, by_node = turns.find(m)
     for _, node in ipairs(m.nodes) do
         local in_turns = node.claim and node.claim.batch and node.turn
