@@ -327,7 +327,7 @@ describe("the table of docs/design/states.md", function()
 
     -- Returns the state, step or action of an outcome if it does not exist.
     local function unknown(outcome)
-        local what = outcome.what
+        local what = outcome.result
         if not states[what:match "^([%u_]+)%*?$"] and not page.steps[what] then return what end
         for _, list in ipairs{ outcome.with, outcome.maybe } do
             for _, action in ipairs(list) do

@@ -93,14 +93,14 @@ static bool send(struct client *client, const struct zkl_rpc *rpc) {
     const struct zkl_claim *claim = stake ? &stake->claim : NULL;
     const struct shadow *shadow = claim ? shadow_of(client, claim) : NULL;
     if (client->expiring || is_unknown_watch(client, rpc) || runs_short(call)) return false;
-    struct item item = {.what = REQUEST,
+    struct item item = {.kind = REQUEST,
                         .id = rpc->id,
                         .rpc = *rpc,
                         .node = NOBODY,
                         .nodes = {NOBODY, NOBODY, NOBODY, NOBODY},
                         .issued = clock_of(client),
                         .czxid = claim ? claim->node.czxid : 0,
-                        .taken = shadow && shadow->taken,
+                        .waiter_returned = shadow && shadow->waiter_returned,
                         .of_member = call->kind == &zkl_member_calls[MEMBER_REMOVE] ||
                                      call->kind == &zkl_member_calls[MEMBER_SET],
                         .heard = client->heard,
@@ -305,7 +305,7 @@ static void hear_watch_event(struct client *client, const struct item *item) {
                        : item->node >= NODES ? datum_path(item->node - NODES)
                                              : path_to(&world.nodes[item->node], path);
     if (item->node == NOBODY && item->line != FOLDER) note_children(client, item->line);
-    zkl_session_event(client->zk, events[item->what], node);
+    zkl_session_event(client->zk, events[item->kind], node);
 }
 
 static void reopen(struct client *client) {
@@ -337,14 +337,14 @@ void client_update_time(struct client *client) {
 bool client_deliver(struct client *client) {
     struct item item;
     if (client->life != RUNS || !queue_pull(&client->down, &item)) return false;
-    tell("%s hears of %s: %s", story_client(client), story_what(&item), story_error(item.error));
+    tell("%s hears of %s: %s", story_client(client), story_item(&item), story_error(item.error));
     trace_heard(client, &item);
     network_arrive(client, &item);
     client_update_time(client);
     client->hears = &item;
-    bool tells = item.what < CUT && item.error != ZKL_ERROR_CONNECTION_LOSS;
-    if (item.what == BACK || (tells && item.view > client->heard)) client->heard = item.view;
-    switch (item.what) {
+    bool tells = item.kind < CUT && item.error != ZKL_ERROR_CONNECTION_LOSS;
+    if (item.kind == BACK || (tells && item.view > client->heard)) client->heard = item.view;
+    switch (item.kind) {
     case REQUEST: hear_answer(client, &item); break;
     case DELETED:
     case CHANGED:

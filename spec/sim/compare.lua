@@ -18,7 +18,7 @@ for state in ("RECOVER_STAT LIST RANK WAIT PROVE RETREAT FIRST HELD KEPT"):gmatc
 end
 
 
--- --- what the table allows -------------------------------------------------------------------
+-- --- allowed outcomes ------------------------------------------------------------------------
 
 local function key_of(form, state, event)
     return ("%s | %s | %s"):format(form, state, event)
@@ -28,7 +28,7 @@ end
 local rows = {}
 for _, row in ipairs(read.rows) do rows[key_of(row.form, row.state, row.event)] = row end
 
--- Returns the texts of a cell, none without such a row.
+-- Adds the texts of a cell to the set, if there is such a row, and returns the set.
 local function cell(form, state, event, column, set)
     local row = rows[key_of(form, state, event)]
     return row and states.expand(read, form, row[column], set) or set
@@ -51,7 +51,7 @@ local function expired(form, column)
 end
 
 
--- Returns all that may come of it, as a set.
+-- Returns the outcomes that the table allows, as a set.
 local function allowed(form, state, event, column)
     if event == "expire" then return expired(form, column) end
     local set = {}
@@ -64,7 +64,7 @@ local function allowed(form, state, event, column)
 end
 
 
--- --- what was seen ---------------------------------------------------------------------------
+-- --- seen outcomes ---------------------------------------------------------------------------
 
 local passed, failed = 0, 0
 
@@ -91,7 +91,7 @@ for line in io.lines() do
 end
 
 
--- --- what was not seen ------------------------------------------------------------------------
+-- --- unseen outcomes --------------------------------------------------------------------------
 
 local function was_seen(key, row, column, outcome)
     for text in pairs(states.expand(read, row.form, { outcome }, {})) do

@@ -124,7 +124,7 @@ zxid data_next(zxid from, zxid otherwise) {
     return otherwise;
 }
 
-static enum what what_happened(const struct fact *fact) {
+static enum item_kind item_kind_of(const struct fact *fact) {
     if (!fact->word) return DELETED;
     return fact->at == fact->born ? CREATED : CHANGED;
 }
@@ -133,7 +133,7 @@ void data_tell(int server, zxid at) {
     EACH_DATUM(datum) {
         const struct fact *fact = fact_at(datum, at);
         if (datum->watched && fact->at == at)
-            network_tell(server, &datum->watched, what_happened(fact), datum_item(datum), 0);
+            network_tell(server, &datum->watched, item_kind_of(fact), datum_item(datum), 0);
     }
 }
 
@@ -144,8 +144,8 @@ void data_set_watches(struct client *client, zxid view) {
         const struct fact *fact = fact_at(datum, view);
         bool kept = datum->kept & bit, came = datum->awaited & bit && fact->word;
         bool other = kept && (!fact->word || fact->at > client->last);
-        enum what what = !other ? CREATED : fact->word ? CHANGED : DELETED;
-        if (other || came) network_push(client, what, datum_item(datum), 0);
+        enum item_kind kind = !other ? CREATED : fact->word ? CHANGED : DELETED;
+        if (other || came) network_push(client, kind, datum_item(datum), 0);
         else if (kept || datum->awaited & bit) datum->watched |= bit;
     }
 }

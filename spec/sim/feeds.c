@@ -115,8 +115,8 @@ static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why)
 /* Marks a waiter whose lock was granted again; see struct shadow. */
 static enum event release_event(const struct zkl_claim *claim) {
     struct shadow *shadow = shadow_of(client_of(claim), claim);
-    bool taken = claim->as_waiter && claim->partner && claim->partner->state == ZKL_HELD;
-    if (shadow && taken) shadow->taken = true;
+    bool returned = claim->as_waiter && claim->partner && claim->partner->state == ZKL_HELD;
+    if (shadow && returned) shadow->waiter_returned = true;
     return EVENT_RELEASE;
 }
 
@@ -157,7 +157,7 @@ static void note_end(const struct zkl_claim *claim, const struct zkl_contender *
                      enum zkl_reply reply) {
     const struct item *item = client_of(claim)->hears;
     if (!is_counted() || !item || reply != ZKL_ABSENT) return;
-    zxid at = item->what == DELETED ? world.nodes[item->node].died : item->view;
+    zxid at = item->kind == DELETED ? world.nodes[item->node].died : item->view;
     rules_on_end_ahead(client_of(claim), claim, ahead, at);
 }
 

@@ -89,7 +89,7 @@ static void mix_op(const struct zkl_op *op) {
 }
 
 static void mix_item(const struct item *item, zkl_time now) {
-    mix((uint64_t)item->what << 8 | (uint64_t)item->taken << 1 | item->arrived);
+    mix((uint64_t)item->kind << 8 | (uint64_t)item->waiter_returned << 1 | item->arrived);
     mix((uint64_t)(uint32_t)item->error << 32 | item->refused);
     mix((uint64_t)item->czxid);
     mix((uint64_t)item->signal << 32 | item->guard);
@@ -287,7 +287,7 @@ static void mix_deed(const struct zkl_session *session, const struct deed *deed,
 static void mix_shadow(const struct client *client, const struct stake *stake) {
     const struct shadow *shadow = shadow_of(client, &stake->claim);
     if (!shadow) return;
-    mix((uint64_t)shadow->told << 1 | shadow->taken);
+    mix((uint64_t)shadow->told << 1 | shadow->waiter_returned);
     mix((uint64_t)shadow->walked << 32 ^ shadow->walked_in);
 }
 

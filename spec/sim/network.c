@@ -38,10 +38,10 @@ bool queue_pull(struct queue *queue, struct item *item) {
 
 /* --- while connected ---------------------------------------------------------------------- */
 
-void network_push(struct client *client, enum what what, int node, int line) {
-    struct item item = {.what = what, .node = node, .line = line};
+void network_push(struct client *client, enum item_kind kind, int node, int line) {
+    struct item item = {.kind = kind, .node = node, .line = line};
     if (client->server != NOBODY) item.view = world.servers[client->server].seen;
-    item.arrived = what == CUT || what == EXPIRED; /* made by the library */
+    item.arrived = kind == CUT || kind == EXPIRED; /* made by the library */
     queue_push(&client->down, &item);
 }
 
@@ -50,12 +50,12 @@ static bool keeps_back(int node) {
     return node >= NODES && world.setting.refusals && choose(6) == 5;
 }
 
-void network_tell(int server, uint8_t *watched, enum what what, int node, int line) {
+void network_tell(int server, uint8_t *watched, enum item_kind kind, int node, int line) {
     EACH_CLIENT(c) {
         uint8_t bit = bit_of(c);
         if (c->server != server || !(*watched & bit)) continue;
         *watched &= (uint8_t)~bit;
-        if (!keeps_back(node)) network_push(c, what, node, line);
+        if (!keeps_back(node)) network_push(c, kind, node, line);
     }
 }
 
@@ -66,7 +66,7 @@ bool network_carry(struct client *client) {
     queue_pull(&client->up, &item);
     request_carry_out(client, client->server, &item);
     trace_carried(client, &item);
-    tell("%s's %s gets to its server: %s", story_client(client), story_what(&item),
+    tell("%s's %s gets to its server: %s", story_client(client), story_item(&item),
          story_error(item.error));
     if (item.rpc.kind != ZKL_RPC_LIST) item.view = world.servers[client->server].seen;
     queue_push(&client->down, &item);
@@ -74,7 +74,7 @@ bool network_carry(struct client *client) {
 }
 
 static bool is_event(const struct item *item) {
-    return item->what > REQUEST && item->what < CUT;
+    return item->kind > REQUEST && item->kind < CUT;
 }
 
 static void forget_watch(struct datum *datum, uint8_t bit) {
@@ -132,7 +132,7 @@ void network_arrive(struct client *client, struct item *item) {
     item->arrived = true;
     if (item->error != ZKL_ERROR_CONNECTION_LOSS && !is_event(item) && item->view > client->last)
         client->last = item->view;
-    if (item->what == REQUEST) note_watch(client, item);
+    if (item->kind == REQUEST) note_watch(client, item);
     else if (is_event(item)) note_event(item, bit_of(client));
 }
 
@@ -161,7 +161,7 @@ static void send_late(struct client *client, const struct item *item) {
     struct late *late = &client->late;
     if (!may_be_late(item)) return;
     if (late->count || choose(2) == 0) return;
-    tell("the cut's first lost request, the %s, is still on its way", story_what(item));
+    tell("the cut's first lost request, the %s, is still on its way", story_item(item));
     late->count = (unsigned)item->rpc.count;
     for (unsigned i = 0; i < late->count; i++) {
         late->ops[i] = item->rpc.ops[i];
@@ -186,9 +186,9 @@ static void lose_requests(struct client *client, int server) {
         if (i < applied && !request_carry_out(client, server, &item)) applied = i;
         if (i < applied) {
             tell("%s's %s is carried out (%s), its reply is lost", story_client(client),
-                 story_what(&item), story_error(item.error));
+                 story_item(&item), story_error(item.error));
             trace_carried(client, &item);
-        } else tell("%s's %s is lost", story_client(client), story_what(&item));
+        } else tell("%s's %s is lost", story_client(client), story_item(&item));
         if (i == applied && living && !world.servers[server].apart) send_late(client, &item);
         item_lose(&item);
         queue_push(&client->down, &item);
@@ -204,14 +204,14 @@ static void lose_replies(struct client *client) {
         struct item *item = queue_at(&client->down, i);
         if (i < heard) network_arrive(client, item);
         else if (is_event(item)) continue;
-        else if (item->what == REQUEST) item_lose(item);
+        else if (item->kind == REQUEST) item_lose(item);
         *queue_at(&client->down, kept++) = *item;
     }
     client->down.count = kept;
 }
 
 static bool is_lost(const struct item *item) {
-    return item->what == REQUEST && item->error == ZKL_ERROR_CONNECTION_LOSS;
+    return item->kind == REQUEST && item->error == ZKL_ERROR_CONNECTION_LOSS;
 }
 
 /* The library notices the cut after all that it heard, and before the replies that it makes up. */
@@ -316,7 +316,7 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     }
     world.sessions[client->session].timeout = timeout;
     world.sessions[client->session].touched = world.now;
-    struct item back = {.what = BACK,
+    struct item back = {.kind = BACK,
                         .node = NOBODY,
                         .view = world.servers[server].seen,
                         .session = client->session,

@@ -76,7 +76,7 @@ static unsigned waited_ahead(const struct node *own, zxid view) {
     return count;
 }
 
-/* Counts its session's waiters; with turns, also those of others that the list showed. */
+/* Counts its session's waiters; with turns, also waiters of others that the list showed. */
 static unsigned waited(const struct client *client, const struct zkl_claim *claim, int line) {
     unsigned count = 0;
     EACH_STAKE(client, stake) {

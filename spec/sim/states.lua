@@ -22,7 +22,8 @@ local function rows_below(page, heading)
 end
 
 
--- Splits "when → what; when → what" into { what =, with = { ... }, maybe = { ... } } each.
+-- Splits "when → result; when → result" into a list of { result =, with = actions, maybe = actions
+-- }.
 local function outcomes(cell)
     local list = {}
     for outcome in cell:gmatch "[^;]+" do
@@ -32,7 +33,7 @@ local function outcomes(cell)
             one.maybe[#one.maybe + 1] = action
             return ""
         end)
-        one.what = text:match "^[^+]*":match "^(.-)%s*$"
+        one.result = text:match "^[^+]*":match "^(.-)%s*$"
         for action in (text:match "%+(.*)$" or ""):gmatch "[^,]+" do
             one.with[#one.with + 1] = action:match "^%s*(.-)%s*$"
         end
@@ -66,7 +67,7 @@ function states.read(page)
 end
 
 
--- Returns the same text for an outcome in whichever order its actions are.
+-- Returns an outcome's text, with its actions in one order.
 local function text_of(state, actions)
     local sorted = {}
     for action in pairs(actions) do sorted[#sorted + 1] = action end
@@ -79,7 +80,7 @@ end
 function states.normal(outcome)
     local one, actions = outcomes(outcome)[1], {}
     for _, action in ipairs(one.with) do actions[action] = true end
-    return text_of(one.what, actions)
+    return text_of(one.result, actions)
 end
 
 
@@ -94,14 +95,14 @@ end
 -- Calls each(state, actions) for each variant of an outcome of a claim of that form.
 local function expand(read, form, outcome, actions, each)
     local with = united(actions, outcome.with)
-    local step = read.steps[outcome.what]
+    local step = read.steps[outcome.result]
     for chosen = 0, 2 ^ #outcome.maybe - 1 do
         local all, left = with, chosen
         for _, action in ipairs(outcome.maybe) do
             if left % 2 == 1 then all = united(all, { action }) end
             left = math.floor(left / 2)
         end
-        if not step then each(outcome.what, all) end
+        if not step then each(outcome.result, all) end
         for _, inner in ipairs(step and (step[form] or step[""]) or {}) do
             expand(read, form, inner, all, each)
         end

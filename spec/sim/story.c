@@ -69,7 +69,7 @@ static const char *story_write(const struct zkl_rpc *rpc) {
     return text;
 }
 
-const char *story_what(const struct item *item) {
+const char *story_item(const struct item *item) {
     static const char *const requests[] = {[ZKL_RPC_LIST] = "list",
                                            [ZKL_RPC_SYNC] = "sync",
                                            [ZKL_RPC_GET] = "get",
@@ -87,11 +87,11 @@ const char *story_what(const struct item *item) {
                                         [EXPIRED] = "the session's expiry"};
     char *text = buffer();
     const struct zkl_rpc *rpc = &item->rpc;
-    bool about = item->what == DELETED || item->what == CHANGED;
+    bool about = item->kind == DELETED || item->kind == CHANGED;
     bool writes = rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI;
-    if (item->what == REQUEST && item->error == ZKL_ERROR_CONNECTION_LOSS) return "a request";
-    if (item->what == REQUEST) return writes ? story_write(rpc) : requests[rpc->kind];
-    snprintf(text, TEXT, "%s%s%s", names[item->what], about ? " " : "",
+    if (item->kind == REQUEST && item->error == ZKL_ERROR_CONNECTION_LOSS) return "a request";
+    if (item->kind == REQUEST) return writes ? story_write(rpc) : requests[rpc->kind];
+    snprintf(text, TEXT, "%s%s%s", names[item->kind], about ? " " : "",
              about ? story_node(item->node) : "");
     return text;
 }

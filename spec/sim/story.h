@@ -16,7 +16,7 @@ __attribute__((format(printf, 1, 2))) void story_line(const char *format, ...);
 const char *story_client(const struct client *client);
 const char *story_owner(const struct client *client, int owner); /* empty for a single owner */
 const char *story_node(int node);
-const char *story_what(const struct item *item);
+const char *story_item(const struct item *item);
 const char *story_error(int error);
 const char *story_actions(zkl_actions actions);
 const char *story_desire(const struct desire *desire);

@@ -241,14 +241,14 @@ static bool awaits(const struct zkl_claim *claim, int number) {
 void trace_heard(const struct client *client, const struct item *item) {
     struct traced *of = traced_of(client);
     if (!trace_written) return;
-    if (item->what == EXPIRED) {
+    if (item->kind == EXPIRED) {
         note_certainty(NULL);
         write_line("expired", index_of(client), "%s", "");
         of->session++;
         of->granted = of->certain = false;
         memset(of->looked, 0, sizeof of->looked);
     }
-    if (item->what != DELETED || item->node >= NODES || !of->looked[item->node]) return;
+    if (item->kind != DELETED || item->node >= NODES || !of->looked[item->node]) return;
     of->looked[item->node] = false;
     of->hears = true;
     note_certainty(NULL);

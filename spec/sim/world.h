@@ -139,7 +139,7 @@ struct signalling {
 
 /* --- the network -------------------------------------------------------------------- */
 
-enum what {
+enum item_kind {
     REQUEST, /* with its answer */
     /* watch events */
     DELETED,
@@ -155,7 +155,7 @@ enum what {
 
 /* The session owns a request's paths and data until it gets the answer. */
 struct item {
-    enum what what;
+    enum item_kind kind;
     uint64_t id;        /* REQUEST: its id */
     struct zkl_rpc rpc; /* REQUEST */
     int error;          /* the answer's */
@@ -168,12 +168,12 @@ struct item {
     zkl_time issued;    /* by the client's clock */
     bool arrived;       /* seen by the client's library */
     /* for the rules: */
-    int64_t czxid;   /* the asking claim's */
-    bool taken;      /* by a waiter whose lock was granted again */
-    bool of_member;  /* writes or removes a member's own node */
-    zxid heard;      /* newest zxid that the session knew */
-    unsigned guard;  /* its guard; 0: none */
-    unsigned signal; /* its signalling; 0: none */
+    int64_t czxid;        /* the asking claim's */
+    bool waiter_returned; /* removes a waiter whose lock was granted again */
+    bool of_member;       /* writes or removes a member's own node */
+    zxid heard;           /* newest zxid that the session knew */
+    unsigned guard;       /* its guard; 0: none */
+    unsigned signal;      /* its signalling; 0: none */
 };
 
 struct queue {
@@ -259,10 +259,10 @@ struct deed {
 /* Notes of the rules about a living claim. */
 struct shadow {
     const struct zkl_claim *claim;
-    zxid told;          /* zxid at which the last predecessor known to be gone went */
-    zxid walked;        /* birth of a predecessor it asked for, gone by then; or 0 */
-    uint32_t walked_in; /* serial of its newest list then */
-    bool taken;         /* by a waiter whose lock was granted again */
+    zxid told;            /* zxid at which the last predecessor known to be gone went */
+    zxid walked;          /* birth of a predecessor it asked for, gone by then; or 0 */
+    uint32_t walked_in;   /* serial of its newest list then */
+    bool waiter_returned; /* a waiter whose lock was granted again */
 };
 
 /* A write on a slow way. */
@@ -525,9 +525,9 @@ void network_connect(struct client *client, int server, zkl_time timeout);
 bool network_can_connect(const struct client *client, int server);
 void network_forget(struct client *client); /* loses requests that wait for a connection */
 void network_land(struct client *client);
-void network_push(struct client *client, enum what what, int node, int line); /* sends an event */
+void network_push(struct client *client, enum item_kind kind, int node, int line); /* an event */
 /* Tells the server's clients in `watched`, once each. */
-void network_tell(int server, uint8_t *watched, enum what what, int node, int line);
+void network_tell(int server, uint8_t *watched, enum item_kind kind, int node, int line);
 void network_arrive(struct client *client, struct item *item);
 
 /* --- clients (client.c) --------------------------------------------------------------- */

@@ -222,8 +222,8 @@ int64_t node_permits_ahead(const struct node *behind) {
 static void tell_of_node(int server, struct node *node, zxid at) {
     bool changed = node_changed(node, at) == at && alive_at(node, at);
     if (!node->watched || (node->died != at && !changed)) return;
-    enum what what = node->died == at ? DELETED : CHANGED;
-    network_tell(server, &node->watched, what, (int)(node - world.nodes), 0);
+    enum item_kind kind = node->died == at ? DELETED : CHANGED;
+    network_tell(server, &node->watched, kind, (int)(node - world.nodes), 0);
 }
 
 /* True if children came or went. A remade path has new children. */
@@ -463,7 +463,7 @@ static void remove_one(struct node *node, int session, const struct item *item, 
     bool alone = item->rpc.count == 1;
     if (is_fixed(node->name)) remove_fixed(node, session, item);
     else require(node->session == session, "nobody's node is removed by another session");
-    if (alone) rules_on_remove(node, item->taken);
+    if (alone) rules_on_remove(node, item->waiter_returned);
     node->died = at;
 }
 
