@@ -20,7 +20,7 @@ EXTENDS Integers
 CONSTANTS
     ClientStops,        \* the client may stand still
     LeaderStops,        \* the leader may stand still
-    AsksLeader,         \* only what the leader acknowledged is a proof
+    AsksLeader,         \* only an answer of the leader is a proof
     CountsFromSending,  \* a proof is as old as its sync, not as the answer
     WantsChain,         \* half of T is certain only after steady proofs
     SeesStops,          \* after a stop of the client nothing but a chain is certain for a while

@@ -33,8 +33,8 @@ VARIABLES
     watches,    \* set at the server: <<client, node>>
     events,     \* of watches, on their way: <<client, node>>
     late,       \* creates of connections that were cut, which may still be carried out
-    client,     \* what each client knows; before: the nodes before its own
-    out,        \* what each client has asked for, and the answer on its way back
+    client,     \* each client's knowledge; before: the nodes ahead of its own
+    out,        \* each client's request, and the answer on its way back
     token,      \* the greatest token that was granted
     stale,      \* a smaller token was granted after it
     faults

@@ -49,7 +49,7 @@ local function add_node(node)
 end
 
 
--- A second handle is no hold of its own, and a grant that was never seen certain is none.
+-- Whether the claim holds for certain, by a grant of its own and not by a second handle.
 local function is_hold(claim)
     local outer = m.claim[claim.inside]
     return claim.held_until and not (outer and outer.token == claim.token)

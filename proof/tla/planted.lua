@@ -36,7 +36,8 @@ end
 
 local base
 
--- The first line that does not conform, or nil; what the simulator said; how many traces differ.
+-- Returns the first line that does not conform, or nil; the simulator's broken rule, or nil; and
+-- the number of traces that differ.
 local function refusal(row)
     local tree = mutant.make(row)
     local traces, rule = traces_of(tree)

@@ -43,7 +43,7 @@ local function trace()
 end
 
 
--- --- what was entered -----------------------------------------------------------------------
+-- --- entered functions ----------------------------------------------------------------------
 
 local function each_function(addresses, fn)
     local list = assert(io.open(LIBRARY .. ".calls", "w"))

@@ -12,7 +12,7 @@ local path = assert(arg[1], "usage: judge.lua FILE")
 local conditions, decisions = export.conditions(path, { core = true, session = true })
 
 
--- --- what is left ---------------------------------------------------------------------
+-- --- rows of left.lua -----------------------------------------------------------------
 
 local function key_of(file, fn, decision, condition)
     return ("%s: %s: %s: %s"):format(file, fn, decision, condition)

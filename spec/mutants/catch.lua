@@ -78,7 +78,7 @@ local function by_program(tree, row, name)
 end
 
 
--- Returns the names of the C tests, those about the row's file first, the long one last.
+-- Returns the names of the C tests, first those about the row's file, at last the long one.
 local function units_for(tree, row)
     local subject = row.find and mutant.file(row):match("/(%a+)[%w_]*%.[ch]$") or ""
     local own, others, long = {}, {}, {}

@@ -523,7 +523,7 @@ return {
     { "turns-revoked", "a turn that was revoked is handed on",
       at = "zkl_stake_take_data", find = "end_turn_if_revoked(stake);" },
 
-    -- --- what a server says -------------------------------------------------------------
+    -- --- a server's answers -------------------------------------------------------------
 
     { "name-twice",
       "a name that a list has twice is in the line twice, and its czxid is read for ever",
@@ -583,7 +583,7 @@ size_t drop_repeated(]] } } },
       find = "here += count_other_sessions(claim);",
       replace = "here += 0 * count_other_sessions(claim);" },
 
-    -- --- what is measured ---------------------------------------------------------------
+    -- --- measures -----------------------------------------------------------------------
 
     { "histogram-coarse", "a time is counted in a bucket twice as wide",
       at = "bucket_of", find = "(size_t)(units >> doublings)",

@@ -83,7 +83,7 @@ function Parser:text(first, last, edit)
 end
 
 
--- --- what is changed in an expression ---------------------------------------------------------
+-- --- changes of an expression -----------------------------------------------------------------
 
 function Parser:is_binary(at, first)
     local before = at > first and self.tokens[at - 1]
@@ -351,7 +351,7 @@ function Parser:body(at)
 end
 
 
--- --- what is made -----------------------------------------------------------------------------
+-- --- the result -------------------------------------------------------------------------------
 
 --- Returns the sites of a source, in its order, each { text =, in_ =, line =, mutants = }; a
 -- mutant's `after` is the new text.

@@ -56,7 +56,7 @@ return {
       find = "zkl_totals_add(totals, zkl_client_enter(&each->client)); " ..
         "zkl_client_leave(&each->client);", catch = by "counts its own sessions alone" },
 
-    -- --- what is due ------------------------------------------------------------------------
+    -- --- due entries ------------------------------------------------------------------------
 
     { "world-due-late", "an entry that becomes due earlier does not rise in the heap",
       at = "zkl_agenda_set", find = "if (at < before) rise(agenda, due);",

@@ -50,7 +50,7 @@ return {
       at = "wake", find = "now >= ((struct stake *)claim)->wake_at", replace = "now < 0",
       catch = by("unfair", "many sessions exclude each other also with pauses") },
 
-    -- --- what a server says -------------------------------------------------------------
+    -- --- a server's answers -------------------------------------------------------------
 
     { "reply-believed", "any reply is taken for the expected one",
       at = "complete", find = "zkl_reply_sift(call, &answer);",

@@ -47,7 +47,7 @@ function aftermath.clocks(folder)
 end
 
 
---- Writes what happened in ZooKeeper's order to FOLDER/history/zookeeper.
+--- Writes ZooKeeper's transactions as events to FOLDER/history/zookeeper.
 function aftermath.truth(server, folder)
     local servers, dirs = count_servers(server), {}
     for n = 1, servers do dirs[n] = ("%s/%d"):format(server.dir, n) end

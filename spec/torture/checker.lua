@@ -44,7 +44,7 @@ local function rule_of_claims(name, text, check)
 end
 
 
--- --- what several rules need ----------------------------------------------------------
+-- --- helpers of several rules ---------------------------------------------------------
 
 local function by(field)
     return function(a, b) return a[field] < b[field] end

@@ -40,7 +40,7 @@ local function pick(list)
 end
 
 
--- --- what is there, as another program sees and changes it --------------------------------
+-- --- the nodes, as another program sees and changes them ----------------------------------
 
 -- Acts as another program by spec/foreign.pl. Returns its answer, a line a command.
 local function meddle(world, ...)

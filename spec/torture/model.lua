@@ -166,7 +166,7 @@ local function take_event(self, event)
 end
 
 
--- --- what follows from them -----------------------------------------------------------
+-- --- conclusions from them ------------------------------------------------------------
 
 local happen = {} -- to the nodes; `living` are the path's, by name
 

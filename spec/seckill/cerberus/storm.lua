@@ -202,7 +202,7 @@ local function end_after(self, seconds)
 end
 
 
--- Returns a message about what does not work after the storm, or nil.
+-- Returns a message if some engine does not work after the storm, or nil.
 local function problem_after_calm(self)
     local client = assert(engine.open("cerberus", self.options))
     for _, name in ipairs(ORDER) do
