@@ -168,7 +168,7 @@ void zkl_descriptors_close_new_pipes_on_exec(struct descriptors *before) {}
 void zkl_descriptors_close_sockets_on_exec(const struct servers *servers) {}
 
 /* No handle connects to its gate. */
-bool zkl_descriptors_has_address(const struct sockaddr_storage *address) {
+bool zkl_descriptors_has_socket_at(const struct sockaddr_storage *address) {
     return false;
 }
 

@@ -80,7 +80,7 @@ local rows = {
       replace = "server->running",
       catch = by("memory", "goes with its last session, and comes with the first") },
     { "memory-tree-forked", "a forked child finds the trees of its parent",
-      at = "forked", find = "servers = NULL;",
+      at = "reset_after_fork", find = "servers = NULL;",
       catch = by("fault/process", "a server in memory is not there in the child, which may open") },
 
     -- --- the link -----------------------------------------------------------------------------

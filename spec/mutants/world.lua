@@ -28,7 +28,7 @@ return {
       catch = by "never does when the store is shown the token" },
     { "world-one-pace", "all packets take the same time",
       at = "zkl_world_draw_delay",
-      find = "(zkl_time)zkl_world_chance(world, (uint64_t)world->delay)", replace = "0",
+      find = "(zkl_time)zkl_world_chance(world, (uint64_t)world->longest_delay)", replace = "0",
       catch = by "is another schedule than another seed's" },
     { "world-no-delay", "a server answers at once, whatever its delay",
       at = "due_after", find = "due += link->server->delay;", replace = "(void)0;",

@@ -86,7 +86,7 @@ static int fork_minder(struct child *child, int pair[2], char *const *argv, cons
     return error;
 }
 
-static int start(struct child *child, char *const *argv, const char *path) {
+static int open_child(struct child *child, char *const *argv, const char *path) {
     int pair[2];
     if (pipe2(caught, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return errno;
@@ -116,7 +116,7 @@ static int start_minder(lua_State *L) {
     *child = (struct child){.socket = -1};
     luaL_getmetatable(L, CHILD_BOX);
     lua_setmetatable(L, -2);
-    int error = start(child, (char *const *)argv, path);
+    int error = open_child(child, (char *const *)argv, path);
     return error ? zkl_lua_fail(L, strerror(error)) : 1;
 }
 

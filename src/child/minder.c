@@ -161,7 +161,7 @@ static void on_end(struct minder *self, int status) {
 }
 
 /* Collects the command and its orphans, as a container may have no other collector. */
-static void collect(struct minder *self) {
+static void collect_children(struct minder *self) {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
         if (pid != self->command || self->command_ended) continue;
@@ -173,17 +173,17 @@ static void collect(struct minder *self) {
 /* --- limits ----------------------------------------------------------------------------------- */
 
 /* After SIGTERM limits only move to earlier times. */
-static void limit(struct minder *self, zkl_time term_at, zkl_time kill_at) {
+static void set_limits(struct minder *self, zkl_time term_at, zkl_time kill_at) {
     if (self->terminated && kill_at > self->kill_at) return;
     self->term_at = term_at;
     self->kill_at = kill_at;
 }
 
-static void owner_gone(struct minder *self) {
+static void on_owner_gone(struct minder *self) {
     zkl_time kill_at = zkl_earlier(zkl_due(self->orphan_for), self->sure_until);
     close(self->socket);
     self->socket = -1;
-    limit(self, zkl_now(), zkl_earlier(kill_at, self->kill_at));
+    set_limits(self, zkl_now(), zkl_earlier(kill_at, self->kill_at));
 }
 
 static void impose_limits(struct minder *self) {
@@ -243,7 +243,7 @@ static void obey(struct minder *self, const struct zkl_order *order) {
     switch (order->kind) {
     case ZKL_ORDER_LAUNCH: launch(self, order); break;
     case ZKL_ORDER_LIMITS:
-        limit(self, order->term_at, order->kill_at);
+        set_limits(self, order->term_at, order->kill_at);
         self->sure_until = order->sure_until;
         break;
     case ZKL_ORDER_SIGNAL:
@@ -259,7 +259,7 @@ static void listen_to_owner(struct minder *self) {
     struct zkl_order order;
     ssize_t size = recv(self->socket, &order, sizeof order, MSG_DONTWAIT);
     if (size == (ssize_t)sizeof order) obey(self, &order);
-    else if (size == 0 || (errno != EAGAIN && errno != EINTR)) owner_gone(self);
+    else if (size == 0 || (errno != EAGAIN && errno != EINTR)) on_owner_gone(self);
 }
 
 static void wait_for_news(struct minder *self) {
@@ -292,7 +292,7 @@ void zkl_minder_main(int socket, const struct zkl_minded *minded) {
     sigaction(SIGCHLD, &action, NULL);
     while (self.command || self.socket >= 0) {
         wait_for_news(&self);
-        collect(&self);
+        collect_children(&self);
         impose_limits(&self);
         finish_if_over(&self);
     }

@@ -73,13 +73,14 @@ void zkl_lua_leave(lua_State *L) {
     zkl_client_leave(box->client);
 }
 
-static bool empty(struct zkl_box *box, struct zkl_box *full) {
+/* False: there is nothing to drop. */
+static bool empty_box(struct zkl_box *box, struct zkl_box *full) {
     *full = *box;
     *box = (struct zkl_box){0};
     return full->client && !zkl_client_foreign(full->client);
 }
 
-static void give_back(struct zkl_box full, void (*drop)(void *object)) {
+static void drop_in_client(struct zkl_box full, void (*drop)(void *object)) {
     zkl_client_enter(full.client);
     drop(full.object);
     zkl_client_leave(full.client);
@@ -87,16 +88,16 @@ static void give_back(struct zkl_box full, void (*drop)(void *object)) {
 
 int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *object)) {
     struct zkl_box full;
-    if (!empty(zkl_lua_to_box(L, 1, name), &full)) return 0;
-    give_back(full, drop);
+    if (!empty_box(zkl_lua_to_box(L, 1, name), &full)) return 0;
+    drop_in_client(full, drop);
     zkl_client_drop(full.client);
     return 0;
 }
 
 int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *object)) {
     struct zkl_box full;
-    if (!empty(zkl_lua_to_box(L, 1, name), &full)) return 0;
-    if (!zkl_world_defer(full.client, full.object, drop)) give_back(full, drop);
+    if (!empty_box(zkl_lua_to_box(L, 1, name), &full)) return 0;
+    if (!zkl_world_defer(full.client, full.object, drop)) drop_in_client(full, drop);
     zkl_client_drop(full.client);
     return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "binding.h"
 
-static zkl_lease *enter(lua_State *L) {
+static zkl_lease *enter_lease(lua_State *L) {
     return zkl_lua_enter(L, ZKL_LEASE_BOX);
 }
 
@@ -18,7 +18,7 @@ static int id(lua_State *L) {
 }
 
 static int64_t read_token(lua_State *L) {
-    int64_t value = zkl_lease_token(enter(L));
+    int64_t value = zkl_lease_token(enter_lease(L));
     zkl_lua_leave(L);
     return value;
 }
@@ -41,14 +41,14 @@ static int state(lua_State *L) {
                                         [ZKL_LEASE_SUSPECT] = "suspect",
                                         [ZKL_LEASE_LOST] = "lost",
                                         [ZKL_LEASE_RELEASED] = "released"};
-    enum zkl_lease_state now = zkl_lease_state(enter(L));
+    enum zkl_lease_state now = zkl_lease_state(enter_lease(L));
     zkl_lua_leave(L);
     lua_pushstring(L, names[now]);
     return 1;
 }
 
 static int remaining(lua_State *L) {
-    zkl_time time = zkl_lease_remaining(enter(L));
+    zkl_time time = zkl_lease_remaining(enter_lease(L));
     zkl_lua_leave(L);
     zkl_lua_push_time(L, time);
     return 1;
@@ -56,7 +56,7 @@ static int remaining(lua_State *L) {
 
 /* lease:waited() -> true if the lock was not free */
 static int waited(lua_State *L) {
-    bool did = zkl_lease_waited(enter(L));
+    bool did = zkl_lease_waited(enter_lease(L));
     zkl_lua_leave(L);
     lua_pushboolean(L, did);
     return 1;
@@ -65,7 +65,7 @@ static int waited(lua_State *L) {
 /* lease:expire(seconds) -> "ok" | "lost" | "released" */
 static int expire(lua_State *L) {
     zkl_time length = zkl_lua_time(L, 2);
-    enum zkl_code code = zkl_lease_expire(enter(L), length);
+    enum zkl_code code = zkl_lease_expire(enter_lease(L), length);
     zkl_lua_leave(L);
     lua_pushstring(L, zkl_code_name(code));
     return 1;
@@ -78,7 +78,7 @@ static int release(lua_State *L) {
         lua_pushliteral(L, "forked");
         return 1;
     }
-    enum zkl_code code = zkl_lease_release(enter(L));
+    enum zkl_code code = zkl_lease_release(enter_lease(L));
     zkl_lua_leave(L);
     lua_pushstring(L, zkl_code_name(code));
     return 1;
@@ -102,7 +102,7 @@ static int downgrade(lua_State *L) {
 }
 
 /* Reads { kind, path, data, version } at the top of the stack. The table keeps the texts. */
-static struct zkl_op to_op(lua_State *L) {
+static struct zkl_op read_op(lua_State *L) {
     struct zkl_op op = {.version = -1};
     for (int field = 1; field <= 4; field++) lua_rawgeti(L, -field, field);
     op.kind = (enum zkl_op_kind)luaL_checkoption(L, -4, NULL, zkl_op_names);
@@ -122,7 +122,7 @@ static int guard(lua_State *L) {
     struct zkl_op *ops = lua_newuserdata(L, (count + 1) * sizeof *ops);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 2, (int)i + 1);
-        ops[i] = to_op(L);
+        ops[i] = read_op(L);
         lua_pop(L, 1);
     }
     zkl_lua_begin_request(L, lease->client);
@@ -147,14 +147,14 @@ static int wait(lua_State *L) {
 }
 
 static int revoked(lua_State *L) {
-    bool asked = zkl_lease_revoked(enter(L));
+    bool asked = zkl_lease_revoked(enter_lease(L));
     zkl_lua_leave(L);
     lua_pushboolean(L, asked);
     return 1;
 }
 
 static int listen(lua_State *L) {
-    zkl_lease_listen(enter(L));
+    zkl_lease_listen(enter_lease(L));
     zkl_lua_leave(L);
     return 0;
 }

@@ -26,7 +26,7 @@ static int heal(lua_State *L) {
     return inflict(L, zkl_memory_heal);
 }
 
-/* memory.name(session box) -> name of its server; nil if that is not in memory */
+/* memory.name(session box) -> name of its server in memory, or nil */
 static int name(lua_State *L) {
     lua_pushstring(L, zkl_memory_server_name(zkl_lua_check_client(L, 1)));
     return 1;

@@ -4,7 +4,7 @@
 
 #include "chroot.h"
 
-static const char *append(char **end, const char *chroot, const char *path) {
+static const char *append_path(char **end, const char *chroot, const char *path) {
     char *start = *end;
     size_t length = strlen(chroot);
     size_t rest = length > 0 && strcmp(path, "/") == 0 ? 0 : strlen(path);
@@ -37,10 +37,10 @@ struct zkl_rpc *zkl_chroot_prepend(const char *chroot, const struct zkl_rpc *rpc
     char *end = (char *)(ops + rpc->count);
     *copy = *rpc;
     copy->ops = ops;
-    if (rpc->path) copy->path = append(&end, chroot, rpc->path);
+    if (rpc->path) copy->path = append_path(&end, chroot, rpc->path);
     for (size_t i = 0; i < rpc->count; i++) {
         ops[i] = rpc->ops[i];
-        ops[i].path = append(&end, chroot, rpc->ops[i].path);
+        ops[i].path = append_path(&end, chroot, rpc->ops[i].path);
         ops[i].data = append_data(&end, &rpc->ops[i]);
     }
     return copy;

@@ -20,14 +20,14 @@ void zkl_servers_unlock(void) {
 }
 
 /* A parent's thread may have held the mutex, and a child has no thread of a server. */
-static void forked(void) {
+static void reset_after_fork(void) {
     pthread_mutex_init(&mutex, NULL);
     servers = NULL;
 }
 
-static bool prepare(void) {
+static bool prepare_forks(void) {
     static bool prepared;
-    if (!prepared) prepared = pthread_atfork(NULL, NULL, forked) == 0;
+    if (!prepared) prepared = pthread_atfork(NULL, NULL, reset_after_fork) == 0;
     return prepared;
 }
 
@@ -47,7 +47,7 @@ static void free_server(struct zkl_server *server) {
 }
 
 static struct zkl_server *new_server(const char *name) {
-    struct zkl_server *server = prepare() ? calloc(1, sizeof *server) : NULL;
+    struct zkl_server *server = prepare_forks() ? calloc(1, sizeof *server) : NULL;
     if (!server) return NULL;
     zkl_list_init(&server->links);
     server->name = strdup(name);
@@ -170,7 +170,7 @@ static void deliver(struct zkl_link *link, zkl_time now) {
     zkl_servers_lock();
 }
 
-static void work(struct zkl_server *server) {
+static void serve_once(struct zkl_server *server) {
     zkl_time now = zkl_now(), due;
     struct zkl_link *link = first_due(server, &due);
     zkl_time tree_due = zkl_tree_due(server->tree);
@@ -178,11 +178,11 @@ static void work(struct zkl_server *server) {
     else zkl_condition_wait(&server->wake, &mutex, due < tree_due ? due : tree_due);
 }
 
-static void *run(void *argument) {
+static void *run_server(void *argument) {
     struct zkl_server *server = argument;
     zkl_servers_lock();
     while (!server->over) {
-        work(server);
+        serve_once(server);
         zkl_tree_tick(server->tree, zkl_now());
         zkl_server_post_events(server);
         zkl_server_end_if_unneeded(server);
@@ -196,7 +196,7 @@ static void *run(void *argument) {
 
 static int start_thread(struct zkl_server *server) {
     if (server->running) return 0;
-    int error = zkl_thread_start(run, server);
+    int error = zkl_thread_start(run_server, server);
     server->running = !error;
     return error;
 }

@@ -28,7 +28,7 @@ struct zkl_server {
     bool over;    /* no longer listed */
 };
 
-/* News of its connection that a session does not know yet. */
+/* News of a connection, for its session. */
 enum zkl_news { ZKL_NEWS_NONE, ZKL_NEWS_CONNECTED, ZKL_NEWS_SUSPENDED, ZKL_NEWS_EXPIRED };
 
 struct zkl_link {

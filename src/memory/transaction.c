@@ -54,8 +54,8 @@ static struct zkl_node *make_node(const struct transaction *transaction, const s
     return node;
 }
 
-static int create(struct transaction *transaction, const struct zkl_op *op, struct step *step,
-                  struct zkl_result *result) {
+static int create_node(struct transaction *transaction, const struct zkl_op *op, struct step *step,
+                       struct zkl_result *result) {
     struct zkl_nodes *nodes = &transaction->tree->nodes;
     struct zkl_node *parent = zkl_nodes_parent(nodes, op->path);
     if (!parent) return ZKL_ERROR_NO_NODE;
@@ -74,8 +74,8 @@ static int create(struct transaction *transaction, const struct zkl_op *op, stru
     return ZKL_ERROR_NONE;
 }
 
-static int change(struct transaction *transaction, const struct zkl_op *op, struct step *step,
-                  struct zkl_result *result) {
+static int set_data(struct transaction *transaction, const struct zkl_op *op, struct step *step,
+                    struct zkl_result *result) {
     struct zkl_node *node = zkl_nodes_find(&transaction->tree->nodes, op->path);
     char *data;
     if (!node) return ZKL_ERROR_NO_NODE;
@@ -93,7 +93,8 @@ static int change(struct transaction *transaction, const struct zkl_op *op, stru
     return ZKL_ERROR_NONE;
 }
 
-static int erase(struct transaction *transaction, const struct zkl_op *op, struct step *step) {
+static int delete_node(struct transaction *transaction, const struct zkl_op *op,
+                       struct step *step) {
     struct zkl_nodes *nodes = &transaction->tree->nodes;
     struct zkl_node *node = zkl_nodes_find(nodes, op->path);
     if (node == nodes->root) return ZKL_ERROR_BAD_ARGUMENTS;
@@ -105,7 +106,7 @@ static int erase(struct transaction *transaction, const struct zkl_op *op, struc
     return ZKL_ERROR_NONE;
 }
 
-static int check(const struct transaction *transaction, const struct zkl_op *op) {
+static int check_node(const struct transaction *transaction, const struct zkl_op *op) {
     const struct zkl_node *node = zkl_nodes_find(&transaction->tree->nodes, op->path);
     if (!node) return ZKL_ERROR_NO_NODE;
     return has_version(node, op->version) ? ZKL_ERROR_NONE : ZKL_ERROR_BAD_VERSION;
@@ -118,10 +119,10 @@ static int carry_out(struct transaction *transaction, const struct zkl_op *op,
     if (!zkl_node_path_is_valid(op->path, sequential)) return ZKL_ERROR_BAD_ARGUMENTS;
     step->kind = op->kind;
     switch (op->kind) {
-    case ZKL_OP_SET: return change(transaction, op, step, result);
-    case ZKL_OP_CREATE: return create(transaction, op, step, result);
-    case ZKL_OP_DELETE: return erase(transaction, op, step);
-    case ZKL_OP_CHECK: return check(transaction, op);
+    case ZKL_OP_SET: return set_data(transaction, op, step, result);
+    case ZKL_OP_CREATE: return create_node(transaction, op, step, result);
+    case ZKL_OP_DELETE: return delete_node(transaction, op, step);
+    case ZKL_OP_CHECK: return check_node(transaction, op);
     }
     return ZKL_ERROR_UNIMPLEMENTED;
 }

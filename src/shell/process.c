@@ -2,7 +2,7 @@
  * process.c - closes all clients of this process at exit, and sums up their counts.
  *
  * os.exit() runs atexit() handlers but no Lua finalizer, so such a handler releases all locks. A
- * signal that ends the process runs neither, so on request it closes the clients first.
+ * signal that ends the process runs neither, so on request its handler closes the clients first.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static pid_t list_owner;               /* a forked child begins its own list */
 static atomic_int unsent_signals;      /* caught signals not yet resent */
 
 /* A parent's thread may have held the mutex, and no thread of the child reads signals. */
-static void forked(void) {
+static void reset_after_fork(void) {
     pthread_mutex_init(&mutex, NULL);
     unsent_signals = 0;
 }
@@ -65,13 +65,13 @@ static void at_exit(void) {
 }
 
 /*
- * Once a process, installs the handlers of fork and exit, and pins the module, which lua_close()
- * would unload under its threads. A forked child inherits both, with an empty list.
+ * Once per process, installs the handlers of fork and exit, and pins the module, which lua_close()
+ * would unload under its threads. A forked child inherits handlers and pin, with an empty list.
  */
 static int prepare(void) {
     Dl_info self;
     if (list_owner == 0) {
-        if (zkl_process_learn(forked) != 0 || atexit(at_exit) != 0) return -1;
+        if (zkl_process_learn(reset_after_fork) != 0 || atexit(at_exit) != 0) return -1;
         if (dladdr((void *)&list_owner, &self) && self.dli_fname)
             dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
@@ -130,15 +130,15 @@ static int pipe_ends[2];          /* a byte for each caught signal */
 static struct sigaction program_actions[NSIG]; /* by signal */
 
 static void on_signal(int signal);
-static void relay(int signal, siginfo_t *info, void *context);
+static void call_program_handler(int signal, siginfo_t *info, void *context);
 
 /* Leaves an ignored signal ignored, as nohup wants. */
-static void install(int signal) {
+static void install_handler(int signal) {
     const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction now;
     sigaction(signal, NULL, &now);
     if (now.sa_handler == SIG_IGN || now.sa_handler == on_signal) return;
-    if (now.sa_sigaction != relay) program_actions[signal] = now;
+    if (now.sa_sigaction != call_program_handler) program_actions[signal] = now;
     sigaction(signal, &ours, NULL);
 }
 
@@ -147,20 +147,20 @@ static void install(int signal) {
  * before that, as the handler may not return, and after it, as the handler may change the action,
  * like Lua's, which makes the next Ctrl-C end the process.
  */
-static void relay(int signal, siginfo_t *info, void *context) {
+static void call_program_handler(int signal, siginfo_t *info, void *context) {
     const struct sigaction usual = program_actions[signal];
-    install(signal);
+    install_handler(signal);
     if (usual.sa_flags & SA_RESETHAND) program_actions[signal].sa_handler = SIG_DFL;
     if (usual.sa_flags & SA_SIGINFO) usual.sa_sigaction(signal, info, context);
     else usual.sa_handler(signal);
-    install(signal);
+    install_handler(signal);
 }
 
 /* Resends the signal, for the program's handler or the default action. */
 static void resend(int signal) {
     struct sigaction usual = program_actions[signal], now;
     if (usual.sa_handler != SIG_DFL) {
-        usual.sa_sigaction = relay;
+        usual.sa_sigaction = call_program_handler;
         usual.sa_flags = (usual.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
     }
     sigaction(signal, NULL, &now);
@@ -217,7 +217,7 @@ static int start_reader(void) {
 int zkl_process_close_on(int signal) {
     pthread_mutex_lock(&mutex);
     int error = prepare() == 0 ? start_reader() : ENOMEM;
-    if (!error) install(signal);
+    if (!error) install_handler(signal);
     pthread_mutex_unlock(&mutex);
     return error;
 }

@@ -26,7 +26,7 @@ struct zkl_client {
     /* Constant after creation. */
     const struct zkl_runtime *runtime;
     const struct zkl_link_class *class;
-    pid_t process; /* the only one that may use it; 0: its forked children may, too */
+    pid_t process; /* the only user of the client; 0: its forked children are, too */
 
     atomic_uint references; /* by callers, runtime, link, requests, leases and watchers */
 

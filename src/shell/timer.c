@@ -4,7 +4,7 @@
  */
 #include "internal.h"
 
-static void *run(void *argument) {
+static void *run_rounds(void *argument) {
     struct threaded *self = argument;
     zkl_client *client = &self->client;
     zkl_lock(client);
@@ -20,7 +20,7 @@ static void *run(void *argument) {
 
 int zkl_timer_start(struct threaded *self) {
     zkl_client *client = zkl_client_ref(&self->client);
-    int error = zkl_thread_start(run, self);
+    int error = zkl_thread_start(run_rounds, self);
     if (error) zkl_client_drop(client);
     return error;
 }

@@ -63,7 +63,7 @@ struct messages {
 };
 
 struct zkl_world {
-    zkl_time now, delay, changed_at;
+    zkl_time now, longest_delay, changed_at;
     bool held;                              /* no packet arrives before it is hastened */
     uint64_t random[ZKL_WORLD_STREAMS + 1]; /* the last is the world's own */
     struct zkl_agenda agenda;
@@ -81,7 +81,7 @@ enum packet_kind {
     PACKET_EXPIRED, /* to the client, whose session is over */
     PACKET_PING,    /* to the server, without an answer */
     PACKET_REQUEST, /* to the server */
-    PACKET_ANSWER,  /* a request on its way back */
+    PACKET_ANSWER,  /* to the client; was a PACKET_REQUEST */
     PACKET_EVENT,   /* to the client */
     PACKET_CLOSE,   /* to the server */
     PACKET_CLOSED   /* to the client */

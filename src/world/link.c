@@ -120,7 +120,7 @@ static bool send_request(struct zkl_link *link, const struct zkl_rpc *request) {
 /* --- the end of a connection ------------------------------------------------------------------ */
 
 /* A random number of the packets to the server, the first ones, still arrive. */
-static void cut_packets_up(struct zkl_link *link) {
+static void lose_packets_up(struct zkl_link *link) {
     struct zkl_world *world = world_of(link);
     size_t count = 0;
     for (struct zkl_list *place = link->up.next; place != &link->up; place = place->next) count++;
@@ -141,7 +141,7 @@ static void cut_packets_up(struct zkl_link *link) {
     }
 }
 
-static void cut_packets_down(struct zkl_link *link) {
+static void lose_packets_down(struct zkl_link *link) {
     while (!zkl_list_is_empty(&link->down)) {
         struct packet *packet = zkl_packet_first(&link->down);
         zkl_list_remove(&packet->place);
@@ -152,12 +152,12 @@ static void cut_packets_down(struct zkl_link *link) {
     }
 }
 
-/* The client forgets a session it never learned of. */
+/* The client forgets a session of which it never learned. */
 void zkl_link_break(struct zkl_link *link, zkl_time notice_at) {
     if (!link->online) return;
     link->online = link->attached = false;
-    cut_packets_down(link);
-    cut_packets_up(link);
+    lose_packets_down(link);
+    lose_packets_up(link);
     if (zkl_resident_runs(link->resident)) zkl_server_stop_hearing(world_of(link), link);
     if (link->wants_session) link->session = 0;
     link->notice_at = notice_at;

@@ -39,7 +39,7 @@ struct server *zkl_world_server(struct zkl_world *world, const char *name) {
 
 /* --- the links of sessions ------------------------------------------------------------------- */
 
-static bool enlist(struct server *server, struct zkl_link *link) {
+static bool list_link(struct server *server, struct zkl_link *link) {
     size_t place = (size_t)link->session;
     if (place >= server->room) {
         size_t room = 2 * place + 16;
@@ -75,7 +75,7 @@ void zkl_server_stop_hearing(struct zkl_world *world, struct zkl_link *link) {
     zkl_server_settle(world, link->server);
 }
 
-static void hear(struct zkl_world *world, struct zkl_link *link) {
+static void note_sign_of_life(struct zkl_world *world, struct zkl_link *link) {
     link->heard_at = world->now;
     if (is_silent(link)) zkl_server_stop_hearing(world, link);
     else zkl_tree_retime(link->server->tree, link->session, ZKL_NEVER, world->now);
@@ -120,7 +120,7 @@ void zkl_server_tick(struct zkl_world *world, struct server *server) {
 /* False: no memory. */
 static bool open_session(struct zkl_world *world, struct zkl_link *link) {
     link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, world->now);
-    return link->session != 0 && enlist(link->server, link);
+    return link->session != 0 && list_link(link->server, link);
 }
 
 /* A lost connection opens no session, as the client would never learn of the session. */
@@ -129,7 +129,7 @@ static void open_connection(struct zkl_world *world, struct zkl_link *link, stru
     bool lives = link->session ? zkl_tree_session_lives(link->server->tree, link->session)
                                : open_session(world, link);
     if (!packet->adrift) link->attached = lives;
-    if (lives) hear(world, link);
+    if (lives) note_sign_of_life(world, link);
     packet->kind = lives ? PACKET_OPENED : PACKET_EXPIRED;
 }
 
@@ -153,8 +153,8 @@ static bool answer(struct zkl_world *world, struct zkl_link *link, struct packet
 static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     switch (packet->kind) {
     case PACKET_OPEN: open_connection(world, link, packet); return true;
-    case PACKET_PING: hear(world, link); return false;
-    case PACKET_REQUEST: hear(world, link); return answer(world, link, packet);
+    case PACKET_PING: note_sign_of_life(world, link); return false;
+    case PACKET_REQUEST: note_sign_of_life(world, link); return answer(world, link, packet);
     case PACKET_CLOSE:
         zkl_tree_close(link->server->tree, link->session);
         packet->kind = PACKET_CLOSED;

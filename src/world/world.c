@@ -23,7 +23,7 @@ uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound) {
 }
 
 zkl_time zkl_world_draw_delay(struct zkl_world *world) {
-    return 1 + (zkl_time)zkl_world_chance(world, (uint64_t)world->delay);
+    return 1 + (zkl_time)zkl_world_chance(world, (uint64_t)world->longest_delay);
 }
 
 static void set_seed(struct zkl_world *world, uint64_t seed) {
@@ -37,7 +37,7 @@ struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay) {
     if (!world) return NULL;
     set_seed(world, seed);
     world->now = world->changed_at = BEGIN;
-    world->delay = delay > 0 ? delay : 1;
+    world->longest_delay = delay > 0 ? delay : 1;
     world->residents_end = &world->residents;
     zkl_list_init(&world->news);
     return world;

@@ -124,7 +124,7 @@ static void compare_own_side(int fd, void *context) {
     if (same_address(&own, search->address)) search->found = true;
 }
 
-bool zkl_descriptors_has_address(const struct sockaddr_storage *address) {
+bool zkl_descriptors_has_socket_at(const struct sockaddr_storage *address) {
     struct search search = {.address = address};
     visit_descriptors(compare_own_side, &search);
     return search.found;

@@ -36,7 +36,7 @@ void zkl_gate_init(struct gate *gate) {
 }
 
 /* shutdown() also ends a forked child's copy. */
-static void drop(int *descriptor) {
+static void shut_down(int *descriptor) {
     if (*descriptor < 0) return;
     shutdown(*descriptor, SHUT_RDWR);
     close(*descriptor);
@@ -44,8 +44,8 @@ static void drop(int *descriptor) {
 }
 
 void zkl_gate_end(struct gate *gate) {
-    drop(&gate->waiting);
-    drop(&gate->listener);
+    shut_down(&gate->waiting);
+    shut_down(&gate->listener);
     gate->look_at = ZKL_NEVER;
 }
 
@@ -79,10 +79,10 @@ static void accept_newest(struct gate *gate) {
     int accepted;
     while ((accepted = accept4(gate->listener, (struct sockaddr *)&peer, &size,
                                SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        if (zkl_descriptors_has_address(&peer)) {
-            drop(&gate->waiting);
+        if (zkl_descriptors_has_socket_at(&peer)) {
+            shut_down(&gate->waiting);
             gate->waiting = accepted;
-        } else drop(&accepted);
+        } else shut_down(&accepted);
         size = sizeof peer;
     }
 }
@@ -92,7 +92,7 @@ static bool is_waiting(struct gate *gate) {
     char sent[256];
     ssize_t count = 1;
     while (gate->waiting >= 0 && count > 0) count = read(gate->waiting, sent, sizeof sent);
-    if (gate->waiting >= 0 && (count == 0 || errno != EAGAIN)) drop(&gate->waiting);
+    if (gate->waiting >= 0 && (count == 0 || errno != EAGAIN)) shut_down(&gate->waiting);
     return gate->waiting >= 0;
 }
 
@@ -163,7 +163,7 @@ bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now) {
     gate->look_at = now + gate->pause;
     gate->pause = zkl_earlier(2 * gate->pause, LAST_LOOK);
     /* libzookeeper soon leaves by itself, and returns. Meanwhile the list must not change. */
-    if (gate->waiting >= 0 && time_waited(gate->waiting) > timeout / 3) drop(&gate->waiting);
+    if (gate->waiting >= 0 && time_waited(gate->waiting) > timeout / 3) shut_down(&gate->waiting);
     return is_waiting(gate);
 }
 
@@ -180,6 +180,6 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
         zoo_set_servers(handle, between) == ZOK)
         zoo_set_servers(handle, list);
     zkl_gate_any_order();
-    drop(&gate->waiting);
+    shut_down(&gate->waiting);
     zkl_gate_expect(gate, now);
 }

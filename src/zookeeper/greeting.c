@@ -19,8 +19,9 @@ static void close_session(int fd, const char *scheme, const char *auth, zkl_time
 }
 
 /* With `leaver`, ends a known session. */
-static enum zkl_greeting visit(const struct zkl_link *leaver, const struct sockaddr_storage *server,
-                               const clientid_t *id, zkl_time timeout, zkl_time by) {
+static enum zkl_greeting greet_and_maybe_end(const struct zkl_link *leaver,
+                                             const struct sockaddr_storage *server,
+                                             const clientid_t *id, zkl_time timeout, zkl_time by) {
     uint64_t answered_id;
     int fd = zkl_wire_connect(server, by);
     if (fd < 0) return ZKL_GREETING_SILENCE;
@@ -34,10 +35,10 @@ static enum zkl_greeting visit(const struct zkl_link *leaver, const struct socka
 
 enum zkl_greeting zkl_greet(const struct sockaddr_storage *server, const clientid_t *id,
                             zkl_time timeout, zkl_time by) {
-    return visit(NULL, server, id, timeout, by);
+    return greet_and_maybe_end(NULL, server, id, timeout, by);
 }
 
 enum zkl_greeting zkl_farewell(const struct zkl_link *link, const struct sockaddr_storage *server,
                                const clientid_t *id, zkl_time by) {
-    return visit(link, server, id, link->timeout_wanted, by);
+    return greet_and_maybe_end(link, server, id, link->timeout_wanted, by);
 }

@@ -47,8 +47,9 @@ void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool 
 
 static void postpone_first_question(struct zkl_link *link) {
     if (!atomic_load(&link->credentials_answer_lost)) return;
-    link->first_pause = link->first_pause ? 2 * link->first_pause : SHORTEST_PAUSE;
-    zkl_session_ready_from(link->session, zkl_now() + link->first_pause);
+    link->first_request_pause =
+        link->first_request_pause ? 2 * link->first_request_pause : SHORTEST_PAUSE;
+    zkl_session_ready_from(link->session, zkl_now() + link->first_request_pause);
 }
 
 static zkl_time timeout_of(zhandle_t *handle) {
@@ -91,7 +92,7 @@ static void on_suspended(struct zkl_link *link) {
 }
 
 static void on_refused(struct zkl_link *link) {
-    link->refused = true;
+    link->credentials_refused = true;
     zkl_session_refused(link->session);
 }
 
@@ -122,7 +123,7 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
  * Holds the mutex, so that no event is taken before the pipe is close-on-exec and `to` is set. The
  * addresses are numeric. 0, or an errno value.
  */
-static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
+static int init_handle(struct zkl_link *link, const char *hosts, zhandle_t **to) {
     struct descriptors *before = zkl_descriptors_note_pipes();
     zkl_lock(link->client);
     *to = zookeeper_init2(hosts, on_event, zkl_milliseconds(link->timeout_wanted), NULL, link,
@@ -135,7 +136,7 @@ static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
 }
 
 /* Without a gate libzookeeper walks all servers. The mutex is held. */
-static char *host_list(struct zkl_link *link, struct gate *gate, struct zkl_route *route) {
+static char *first_host_list(struct zkl_link *link, struct gate *gate, struct zkl_route *route) {
     const struct sockaddr_storage *server = zkl_link_choose(link, route);
     if (zkl_gate_begin(gate) == 0) return zkl_gate_list(gate, server, link->chroot);
     return zkl_hosts_format(&link->servers, link->chroot);
@@ -145,11 +146,11 @@ static char *host_list(struct zkl_link *link, struct gate *gate, struct zkl_rout
 static int open_handle(struct zkl_link *link, struct gate *gate, struct zkl_route *route,
                        zhandle_t **to) {
     zkl_lock(link->client);
-    char *hosts = host_list(link, gate, route);
+    char *hosts = first_host_list(link, gate, route);
     zkl_unlock(link->client);
     int error = hosts ? zkl_thread_room() : ENOMEM;
     zkl_gate_keep_order();
-    if (!error) error = open_at(link, hosts, to);
+    if (!error) error = init_handle(link, hosts, to);
     zkl_gate_any_order();
     free(hosts);
     if (!error) return 0;
@@ -165,7 +166,7 @@ void zkl_handle_retire(struct zkl_link *link) {
     if (!link->handle) return;
     link->retired = link->handle;
     link->handle = NULL;
-    link->wants_handle = link->reopen && !link->refused;
+    link->wants_handle = link->reopen && !link->credentials_refused;
     zkl_route_lost(&link->route, zkl_link_timeout(link), zkl_now());
     zkl_client_wake(link->client, 0);
 }
@@ -173,10 +174,10 @@ void zkl_handle_retire(struct zkl_link *link) {
 /* --- the worker, with the mutex held except to open or close ------------------------------- */
 
 /*
- * The expired handle, or a closing client's when no reply is due. zookeeper_close() takes any first
- * reply for its own, and a reset could then overtake its request.
+ * The expired handle, or a closing client's when no reply is due. zookeeper_close() takes the first
+ * reply for the answer to its close request, which a reset could then overtake.
  */
-static zhandle_t *take_old(struct zkl_link *link) {
+static zhandle_t *take_old_handle(struct zkl_link *link) {
     zhandle_t *old = link->retired;
     if (!old && zkl_client_may_close(link->client, zkl_now())) {
         old = link->handle;
@@ -186,7 +187,7 @@ static zhandle_t *take_old(struct zkl_link *link) {
     return old;
 }
 
-static void close_old(struct zkl_link *link, zhandle_t *old) {
+static void close_old_handle(struct zkl_link *link, zhandle_t *old) {
     zkl_client_leave(link->client);
     int state = zoo_state(old);
     zookeeper_close(old);
@@ -197,13 +198,13 @@ static void close_old(struct zkl_link *link, zhandle_t *old) {
     link->retired = NULL;
 }
 
-static void open_new(struct zkl_link *link) {
+static void open_new_handle(struct zkl_link *link) {
     link->wants_handle = false;
     zkl_session_reopening(link->session);
     zkl_trials_renew(link);
     link->credentials_given = false;
     atomic_store(&link->credentials_answer_lost, false);
-    link->first_pause = 0;
+    link->first_request_pause = 0;
     zkl_session_ready_from(link->session, link->auth_scheme ? ZKL_NEVER : 0);
     zkl_client_leave(link->client);
     int error = open_handle(link, &link->gate, &link->route, &link->handle);
@@ -248,16 +249,16 @@ static zkl_time opening_due(const struct zkl_link *link) {
     return due > link->open_at ? due : link->open_at;
 }
 
-static void *work(void *argument) {
+static void *run_worker(void *argument) {
     struct zkl_link *link = argument;
     zkl_client_enter(link->client);
     if (is_probe_over(link, zkl_now())) close_probe(link);
-    zhandle_t *old = take_old(link);
-    if (old) close_old(link, old);
+    zhandle_t *old = take_old_handle(link);
+    if (old) close_old_handle(link, old);
     zkl_time now = zkl_now();
     if (zkl_client_is_closing(link->client) && !link->handle) {
         if (!link->probe.handle) zkl_session_closed(link->session);
-    } else if (now >= opening_due(link)) open_new(link);
+    } else if (now >= opening_due(link)) open_new_handle(link);
     else if (now >= zkl_probe_open_due(link)) open_probe(link);
     link->worker_runs = false;
     zkl_client_wake(link->client, 0);
@@ -266,7 +267,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static zkl_time work_due(const struct zkl_link *link, zkl_time now) {
+static zkl_time worker_due(const struct zkl_link *link, zkl_time now) {
     if (link->retired || zkl_client_may_close(link->client, now) || is_probe_over(link, now))
         return now;
     if (zkl_client_is_closing(link->client)) return zkl_client_close_by(link->client);
@@ -277,7 +278,7 @@ static zkl_time work_due(const struct zkl_link *link, zkl_time now) {
 zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now) {
     if (link->worker_runs || zkl_session_connection(link->session) == ZKL_SESSION_CLOSED)
         return ZKL_NEVER;
-    zkl_time due = work_due(link, now);
+    zkl_time due = worker_due(link, now);
     return due > link->work_at ? due : link->work_at;
 }
 
@@ -285,7 +286,7 @@ void zkl_handle_work(struct zkl_link *link, zkl_time now) {
     if (now < zkl_handle_due(link, now)) return;
     zkl_client_ref(link->client);
     link->worker_runs = true;
-    int error = zkl_thread_start(work, link);
+    int error = zkl_thread_start(run_worker, link);
     if (!error) return;
     link->worker_runs = false; /* for lack of a thread */
     if (link->wants_handle) link->trouble.error = error;

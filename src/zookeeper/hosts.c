@@ -1,7 +1,7 @@
 /*
- * hosts.c - resolves a host list, once a handle. libzookeeper would resolve on every turn of its
- * loop, and send nothing on failure (ZOOKEEPER-1998). It gets numeric addresses, an odd number,
- * because of an even one it tries only every other address (ZOOKEEPER-2466).
+ * hosts.c - resolves a host list, once per handle. libzookeeper would resolve on every turn of its
+ * loop, and send nothing on failure (ZOOKEEPER-1998). It gets an odd number of numeric addresses,
+ * because it tries only every other one of an even number (ZOOKEEPER-2466).
  */
 #include <netdb.h>
 #include <stdio.h>

@@ -105,16 +105,16 @@ struct zkl_link {
     zhandle_t *handle;      /* NULL: nothing can be sent */
     zhandle_t *retired;     /* to be closed */
     struct gate gate;       /* `handle`'s */
-    struct servers servers; /* ordered for both routes */
+    struct servers servers; /* indexed by both routes */
     struct zkl_route route; /* `handle`'s */
     bool resolving;         /* in a thread */
     struct probe probe;     /* beside a handle without a connection */
     bool worker_runs;       /* handle.c */
     bool wants_handle;
-    bool refused; /* the credentials were refused, so no other handle is wanted */
+    bool credentials_refused; /* so no other handle is wanted */
     bool credentials_given;
     atomic_bool credentials_answer_lost;
-    zkl_time first_pause; /* before the last connection's first request */
+    zkl_time first_request_pause; /* on the last connection */
     struct zkl_trouble trouble;
 
     struct zkl_session_file *file; /* NULL: none, or not written */
@@ -219,6 +219,6 @@ struct descriptors *zkl_descriptors_note_pipes(void);
 /* Frees `noted`. */
 void zkl_descriptors_close_new_pipes_on_exec(struct descriptors *noted);
 void zkl_descriptors_close_sockets_on_exec(const struct servers *servers);
-bool zkl_descriptors_has_address(const struct sockaddr_storage *address);
+bool zkl_descriptors_has_socket_at(const struct sockaddr_storage *address);
 
 #endif

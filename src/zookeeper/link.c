@@ -21,7 +21,7 @@ static void destroy(struct zkl_link *link) {
     free(link);
 }
 
-static bool copy(char **to, const char *from) {
+static bool copy_text(char **to, const char *from) {
     *to = from ? strdup(from) : NULL;
     return !from || *to;
 }
@@ -33,8 +33,10 @@ static bool copy_options(struct zkl_link *link, const struct zkl_options *option
     link->grace = options->grace;
     link->hosts = zkl_hosts_new(options->hosts);
     if (!link->hosts) return false;
-    if (!copy(&link->chroot, options->chroot) || !copy(&link->auth_scheme, options->auth_scheme) ||
-        !copy(&link->auth, options->auth) || !copy(&link->storage.folder, options->recover))
+    if (!copy_text(&link->chroot, options->chroot) ||
+        !copy_text(&link->auth_scheme, options->auth_scheme) ||
+        !copy_text(&link->auth, options->auth) ||
+        !copy_text(&link->storage.folder, options->recover))
         return false;
     link->storage.hosts = link->hosts->text;
     link->storage.chroot = link->chroot;

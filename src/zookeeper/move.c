@@ -69,7 +69,7 @@ static bool take_hosts(struct move *move, const clientid_t *id) {
 }
 
 /* ZKL_TIMEOUT: no answer yet. */
-static enum zkl_code attempt(struct move *move) {
+static enum zkl_code move_once(struct move *move) {
     struct zkl_link *link = move->link;
     clientid_t id;
     zkl_time timeout;
@@ -91,12 +91,12 @@ static enum zkl_code attempt(struct move *move) {
     return moved ? ZKL_OK : ZKL_TIMEOUT;
 }
 
-static void *run(void *argument) {
+static void *run_move(void *argument) {
     struct move *move = argument;
     const struct timespec pause = {.tv_nsec = PAUSE};
     enum zkl_code code = ZKL_TIMEOUT;
     while (code == ZKL_TIMEOUT && !is_over(move)) {
-        code = attempt(move);
+        code = move_once(move);
         if (code == ZKL_TIMEOUT) nanosleep(&pause, NULL);
     }
     zkl_client *client = move->link->client;
@@ -112,13 +112,14 @@ static void *run(void *argument) {
 }
 
 /* 0, or an errno value. */
-static int start(struct zkl_link *link, const char *hosts, zkl_request *request, zkl_time due) {
+static int start_move(struct zkl_link *link, const char *hosts, zkl_request *request,
+                      zkl_time due) {
     struct move *move = calloc(1, sizeof *move);
     struct hosts *text = move ? zkl_hosts_new(hosts) : NULL;
     int error = text ? 0 : ENOMEM;
     if (!error) {
         *move = (struct move){.link = link, .request = request, .due = due, .hosts = text};
-        error = zkl_thread_start(run, move);
+        error = zkl_thread_start(run_move, move);
     }
     if (!error) return 0;
     free(text);
@@ -133,7 +134,7 @@ bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *requ
     if (zkl_request_done(request)) return true;
     zkl_client_ref(client);
     zkl_request_ref(request);
-    if (start(link, hosts, request, zkl_due(timeout)) == 0) return true;
+    if (start_move(link, hosts, request, zkl_due(timeout)) == 0) return true;
     zkl_request_unref(request);
     zkl_client_drop(client);
     zkl_request_cancel(request, ZKL_TOO_MANY);

@@ -44,7 +44,7 @@ void zkl_names_take(struct zkl_link *link, const struct servers *found) {
     if (link->probe.handle) zkl_names_tell_route(link, &link->probe.route);
 }
 
-static void *resolve(void *argument) {
+static void *run_resolver(void *argument) {
     struct zkl_link *link = argument;
     struct servers found = {0};
     zkl_lock(link->client);
@@ -67,7 +67,7 @@ void zkl_names_resolve(struct zkl_link *link, zkl_time now) {
     if (now < zkl_names_due(link)) return;
     zkl_client_ref(link->client);
     link->resolving = true;
-    int error = zkl_thread_start(resolve, link);
+    int error = zkl_thread_start(run_resolver, link);
     if (!error) return;
     link->resolving = false;
     end_without_addresses(link, error); /* for lack of a thread */

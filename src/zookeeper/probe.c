@@ -46,7 +46,7 @@ static void on_connected(struct zkl_link *link) {
     zkl_link_close_on_exec(link, &probe->gate);
 }
 
-/* A lost connection ends a probe, as its session might be refused, too. */
+/* A lost connection ends a probe, as the probe's session might be refused, too. */
 void zkl_probe_event(struct zkl_link *link, int state) {
     if (state == ZOO_CONNECTED_STATE) on_connected(link);
     else link->probe.dead = true;

@@ -79,7 +79,7 @@ static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
     zkl_session_file_remove(file);
 }
 
-static void *recover(void *argument) {
+static void *run_recovery(void *argument) {
     struct zkl_link *link = argument;
     const struct zkl_session_storage storage = storage_of(link);
     struct zkl_session_file *file = zkl_session_files_dead(&storage), *next;
@@ -99,7 +99,7 @@ static void *recover(void *argument) {
 static void begin_recovery(struct zkl_link *link) {
     if (link->recovery_begun) return;
     zkl_client_ref(link->client);
-    link->recovery_begun = zkl_thread_start(recover, link) == 0;
+    link->recovery_begun = zkl_thread_start(run_recovery, link) == 0;
     if (!link->recovery_begun) zkl_client_drop(link->client);
 }
 

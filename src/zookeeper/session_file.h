@@ -1,6 +1,6 @@
 /*
- * session_file.h - the id and password of a session in a file, for the next process to end it after
- * a crash.
+ * session_file.h - the id and password of a session in a file. After a crash the next process ends
+ * the session.
  *
  * A session's process holds a flock on its file until the process ends, even while it is stopped.
  * So an unlocked file is a dead process's. A forked child closes its parent's descriptors and never

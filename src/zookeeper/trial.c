@@ -78,8 +78,8 @@ static void put_body(struct packet *packet, enum zkl_operation operation, const 
 
 /* --- one try ---------------------------------------------------------------------------------- */
 
-static enum zkl_wire ask(int fd, enum zkl_operation operation, const char *path, zkl_time by,
-                         int *error) {
+static enum zkl_wire ask_server(int fd, enum zkl_operation operation, const char *path, zkl_time by,
+                                int *error) {
     struct packet packet = zkl_packet(operations[operation].number);
     put_body(&packet, operation, path);
     return zkl_wire_send(fd, &packet) ? zkl_wire_hear(fd, by, error) : ZKL_WIRE_CLOSED;
@@ -96,8 +96,8 @@ static enum zkl_verdict try_once(const struct sockaddr_storage *server,
     enum zkl_wire said = ZKL_WIRE_SILENT;
     if (fd < 0) return ZKL_VERDICT_NONE;
     if (zkl_wire_greet(fd, &nobody, timeout, by, &session) && session != 0 &&
-        ask(fd, ZKL_OPERATION_EXISTS, "/", by, &error) == ZKL_WIRE_ANSWERED && error == 0)
-        said = ask(fd, operation, NOWHERE, by, &error);
+        ask_server(fd, ZKL_OPERATION_EXISTS, "/", by, &error) == ZKL_WIRE_ANSWERED && error == 0)
+        said = ask_server(fd, operation, NOWHERE, by, &error);
     struct packet packet = zkl_packet(ZKL_WIRE_CLOSE);
     if (session != 0) zkl_wire_send(fd, &packet);
     close(fd);
@@ -106,8 +106,8 @@ static enum zkl_verdict try_once(const struct sockaddr_storage *server,
     return known ? ZKL_VERDICT_SUPPORTED : ZKL_VERDICT_UNSUPPORTED;
 }
 
-static enum zkl_verdict try(const struct sockaddr_storage *server, enum zkl_operation operation,
-                            zkl_time timeout) {
+static enum zkl_verdict try_twice(const struct sockaddr_storage *server,
+                                  enum zkl_operation operation, zkl_time timeout) {
     enum zkl_verdict first = try_once(server, operation, timeout);
     return first == ZKL_VERDICT_UNSUPPORTED ? try_once(server, operation, timeout) : first;
 }
@@ -154,7 +154,7 @@ static void note_verdict(struct trials *trials, enum zkl_operation operation,
     if (is_new) trial->verdict = result;
 }
 
-static void *run(void *argument) {
+static void *run_trials(void *argument) {
     struct zkl_link *link = argument;
     enum zkl_operation operation;
     zkl_client_enter(link->client);
@@ -163,7 +163,7 @@ static void *run(void *argument) {
         struct sockaddr_storage server = link->gate.server;
         zkl_time timeout = zkl_link_timeout(link);
         zkl_client_leave(link->client);
-        enum zkl_verdict result = try(&server, operation, timeout);
+        enum zkl_verdict result = try_twice(&server, operation, timeout);
         zkl_client_enter(link->client);
         note_verdict(&link->trials, operation, result);
     }
@@ -178,7 +178,7 @@ void zkl_trials_begin(struct zkl_link *link) {
     if (trials->running || link->gate.listener < 0 || next_suspected(trials) == ZKL_OPERATIONS)
         return;
     zkl_client_ref(link->client);
-    trials->running = zkl_thread_start(run, link) == 0;
+    trials->running = zkl_thread_start(run_trials, link) == 0;
     if (!trials->running) zkl_client_drop(link->client);
 }
 
@@ -220,9 +220,9 @@ size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known kn
     size_t answering = 0;
     if (zkl_hosts_resolve(host, &servers) != 0) return 0;
     for (; answering < servers.count && said == ZKL_VERDICT_NONE; answering++)
-        said = try(&servers.list[answering], ZKL_OPERATION_EXISTS, timeout);
+        said = try_twice(&servers.list[answering], ZKL_OPERATION_EXISTS, timeout);
     for (enum zkl_operation each = 0; each < ZKL_OPERATIONS; each++) {
-        if (said != ZKL_VERDICT_NONE) said = try(&servers.list[answering - 1], each, timeout);
+        if (said != ZKL_VERDICT_NONE) said = try_twice(&servers.list[answering - 1], each, timeout);
         known[each] = (struct zkl_known){operations[each].name, said == ZKL_VERDICT_SUPPORTED,
                                          said != ZKL_VERDICT_NONE};
     }

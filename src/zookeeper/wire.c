@@ -109,23 +109,23 @@ bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by,
 
 /* --- requests ------------------------------------------------------------------------------- */
 
-static void put(struct packet *packet, const void *bytes, size_t size) {
+static void put_bytes(struct packet *packet, const void *bytes, size_t size) {
     memcpy(packet->bytes + packet->size, bytes, size);
     packet->size += size;
 }
 
 void zkl_put_number(struct packet *packet, int number) {
     uint32_t sent = htobe32((uint32_t)number);
-    put(packet, &sent, sizeof sent);
+    put_bytes(packet, &sent, sizeof sent);
 }
 
 void zkl_put_flag(struct packet *packet, bool flag) {
-    put(packet, &(char){flag}, 1);
+    put_bytes(packet, &(char){flag}, 1);
 }
 
 void zkl_put_text(struct packet *packet, const char *text) {
     zkl_put_number(packet, (int)strlen(text));
-    put(packet, text, strlen(text));
+    put_bytes(packet, text, strlen(text));
 }
 
 struct packet zkl_packet(int operation) {
