@@ -1,7 +1,7 @@
 --- Several processes elect a leader, which publishes its address. The other processes stand by.
 --
 -- Shows an election, with `data` for processes that look for the leader. The leader works only
--- while the lease is certain, and queues again when it is lost. When it is done, it gives way.
+-- while the lease is certain, and queues again when the lease is lost. When done, it gives way.
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/leader.lua host-a:80
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/leader.lua host-b:80
 --

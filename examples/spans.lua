@@ -1,8 +1,8 @@
 --- OpenTelemetry spans of waits and holds, a line of OTLP JSON each, for the collector's
 -- otlpjsonfile receiver.
 --
--- Shows on_event, which tells each step of each lock, and an owner that is the request's
--- traceparent (W3C), so that its spans are children of the request's span.
+-- Shows on_event, which tells each step of each lock. The owner is the request's traceparent (W3C),
+-- which makes the spans children of the request's span.
 --
 --     lua5.4 examples/spans.lua >spans.jsonl        with a server inside the process
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/spans.lua >spans.jsonl
@@ -27,7 +27,7 @@ end
 
 
 -- A wait ends with "granted", a hold with "released" or "lost"; other steps are no spans.
-local function tell(event)
+local function print_span(event)
     local seconds = event.waited or event.held
     if not seconds then return end
     local trace, parent = event.owner:match '^string "%x%x%-(%x+)%-(%x+)%-%x%x"$'
@@ -39,7 +39,7 @@ end
 
 
 local session = assert(zklock.connect(os.getenv "ZK_HOSTS" or "memory:examples", {
-    on_event = tell,
+    on_event = print_span,
 }))
 local stock = session:mutex("/examples/stock")
 

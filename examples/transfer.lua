@@ -21,10 +21,10 @@ local function account(name)
 end
 
 
-local function open(it, balance)
-    assert(it.lock:with(20, function(lease)
-        if session:get(it.path) then return end
-        assert(lease:guard{ { "create", it.path, tostring(balance) } })
+local function open(new, balance)
+    assert(new.lock:with(20, function(lease)
+        if session:get(new.path) then return end
+        assert(lease:guard{ { "create", new.path, tostring(balance) } })
     end))
 end
 
@@ -32,11 +32,11 @@ end
 local function transfer(from, to, amount)
     return session:multi{ from.lock, to.lock }:with(20, function(lease)
         local left = assert(session:get(from.path)) - amount
-        local there = assert(session:get(to.path)) + amount
+        local received = assert(session:get(to.path)) + amount
         if left < 0 then return "not enough" end
         assert(lease:guard{
             { "set", from.path, ("%d"):format(left) },
-            { "set", to.path, ("%d"):format(there) },
+            { "set", to.path, ("%d"):format(received) },
         })
         return "done"
     end)

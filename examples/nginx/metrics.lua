@@ -26,13 +26,13 @@ end
 local function join(texts)
     local names, lines, name = {}, {}, nil
     for line in table.concat(texts):gmatch("[^\n]+") do
-        local word, begins = line:match("^# (%u+) (%S+)")
-        name = begins or name
+        local comment, metric = line:match("^# (%u+) (%S+)")
+        name = metric or name
         if not lines[name] then
             names[#names + 1], lines[name] = name, {}
         end
-        if not (word and lines[name][word]) then table.insert(lines[name], line) end
-        if word then lines[name][word] = true end
+        if not (comment and lines[name][comment]) then table.insert(lines[name], line) end
+        if comment then lines[name][comment] = true end
     end
     for i, each in ipairs(names) do names[i] = table.concat(lines[each], "\n") .. "\n" end
     return table.concat(names)

@@ -83,7 +83,7 @@ _M.driver = drivers.use
 
 
 --- Runs a program under many schedules, in virtual time (docs/testing-your-code.md).
----@param fn fun(world: zklock.World) called anew for each seed
+---@param fn fun(world: zklock.World) called anew for each schedule
 ---@param opts? zklock.SimulateOptions
 ---@return zklock.Simulation? result
 ---@return string? message

@@ -1,4 +1,4 @@
---- The interface of lua-resty-lock (resty.lock), with locks over machines (docs/resty-lock.md).
+--- The interface of lua-resty-lock (resty.lock), with locks across machines (docs/resty-lock.md).
 --
 -- An object owns its lock, so any light thread of the worker may unlock it. Nothing else refers to
 -- the lease, so collecting the object gives the lock up.
@@ -34,13 +34,13 @@ RestyLock.__name = "zklock.resty_lock"
 
 
 -- As in resty.lock, false counts as nil, and text of a number counts as a number.
-local function number(value, name)
+local function check_number(value, name)
     local as_number = value and tonumber(value)
     if value == false or as_number and as_number == as_number then return end
     refuse("%s must be a number, not %s", name, show(value))
 end
 
-local function length(value, name)
+local function check_length(value, name)
     if value ~= false then check.duration(value, name) end
 end
 
@@ -52,27 +52,27 @@ end
 ---@field max_step? number|string|false
 
 local fields = {
-    timeout = number,
-    exptime = length,
-    step = number,
-    ratio = number,
-    max_step = number,
+    timeout = check_number,
+    exptime = check_length,
+    step = check_number,
+    ratio = check_number,
+    max_step = check_number,
 }
 
 local DEFAULT_EXPTIME = 30
 local DEFAULT_TIMEOUT = 5 -- as in resty.lock, even if exptime is shorter
 
-local of_lock = { reentrant = false }
+local LOCK_OPTIONS = { reentrant = false }
 
 -- resty.lock's words for these failures. Other failures give zklock's message.
-local words = { timeout = "timeout", busy = "timeout", would_deadlock = "locked",
+local REASONS = { timeout = "timeout", busy = "timeout", would_deadlock = "locked",
                 lost = "unlocked", released = "unlocked" }
 
 local key_of = key_reader(1)
 
 
 -- As in a shared dictionary, 0 is no limit.
-local function length_of(exptime)
+local function hold_limit(exptime)
     return exptime == 0 and FOR_EVER or min(exptime, FOR_EVER)
 end
 
@@ -94,16 +94,16 @@ end
 --- Waits for the lock of a key.
 ---@param key string|integer
 ---@return number? elapsed seconds waited; exactly 0 if the lock was free
----@return string? why "timeout", "locked" (this object has a lock), "nil key", or a message
+---@return string? why "timeout", "locked" (this object holds a lock), "nil key", or a message
 function RestyLock:lock(key)
     local path, why = path_of(self, key)
     if not path then return nil, why end
     if is_locked(self) then return nil, "locked" end
     local begun = now()
-    local lease, message, code = self.session:mutex(path, of_lock):acquire{
+    local lease, message, code = self.session:mutex(path, LOCK_OPTIONS):acquire{
         timeout = self.timeout, max_hold = self.exptime, owner = self,
     }
-    if not lease then return nil, words[code] or message end
+    if not lease then return nil, REASONS[code] or message end
     if is_locked(self) then -- another light thread came first
         lease:release()
         return nil, "locked"
@@ -120,7 +120,7 @@ function RestyLock:unlock()
     if not self.lease then return nil, "unlocked" end
     local ok, message, code = self.lease:release()
     if ok then return 1 end
-    return nil, words[code] or message
+    return nil, REASONS[code] or message
 end
 
 
@@ -131,9 +131,9 @@ end
 function RestyLock:expire(time)
     if time then check.duration(time, "the time") end
     if not self.lease then return nil, "unlocked" end
-    local ok, message, code = self.lease:expire(time and length_of(time) or self.exptime)
+    local ok, message, code = self.lease:expire(time and hold_limit(time) or self.exptime)
     if ok then return true end
-    return nil, words[code] or message
+    return nil, REASONS[code] or message
 end
 
 
@@ -165,7 +165,7 @@ function RestyLock.new(_, name, opts)
     opts = check.complete(opts or nil, fields, {}, "the options of new")
     local session = runtime.current().resty_session
     if not session then return nil, "closed" end
-    local exptime = length_of(opts.exptime or DEFAULT_EXPTIME)
+    local exptime = hold_limit(opts.exptime or DEFAULT_EXPTIME)
     local timeout = tonumber(opts.timeout or nil)
     return setmetatable({
         session = session,

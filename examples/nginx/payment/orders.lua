@@ -7,7 +7,7 @@ local _M = {}
 local query = database.query
 
 
--- Finds the order. The buyer and the number consist of letters and digits.
+-- The condition for the order. Its buyer and number consist of letters and digits.
 local function where(order)
     return (" WHERE product = %s AND buyer = '%s' AND number = '%s'")
         :format(order.id, order.buyer, order.number)
@@ -70,7 +70,7 @@ end
 
 
 --- The unsettled orders that were reserved at least so many seconds ago, the oldest first.
-function _M.left(seconds)
+function _M.unsettled(seconds)
     local rows
     local outcome = database.transact({}, function(db)
         rows = query(db, ("SELECT product AS id, buyer, number FROM purchase WHERE state ="

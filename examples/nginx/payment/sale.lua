@@ -63,7 +63,7 @@ end
 function _M.sweep()
     local session = locks.session()
     if not session then return request.answer(503, "ZooKeeper has not answered yet") end
-    for _, order in ipairs(orders.left(tonumber(ngx.var.arg_age) or 60)) do
+    for _, order in ipairs(orders.unsettled(tonumber(ngx.var.arg_age) or 60)) do
         ngx.say(order.id, " ", order.buyer, " ", order.number, ": ", finish(session, order))
     end
 end
