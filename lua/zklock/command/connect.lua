@@ -79,7 +79,7 @@ end
 
 
 ---@return number seconds
-function _M.left(deadline)
+function _M.seconds_left(deadline)
     return max(min(deadline - now(), MOST), LEAST)
 end
 
@@ -101,7 +101,7 @@ function _M.open(given, seconds)
         if not was_connected or code ~= "connection" or now() >= deadline then
             _M.fail(message, code)
         end
-        was_connected, opts.connect_timeout = false, _M.left(deadline)
+        was_connected, opts.connect_timeout = false, _M.seconds_left(deadline)
     end
 end
 

@@ -93,7 +93,7 @@ end
 
 
 --- True if the circle is a deadlock when each session in it has one owner. Permits may come back
--- from sessions outside, and a node whose `held` is "unknown" may be kept, and so be given up.
+-- from sessions outside, and a node whose `held` is "unknown" may only be kept.
 function _M.is_firm(cycle)
     for _, step in ipairs(cycle) do
         if step.entry.kind == "permit" or step.ahead.held == "unknown" then return false end

@@ -108,8 +108,7 @@ local function answer(server, word)
 end
 
 
--- Returns version and mode in words; for a server of an ensemble also the version. Servers answer
--- srvr by default.
+-- Also returns the version of a server in an ensemble. By default servers answer srvr.
 local function introduction(server)
     local text = answer(server, "srvr")
     local version, mode = text:match("version: ([%d.]+)"), text:match("Mode: (%w+)")

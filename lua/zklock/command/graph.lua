@@ -45,25 +45,25 @@ end
 
 -- Leaves out folders of conditions, in which contenders wait for a signal.
 local function read_locks(session, path)
-    local found, hidden, code = tree.locks(session, path)
-    if not found then connect.fail(hidden, code) end
+    local found, unreadable, code = tree.locks(session, path)
+    if not found then connect.fail(unreadable, code) end
     local locks = {}
     for _, lock in ipairs(found) do
         if not lock.path:find "%-condition%-[^/]*$" then locks[#locks + 1] = lock end
     end
-    return locks, hidden
+    return locks, unreadable
 end
 
 
 --- Returns locks, circles that two looks found, and paths that may not be read.
 function graph.survey(session, path)
-    local locks, hidden = read_locks(session, path)
+    local locks, unreadable = read_locks(session, path)
     local found = cycles.of(locks)
-    if not found[1] then return locks, found, hidden end
+    if not found[1] then return locks, found, unreadable end
     zklock.sleep(PAUSE)
     local second
-    second, hidden = read_locks(session, path)
-    return second, cycles.of(cycles.lasting(locks, second)), hidden
+    second, unreadable = read_locks(session, path)
+    return second, cycles.of(cycles.lasting(locks, second)), unreadable
 end
 
 
@@ -159,9 +159,9 @@ function graph.run(given, out)
     connect.checked(options.node, path)
     local session = connect.open(given)
     local result = repeated.run(given, session, out, function()
-        local locks, found, hidden = graph.survey(session, path)
+        local locks, found, unreadable = graph.survey(session, path)
         reported = found[1] ~= nil
-        return (given.json and json or text)(locks, found, given), connect.unreadable(hidden)
+        return (given.json and json or text)(locks, found, given), connect.unreadable(unreadable)
     end)
     return reported and status.FAILED or result
 end

@@ -123,7 +123,7 @@ function Membership:enter()
     local job, waits = self.job, self.job.given.wait
     local tries = job.tries
     while true do
-        local timeout = waits and connect.left(job.deadline) or nil
+        local timeout = waits and connect.seconds_left(job.deadline) or nil
         if tries then timeout = job.session.connect_timeout end
         local member, message, code = self:join(timeout)
         if member then return self:become(member) end

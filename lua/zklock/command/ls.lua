@@ -56,9 +56,9 @@ local function row(lock)
 end
 
 
-function ls.text(locks, hidden)
+function ls.text(locks, unreadable)
     if locks[1] then return columns.table(COLUMNS, locks, row) end
-    return hidden[1] and "" or "no locks\n"
+    return unreadable[1] and "" or "no locks\n"
 end
 
 
@@ -67,10 +67,10 @@ function ls.run(given, out)
     connect.checked(options.node, path)
     local session = connect.open(given)
     return repeated.run(given, session, out, function()
-        local locks, hidden, code = tree.locks(session, path)
-        if not locks then connect.fail(hidden, code) end
-        local text = given.json and encode(locks) .. "\n" or ls.text(locks, hidden)
-        return text, connect.unreadable(hidden)
+        local locks, unreadable, code = tree.locks(session, path)
+        if not locks then connect.fail(unreadable, code) end
+        local text = given.json and encode(locks) .. "\n" or ls.text(locks, unreadable)
+        return text, connect.unreadable(unreadable)
     end)
 end
 

@@ -234,7 +234,7 @@ function run.acquire(job)
         on_queued = function() job.taken = true end,
     }
     while true do
-        opts.timeout = job.tries and 0 or given.wait and connect.left(job.deadline)
+        opts.timeout = job.tries and 0 or given.wait and connect.seconds_left(job.deadline)
         local lease, message, code = lock:acquire(opts)
         if lease then return lease end
         if code ~= "expired" then job:fail_wait(message, code) end
@@ -242,8 +242,7 @@ function run.acquire(job)
 end
 
 
--- After a loss, a leader contends again from the end of the line, and so releases the lease. False
--- if the command is not to run again.
+-- After a loss, a leader contends again from the end of the line. False if it does not.
 local function prepare_next_lead(job, hold)
     if not job.given.elects or not hold.lost or hold.told_to_end or job.gone then return false end
     hold.lease:release()

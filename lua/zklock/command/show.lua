@@ -48,8 +48,7 @@ local function kind_of(entry)
 end
 
 
--- True if the session has not reacted to the contender behind it. It would give a node back that it
--- only keeps, or say that it holds the lock.
+-- The session has not given its node to the contender behind, nor said that it holds the lock.
 local function is_silent(queue, i)
     return queue[i].held == "unknown" and queue[i + 1] ~= nil
 end
@@ -72,7 +71,7 @@ local function row(queue, entry, i)
 end
 
 
---- A lock without users loses its node, so "no_node" may also mean that the path is mistyped.
+--- "no_node" may be a free lock, which loses its node, or a mistyped path.
 ---@param code string? "no_node"
 function show.text(queue, code)
     if not queue[1] then return code and "free (there is no such node)\n" or "free\n" end

@@ -115,12 +115,12 @@ end
 
 local add_locks
 
-local function add_locks_below(session, path, names, locks, hidden)
+local function add_locks_below(session, path, names, locks, unreadable)
     for _, name in ipairs(names) do
         local child = join(path, name)
         if not is_numbered(name) and child ~= OWN then
-            local ok, message, code = add_locks(session, child, locks, hidden)
-            if code == "auth" then hidden[#hidden + 1] = child
+            local ok, message, code = add_locks(session, child, locks, unreadable)
+            if code == "auth" then unreadable[#unreadable + 1] = child
             elseif not ok and code ~= "no_node" then return nil, message, code end
         end
     end
@@ -128,7 +128,7 @@ local function add_locks_below(session, path, names, locks, hidden)
 end
 
 
-function add_locks(session, path, locks, hidden)
+function add_locks(session, path, locks, unreadable)
     local names, message, code = _M.children(session, path)
     if not names then return nil, message, code end
     if path ~= "/" and is_lock(names) then
@@ -137,19 +137,19 @@ function add_locks(session, path, locks, hidden)
         if not lock then return nil, queue, code end
         if queue[1] then locks[#locks + 1] = { path = path, queue = queue } end
     end
-    return add_locks_below(session, path, names, locks, hidden)
+    return add_locks_below(session, path, names, locks, unreadable)
 end
 
 
 --- All locks with contenders at a path and below it, as { path, queue }, and the paths that may not
 -- be read. Leaves out nodes that go meanwhile.
 ---@return table[]? locks
----@return string[]|string hidden or message
+---@return string[]|string unreadable or message
 ---@return string? code
 function _M.locks(session, path)
-    local locks, hidden = {}, {}
-    local ok, message, code = add_locks(session, path, locks, hidden)
-    if ok then return locks, hidden end
+    local locks, unreadable = {}, {}
+    local ok, message, code = add_locks(session, path, locks, unreadable)
+    if ok then return locks, unreadable end
     return nil, message, code
 end
 

@@ -42,7 +42,7 @@ function deliver.lease(self, id)
     tell_leases{ self.leases[id] }
 end
 
--- The watcher looks for its news when the callback is called, perhaps later.
+-- The watcher looks for news when it is called, perhaps later.
 function deliver.watcher(self, id)
     local watcher = self.watchers[id]
     if watcher then wait.call(self, watcher, watcher.tell, watcher) end
@@ -51,7 +51,7 @@ end
 deliver.member, deliver.roster = deliver.watcher, deliver.watcher
 
 function deliver.state(self, state)
-    self.told = state
+    self.told_state = state
     if self.on_state then self.state_caller:tell_next(self, self.on_state, STATES, state) end
 end
 
@@ -98,7 +98,7 @@ local function deliver_again(self)
     tell_leases(self.leases)
     for _, watcher in ipairs(Watcher.all(self)) do deliver.watcher(self, watcher.id) end
     local state = self.handle:state()
-    if state ~= self.told then deliver.state(self, state) end
+    if state ~= self.told_state then deliver.state(self, state) end
 end
 
 

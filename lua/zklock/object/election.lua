@@ -33,8 +33,8 @@ local function result_first(kept, ...)
 end
 
 
---- Contends, and runs fn(lease) when the candidate leads. Unless fn returns true, contends again,
--- from the end of the line. An error passes unchanged.
+--- Contends, and runs fn(lease) while leading. Unless fn returns true, contends again at the end of
+-- the line. An error passes unchanged.
 ---@param fn fun(lease: zklock.Lease): boolean?
 ---@return true? done
 ---@return string? message why it contends no more

@@ -1,6 +1,6 @@
 --- A follower tells a user's function who leads an election, first and after each change. It never
--- waits; dispatch() continues it. It watches the leader's node. Without a leader, which means
--- without a node to watch, it asks again after a pause.
+-- waits; dispatch() continues it. It watches the leader's node. While nobody leads, it asks again
+-- after a pause.
 
 local Caller = require "zklock.waiting.caller"
 local Request = require "zklock.waiting.request"

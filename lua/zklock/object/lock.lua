@@ -86,7 +86,7 @@ local function take(handle, owner, lock, timeout)
 end
 
 
--- Unregisters first, because taking the lease frees the handle, which a finalizer could interrupt.
+-- Unregisters first, because taking the lease frees the handle that a finalizer could interrupt.
 local function take_lease(request, ...)
     request.requests[request.id] = nil
     return take(request.handle, request.owner, ...)
@@ -102,7 +102,7 @@ end
 -- The verbs of a single lock; a multi-lock has its own.
 local verbs = {}
 
--- Begins to contend. `stopped` are the keys of owners that the wait stops.
+-- Begins to contend. `stopped` has the keys of owners that the wait would stop.
 function verbs.ask(self, owner, timeout, stopped, opts)
     return self.session.handle:acquire(self.acquire_options, owner, timeout, stopped, opts)
 end
@@ -135,8 +135,8 @@ local function attempt(self, opts, limit, begun)
 end
 
 
--- After so many losses in a row a multi-lock pauses, for seconds, before it contends again.
-local LOSSES, PAUSE = 8, 0.1
+local LOSSES = 8 -- in a row, after which a multi-lock pauses before it contends again
+local PAUSE = 0.1 -- seconds
 
 
 -- A multi-lock that lost its place in one of its lines ("lost") contends again.

@@ -37,7 +37,7 @@ Session.__index = Session
 Session.__name = "zklock.session"
 
 
--- Calls a user's function. Its error is counted, not raised.
+-- Counts an error of the user's function.
 function Session:protect(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then return end
@@ -257,7 +257,7 @@ end
 
 --- Wraps fn to run with its arguments, holding the mutex `prefix .. key`.
 ---@param prefix string
----@param key integer|integer[]|fun(...): string|integer|table its places, or a function of them
+---@param key integer|integer[]|fun(...): string|integer|table places of arguments, or a function
 ---@param fn fun(...): ...
 ---@param opts? number|zklock.LockedOptions
 ---@return fun(...): ... fn returns fn's results; or nil, message, code

@@ -19,7 +19,7 @@ local Watcher = {}
 Watcher.__index = Watcher
 
 
--- Returns true and the arguments for the user's function if there is news.
+-- Returns nothing without news, else true and fn's arguments.
 local function look(self, handle)
     local code, data, version = handle:look()
     if code == "ok" then return true, data, version end
@@ -57,7 +57,7 @@ function Watcher:stop()
 end
 
 
---- The watchers of a session as a list, because telling may change the set.
+--- Returns a list, because telling may change the set.
 function Watcher.all(session)
     local list = {}
     for _, watcher in pairs(session.watchers) do list[#list + 1] = watcher end
@@ -66,8 +66,8 @@ function Watcher.all(session)
 end
 
 
---- The session refers to the watcher until it is stopped. The object is made before its C watcher,
--- because a finalizer may deliver news as soon as that exists.
+--- The session refers to the watcher until it is stopped. The C watcher is made last, because a
+-- finalizer may then deliver its news.
 ---@param verb "watch"|"members"
 ---@return zklock.Watcher?
 ---@return string? code

@@ -11,8 +11,7 @@ local concat = table.concat
 local flaw = path_rules.flaw
 local refuse, show = misuse.refuse, misuse.show
 
--- Bytes of identity and data. A request above 1 MB ends the connection of the whole session.
-local TEXT_SIZE = 4096
+local TEXT_SIZE = 4096 -- bytes of identity and data; a request above 1 MB ends the connection
 local PATH_SIZE = 256 * 1024 -- bytes
 local NAME_SIZE = 100
 
@@ -112,7 +111,6 @@ function check.name(value, name)
     check.size(value, name, NAME_SIZE)
 end
 
---- A label of metrics, which Prometheus reads as UTF-8.
 function check.label(value, name)
     check.name(value, name)
     check.line(value, name)

@@ -1,5 +1,4 @@
---- UTF-8 by RFC 3629, without surrogates, overlong forms and codes above U+10FFFF. Texts of other
--- programs may have any bytes, but pages, JSON, CSV and metrics must be UTF-8.
+--- UTF-8 by RFC 3629, without surrogates, overlong forms and codes above U+10FFFF.
 
 local utf8 = {}
 

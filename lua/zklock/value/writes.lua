@@ -14,8 +14,7 @@ local refuse, show = misuse.refuse, misuse.show
 ---@field [integer] zklock.Write
 ---@field timeout? number seconds, default: the session timeout
 
--- A packet of more than 1 MB would make the server cut the connection.
-local GUARD_SIZE = 512 * 1024
+local GUARD_SIZE = 512 * 1024 -- bytes; above 1 MB a server cuts the connection
 
 local write_forms = {
     set = { text = '{ "set", path, data [, version] }', data = true, version_at = 4, length = 4 },
@@ -40,7 +39,6 @@ local function check_fields(given, form, what)
     end
 end
 
--- Returns a checked write and its size in bytes.
 local function checked_write(given, what)
     check.type(given, "table", what)
     local form = write_forms[given[1]]

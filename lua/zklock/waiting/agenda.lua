@@ -2,9 +2,8 @@
 -- whose entries know their places.
 --
 -- An error may come between any two instructions (Ctrl-C raises one), and a finalizer may add an
--- entry at any call. So nothing is called while entries move, and none is overwritten before it is
--- in its next place. An interrupt may leave an entry in the heap twice, which is harmless, but none
--- is lost.
+-- entry at any call. So nothing is called while entries move, and no entry is overwritten before it
+-- is in its next place. After an interrupt an entry may be in the heap twice, which is harmless.
 
 local setmetatable = setmetatable
 
@@ -15,8 +14,8 @@ local Agenda = {}
 Agenda.__index = Agenda
 
 
--- Puts the entry at the end, or without an entry moves the last one to the free `place`. Then moves
--- it up or down until the heap is in order.
+-- Puts the entry at the end, or without an entry the last one at the free `place`. Moves it up or
+-- down to where it belongs.
 local function put(heap, place, entry)
     local count = #heap
     local at, moved = place or count + 1, entry or heap[count]

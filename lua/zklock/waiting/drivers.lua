@@ -26,7 +26,7 @@ local BUILT_IN = {
 local LOOPS = { "cqueues", "luv", "copas" } -- modules of event loops
 local chosen -- by the user; nil lets _M.driver() decide
 
---- The driver without a loop, loaded now because later there may be no descriptor to open its file.
+--- The driver without a loop, loaded now because later no descriptor may be free for its file.
 _M.usual = require(ngx and BUILT_IN.ngx or BUILT_IN.block)
 
 

@@ -1,6 +1,5 @@
 --- A runtime is the process that runs the code, the real one or one in a world of virtual time
--- (zklock.world.current). It gives the time, numbers of owners and the driver of waits, and calls
--- callbacks.
+-- (zklock.world.current).
 
 local core = require "zklock.core"
 local drivers = require "zklock.waiting.drivers"
@@ -22,8 +21,7 @@ local real = {
     tokens = { count = 0, uses = {} },
 }
 
--- Returns the runtime of a world whose code runs now; nil before the first world.
-local current_of_worlds
+local current_of_worlds -- nil before the first world
 
 local _M = {
     real = real,
@@ -32,7 +30,7 @@ local _M = {
 }
 
 
---- Sets the function that finds the runtime of a world.
+--- Sets the function that returns the runtime of the world whose code runs now.
 ---@param current fun(): zklock.Runtime?
 function _M.set_worlds_current(current)
     current_of_worlds = current

@@ -1,5 +1,5 @@
---- Resumes coroutines of plain Lua. A scheduler has no clock and waits for nothing;
--- zklock.waiting.tasks makes those of zklock.run, zklock.world those of a world.
+--- Resumes coroutines of plain Lua, those of zklock.run (zklock.waiting.tasks) or of a world. A
+-- scheduler has no clock and waits for nothing.
 --
 -- A coroutine that waits yields, and is resumed when its request is done. A task may start further
 -- coroutines, as with coroutine.wrap(fn)(), which are driven too.
@@ -45,8 +45,7 @@ local function this_thread()
 end
 
 
---- The scheduler to which the running coroutine can yield, because the scheduler resumed it or one
--- of its callers.
+--- The scheduler to which the running coroutine can yield, which resumed it or one of its callers.
 function _M.driving()
     local scheduler, thread = latest[1], this_thread()
     while scheduler do
@@ -194,7 +193,7 @@ local function tasks_of(self, wanted)
 end
 
 
--- Ends tasks that other code closed. No event tells of that.
+-- Ends tasks that other code closed, of which no event tells.
 function Run:bury()
     for _, each in in_order(tasks_of(self, "dead")) do self:task_ended(each.thread) end
 end
@@ -289,7 +288,6 @@ function Scheduler:later(thread)
 end
 
 
--- After a coroutine has yielded, ended or failed.
 function Scheduler:after_resume(run, thread, ok, ...)
     if ok and self.run_of[thread].paused[thread] then return end
     if not ok then return run:fail((...)) end
@@ -343,7 +341,6 @@ function Scheduler:wake_sleepers(time)
 end
 
 
---- Ends all tasks that other code closed.
 function Scheduler:bury()
     for _, run in in_order(keys_of(self.runs)) do run:bury() end
 end
@@ -401,7 +398,7 @@ local function weak_keys()
 end
 
 
---- Initialises a scheduler. The running coroutine is its loop.
+--- The running coroutine becomes the loop.
 function _M.init(self, outer)
     self.loop_thread = this_thread()
     self.outer = outer

@@ -17,8 +17,8 @@ local function scope(closable, fn, ...)
 end
 
 
--- Closes the object after an error, because an error that ends a coroutine runs no __close. In all
--- other cases the guard below closes it.
+-- An error that ends a coroutine runs no __close. So this closes the object after an error, and the
+-- guard below in all other cases.
 local function close_on_error(closable, ok, ...)
     if ok then return ... end
     closable:close()

@@ -57,8 +57,7 @@ function _M.sleep(seconds)
 end
 
 
--- Delivers news, or waits for it or for the next sleeper.
-function Tasks:look()
+function Tasks:deliver_or_wait()
     if sessions.dispatch() == 0 and #self.ready == 0 then
         local sleeper = self.sleepers:first()
         sessions.await(sleeper and max(sleeper.due - now(), 0) or huge)
@@ -85,7 +84,7 @@ end
 function Tasks:loop(run)
     while run.live > 0 do
         self:resume_ready()
-        if run.live > 0 then self:look() end
+        if run.live > 0 then self:deliver_or_wait() end
     end
 end
 

@@ -72,9 +72,9 @@ function _M.driver(session)
 end
 
 
---- Starts fn() in a coroutine beside the caller. False if nothing would run that coroutine.
+--- Starts fn() beside the caller, if something can run it there.
 ---@return boolean begun
----@return (fun(): boolean)? is_gone true when the coroutine will not be resumed any more
+---@return (fun(): boolean)? is_gone true when fn will not be resumed any more
 function _M.spawn(fn)
     local spawn = runtime.current():driver().spawn
     if not spawn then return false end

@@ -96,7 +96,6 @@ local function time_of_drawn(self, fault)
 end
 
 
---- The time of the next fault.
 function Drawn:due()
     local due = huge
     for _, fault in ipairs(self.coming) do due = min(due, time_of_drawn(self, fault)) end
@@ -254,7 +253,6 @@ function _M.drawn(world, wishes, begun)
 end
 
 
---- Faults that a search decides.
 function _M.decided(world, wishes)
     local count = {}
     for _, kind in ipairs(kinds) do count[kind] = 0 end
@@ -263,7 +261,6 @@ function _M.decided(world, wishes)
 end
 
 
---- Replays faults of a list.
 ---@param list zklock.Fault[]
 function _M.replayed(world, list)
     local copies = {}

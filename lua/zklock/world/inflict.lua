@@ -26,7 +26,7 @@ function inflict.kill(self, process)
 end
 
 
--- Lets the process's sessions connect again, all of them or process.cut_sessions.
+-- Lets all sessions connect again, or process.cut_sessions.
 local function heal(self, process, all)
     local done = process.cut_until > self:now()
     for _, session in ipairs(process.sessions) do

@@ -313,7 +313,7 @@ end
 
 -- --- coroutines that poll ---------------------------------------------------------------
 
--- Returns when a coroutine goes on that polls, which means that it yields by itself or sleeps for
+-- Returns the end of a pause of a coroutine that polls, which is to yield by itself or to sleep for
 -- no time. Its pauses become longer.
 function World:next_poll(thread)
     local polls = (self.polls[thread] or 0) + 1

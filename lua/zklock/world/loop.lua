@@ -133,8 +133,8 @@ local function patience_of(self)
 end
 
 
--- Looks for a deadlock. True if for long no server has changed anything, in two looks. At the first
--- look a client may have been about to ask a server.
+-- True if for long no server has changed anything, in two looks. At the first look a client may
+-- have been about to ask a server.
 local function find_deadlock(self, now)
     local last, patience = max(self.core:changed(), self.active_at), patience_of(self)
     if last + patience > now + ROUNDED or not is_quiet(self) then
@@ -173,7 +173,7 @@ local function finish(self)
 end
 
 
--- Takes one step. A turn is that of the coroutine at `place`, which by default the seed chooses.
+-- Takes a step. By default the seed chooses the `place` of the coroutine that gets a turn.
 local function go_on(self, place, most_steps)
     if self.ready[1] then turn(self, place or self.core:draw("order", #self.ready))
     elseif self.live > 0 or self.events:first() then advance(self, most_steps)

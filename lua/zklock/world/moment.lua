@@ -18,7 +18,7 @@ local LEAST = 10     -- seeds; fewer show nothing
 local _M = {}
 
 
--- Finds the step that adds the most wrong seeds, each time in the half of the steps that adds more.
+-- Finds the step that adds the most wrong seeds, by bisection in the halves that add more.
 local function bisect(wrong_after, last)
     local low, high = 0, last
     while high - low > 1 do
@@ -59,7 +59,6 @@ local function odds_text(moment)
 end
 
 
---- The moment as a line.
 ---@param moment zklock.Moment
 ---@return string
 function _M.line(moment)

@@ -123,7 +123,6 @@ end
 ---@field faults? zklock.Faults
 ---@field limit? { steps?: integer, seconds?: number } default 1e6, 86400
 
---- Options of zklock.world.
 function _M.world(given)
     given = given == nil and {} or given
     known(given, { seed = true, faults = true, limit = true }, "the options of a world")
@@ -171,7 +170,6 @@ end
 ---@field pct? integer the depth of bugs, found by random priorities
 ---@field moment? integer|false seeds that go on from a step of a wrong schedule; default 100
 
---- Options of zklock.simulate.
 function _M.simulation(given)
     given = given == nil and {} or given
     known(given, { all = true, faults = true, limit = true, moment = true, pct = true,

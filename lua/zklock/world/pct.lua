@@ -42,7 +42,6 @@ local function changes_of(core, opts, length, left_out)
 end
 
 
--- Decides by priorities, without the changes in `left_out`.
 local function decide_by_priorities(world, opts, length, left_out)
     local changes, priorities = changes_of(world.core, opts, length, left_out), {}
     local schedule

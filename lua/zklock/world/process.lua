@@ -70,7 +70,6 @@ function Process:all_ended()
 end
 
 
---- Gives a coroutine a turn.
 function Process:resume(now, thread, ...)
     local world = self.world
     current.act_in(self)
@@ -101,7 +100,6 @@ function Process:connected()
 end
 
 
---- Delivers the news of a session.
 function Process:hear(session, now)
     if self.over then return end
     if self.stopped then

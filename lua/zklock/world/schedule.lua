@@ -42,7 +42,7 @@ Schedule.__index = Schedule
 
 -- --- possible steps -----------------------------------------------------------------------
 
--- Drops entries of ended processes, and moves those of stopped ones to their processes.
+-- Removes entries of ended and stopped processes.
 local function tidy_ready(world)
     local ready = {}
     for _, entry in ipairs(world.ready) do
@@ -95,7 +95,7 @@ local function usual_place(self, steps)
 end
 
 
--- True if time may go on, because the possible steps may be as late as packets.
+-- Time may pass though steps are possible, because a step may be as late as a packet.
 local function may_time_pass(self)
     local due = min(loop.next_moment(self.world), self.world.core:due() or huge)
     return due - self.ready_since <= self.delay
@@ -110,7 +110,7 @@ end
 
 
 -- The possible steps, and the place of the usual one. A fault can come before a turn of its
--- process, and, after a turn of any process, before its packets and before time goes on.
+-- process and, after a turn of any process, before the process's packets and before time goes on.
 local function possible_steps(self)
     local world = self.world
     local steps, has_waited = steps_without_time(world), world.turn_time ~= world:now()
@@ -130,7 +130,6 @@ local function possible_steps(self)
 end
 
 
---- A step in words.
 ---@param step zklock.Step
 function Schedule:text_of(step)
     if step.kind == "time" then return "time goes on" end
@@ -249,7 +248,6 @@ local function set_current(self, step, is_idle)
 end
 
 
---- Takes one step.
 function Schedule:step()
     local world = self.world
     tidy_ready(world)

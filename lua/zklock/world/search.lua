@@ -31,7 +31,6 @@ local insert, remove = table.insert, table.remove
 local _M = {}
 
 
---- Plays one schedule.
 ---@param opts table of zklock.world.options
 ---@param how? zklock.HowToPlay
 ---@return zklock.World

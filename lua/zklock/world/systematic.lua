@@ -23,11 +23,11 @@ local max = math.max
 local _M = {}
 
 
-local function with_deviation(deviations, at, place, step)
+local function with_deviation(deviations, decision, place, step)
     local name = deviations.name
     return {
-        name = ("%s%s%d:%d"):format(name, name == "" and "" or " ", at, place),
-        last = at,
+        name = ("%s%s%d:%d"):format(name, name == "" and "" or " ", decision, place),
+        last = decision,
         count = deviations.count + 1,
         preemptions = deviations.preemptions + (step.is_fault and 0 or 1),
     }
@@ -37,8 +37,8 @@ end
 -- The place of each deviation by its decision, and the last decision.
 local function places_of(name)
     local places, last = {}, 0
-    for at, place in name:gmatch "(%d+):(%d+)" do
-        last = tonumber(at)
+    for decision, place in name:gmatch "(%d+):(%d+)" do
+        last = tonumber(decision)
         places[last] = tonumber(place)
     end
     return places, last
@@ -50,16 +50,16 @@ local function refuse_name(world, name)
 end
 
 
--- Runs the schedule of that name. Returns the world after it, the zklock.Schedule, and its
--- deviations as lines. After the deviations, `systematic` may end the run, and adds schedules.
+-- Runs the schedule of that name. Returns its world, the zklock.Schedule, and its deviations as
+-- lines. After the deviations, `systematic` may end the run, and adds schedules.
 local function play(fn, opts, name, how, systematic)
     local places, last = places_of(name)
-    local at, lines, schedule = 0, {}, nil
+    local decision, lines, schedule = 0, {}, nil
     local function decide(steps, default)
-        at = at + 1
-        local place = places[at]
+        decision = decision + 1
+        local place = places[decision]
         if not place then
-            if systematic and at > last and not systematic:enter_state(schedule) then
+            if systematic and decision > last and not systematic:enter_state(schedule) then
                 schedule.world.over = true
                 return nil
             end
@@ -67,20 +67,20 @@ local function play(fn, opts, name, how, systematic)
         end
         if not steps[place] then return refuse_name(schedule.world, name) end
         if how.story then
-            lines[#lines + 1] = ("decision %d: %s, not: %s"):format(at,
+            lines[#lines + 1] = ("decision %d: %s, not: %s"):format(decision,
                 schedule:text_of(steps[place]), schedule:text_of(steps[default]))
         end
         return place
     end
     local function add_others(steps, default, is_local)
-        if at > last then systematic:add_others(at, steps, default, is_local) end
+        if decision > last then systematic:add_others(decision, steps, default, is_local) end
     end
     how.decide = function(world)
         schedule = schedule_of(world, opts.faults.delay, systematic and systematic.ids, decide,
             add_others)
     end
     local world = search.play(fn, opts, opts.first, how)
-    if at < last and not how.branch then refuse_name(world, name) end
+    if decision < last and not how.branch then refuse_name(world, name) end
     return world, schedule, lines
 end
 
@@ -113,7 +113,6 @@ local function nothing_found(opts)
 end
 
 
---- Runs the schedule opts.schedule.
 ---@return zklock.Found
 function _M.replay(fn, opts)
     local found = nothing_found(opts)
@@ -122,8 +121,8 @@ function _M.replay(fn, opts)
 end
 
 
--- Can this step, in place of the usual one, lead to a new state? After a local usual step, steps of
--- other processes lead to the same states as before it.
+-- Can this step lead to a new state? Before a usual step that is local, steps of other processes
+-- lead to the same states as after it.
 local function may_lead_elsewhere(step, default, is_local)
     if step == default then return false end
     if not is_local or step.is_fault or step.kind == "time" then return true end
@@ -131,7 +130,7 @@ local function may_lead_elsewhere(step, default, is_local)
 end
 
 
--- Takes a schedule with the fewest deviations, whose number is the level of its list.
+-- Takes a schedule with the fewest deviations. The level of a list is their number.
 local function take_next(queue)
     while queue.level <= queue.last_level do
         local list = queue[queue.level]
@@ -165,7 +164,7 @@ local Systematic = {}
 Systematic.__index = Systematic
 
 
--- Marks it as seen. False if it was seen before.
+-- False if it was seen before.
 local function mark_seen(self, fingerprint)
     if self.seen[fingerprint] then return false end
     self.seen[fingerprint] = true
@@ -181,12 +180,12 @@ end
 
 
 -- Adds the schedules that take another step in that decision.
-function Systematic:add_others(at, steps, default, is_local)
+function Systematic:add_others(decision, steps, default, is_local)
     local most, deviations = self.most, self.deviations
     for place, step in ipairs(steps) do
         if may_lead_elsewhere(step, steps[default], is_local and self.reducible) then
             if step.is_fault or deviations.preemptions < most then
-                add(self.queue, with_deviation(deviations, at, place, step))
+                add(self.queue, with_deviation(deviations, decision, place, step))
             else
                 self.found.bounds.preemptions = most
             end

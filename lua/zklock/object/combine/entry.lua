@@ -62,8 +62,8 @@ function _M.result_of(answer)
 end
 
 
---- Takes the answer, or the reason why the wait ended without one. An item that fn was given may
--- be carried out even then.
+--- Takes the answer, or the code of a wait without one. An item that fn was given may be done even
+-- then.
 function _M.take(request, entry, path, timeout)
     if entry.answer then return _M.result_of(entry.answer) end
     local code = request.handle:result()

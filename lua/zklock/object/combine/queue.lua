@@ -16,7 +16,7 @@ function Queue:add(entry)
 end
 
 
--- The first entry that lives. Drops the ended entries before it.
+-- The first entry that lives. Drops the entries before it.
 ---@return zklock.Entry?
 function Queue:first()
     while self.head <= self.tail do
@@ -59,7 +59,6 @@ function Queue:take(most)
 end
 
 
---- Settles all entries with a failure.
 ---@param answer zklock.Answer
 function Queue:refuse(answer)
     for entry in self.first, self do entry:settle(answer) end

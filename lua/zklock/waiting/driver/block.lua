@@ -8,7 +8,6 @@ local SLICE = 0.1 -- seconds
 local _M = { stops_callers = true } -- a wait also stops the coroutines that resumed this one
 
 
--- Delivers news of other sessions when this session has none.
 function _M.wait(session, request)
     local handle, session_handle = request.handle, session.handle
     while not handle:done() do

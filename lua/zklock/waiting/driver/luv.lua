@@ -14,7 +14,7 @@ local traceback = debug.traceback
 local _M = {}
 
 
---- Does this driver carry out the caller's waits? Inside the loop it does, unless zklock.run does.
+--- True inside the loop, unless a zklock.run within it runs the caller.
 function _M.drives(in_run)
     return not in_run and loop_mode() ~= nil
 end

@@ -3,8 +3,8 @@
 -- a unix socket, and that posts the semaphores.
 --
 -- A light thread that is killed while it waits (its client went, another thread called ngx.exit)
--- runs nothing more. Its post stays in the semaphore, and the dispatcher, which looks a moment
--- later, gives up the wait.
+-- runs nothing more. Its post stays in the semaphore. The dispatcher looks for that a moment later,
+-- and gives up the wait.
 
 local core = require "zklock.core"
 local calls_of = require "zklock.waiting.driver.ngx_calls"
@@ -42,7 +42,7 @@ local _M = { stops_callers = true } -- a wait also stops the coroutines that res
 local patched = ngx.config.nginx_configure():find("openresty", 1, true) ~= nil
 local waits_by_phase = { ssl_client_hello = patched, ssl_session_fetch = patched }
 
--- Tries a wait once in each other phase. A wait for a posted semaphore ends at once, or fails where
+-- Tries a wait for a posted semaphore, once in each other phase. That ends at once, or fails where
 -- waits are not allowed.
 local function can_wait_in(phase)
     if waits_by_phase[phase] == nil then
@@ -127,7 +127,7 @@ end
 
 
 -- Restarts dispatchers whose timers were dropped. nginx also calls this timer when the worker is to
--- exit; then the dispatchers end their reads, which would keep the worker.
+-- exit, so that the dispatchers end their reads, which would keep the worker.
 local function watch(premature)
     if leaving.check_exiting(premature) then return end
     for session, dispatcher in pairs(dispatchers) do
@@ -138,7 +138,7 @@ end
 
 local watched
 
--- nginx refuses a timer when too many wait. Then the next wait or sleep asks again.
+-- nginx may refuse a timer. Then the next wait or sleep asks again.
 local function begin_watch()
     if not watched then watched = timer_every(WATCH, watch) end
 end
@@ -171,7 +171,7 @@ function Dispatcher:interrupt_waits()
 end
 
 
--- Does what is due at the end of the worker. False if the dispatcher is not needed any more.
+-- Does what is due at the end of the worker. False if the dispatcher may end.
 function Dispatcher:proceed()
     local session = self.weak.session
     if not session or session.handle:ended() then return false end
@@ -182,8 +182,8 @@ function Dispatcher:proceed()
 end
 
 
--- Drops requests that were posted last time if their light threads were killed before they woke.
--- Their posts are still there.
+-- Drops requests that were posted last time, if their posts are still there, because their light
+-- threads were killed before they woke.
 function Dispatcher:drop_killed()
     if #self.woken == 0 then return end
     local none = {}
@@ -262,7 +262,7 @@ end
 
 
 -- Runs beside work() in the same timer, because nginx may drop any other.
-function Dispatcher:look()
+function Dispatcher:keep_looking()
     while true do
         sleep(LOOK)
         leaving.check_exiting()
@@ -274,7 +274,7 @@ end
 local function run(_, self)
     if self.runs then return end
     self.runs = true
-    local looker = spawn(self.look, self)
+    local looker = spawn(self.keep_looking, self)
     local ok, problem = pcall(self.work, self)
     kill(looker)
     self.runs, self.started_at = false, nil
@@ -352,7 +352,8 @@ function _M.call(session, key, fn, ...)
 end
 
 
---- The number of callbacks that have not begun, of all sessions by default.
+--- The number of callbacks that have not begun.
+---@param session? zklock.Session default: all
 function _M.unsent(session)
     local count = 0
     for each, dispatcher in pairs(dispatchers) do

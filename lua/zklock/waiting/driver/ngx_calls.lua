@@ -66,8 +66,7 @@ local function run(self, call)
 end
 
 
---- Begins all calls that can begin. A call may end the running timer, so each is taken out only in
--- its turn.
+--- Begins all calls that can begin. Each is taken out only then, because a call may end the timer.
 function Calls:begin()
     self.asked_at = nil
     local at, unsent = 1, self.unsent

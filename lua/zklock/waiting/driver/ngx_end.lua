@@ -1,13 +1,13 @@
 --- The end of an nginx worker. A worker that is told to exit lives until no timer runs and no
--- request is open, so a loop in a timer would keep it for ever. No thread sees to the stages;
--- dispatchers, waits and sleeps call proceed() while they last.
+-- request is open, so a loop in a timer would keep it for ever. Dispatchers, waits and sleeps call
+-- proceed(), which goes through the stages:
 --
 --   STAYS     until nginx tells the worker to exit
 --   LEAVING   for the longest `drain` of its sessions, all goes on
 --   OVER      leases of timers are lost, members have left, watches have stopped; then the sleeps
 --             and waits of timers end. Requests go on
 --   CLOSED    the sessions are closed, because a loop ignored that its sleep was interrupted, and
---             no request holds a lease; that ends a loop that looks at its session
+--             no request holds a lease
 
 local core = require "zklock.core"
 local current_task = require "zklock.waiting.nginx_task"
@@ -84,8 +84,7 @@ local function any_timer_holds()
 end
 
 
--- A request that holds a lease is open, unless release_all in log_by_lua told its end, or the
--- collector took its ngx.ctx.
+-- A request is over when release_all in log_by_lua tells so, or the collector took its ngx.ctx.
 local function any_request_holds()
     if not next(of_requests) then return false end
     if now() > collected + 1 then
@@ -154,7 +153,7 @@ local function depart()
 end
 
 
--- True when timers must not wait any more, so that none acquires a lease only to lose it.
+-- Timers must not wait any more then, so that none acquires a lease only to lose it.
 local function drain_is_over()
     return stage >= OVER or stage == LEAVING and now() >= leaving_at + drain
 end
