@@ -500,7 +500,7 @@ return {
     if (sync) zkl_call_get(sync, own->path->text, own->claim.node.name);]] },
     { "watch-never-checked", "a watch that the server dropped without an event is never set again",
       at = "answer_exists",
-      find = "else if (call->kind == &check_call && !shows(answer, last)) look_again(watcher, 0);",
+      find = "else if (call->kind == &check_call && !shows(answer, last)) look_in(watcher, 0);",
       replace = "else (void)last;" },
     { "member-left-unseen", "a member that leaves forgets a create whose node nobody has seen",
       at = "leave", find = "member->node == MEMBER_NODE_ABSENT",

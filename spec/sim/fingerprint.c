@@ -211,7 +211,7 @@ static void mix_call(const struct zkl_session *session, const struct call *call,
 static void mix_request_of(const struct zkl_session *session, const struct zkl_request *request,
                            zkl_time now) {
     mix((uint64_t)request->kind << 3 | zkl_request_done(request) << 2 |
-        (zkl_request_contends(request) && request->handle));
+        (zkl_request_ends_with_claim(request) && request->handle));
     mix((uint64_t)request->code << 32 | request->asker.calls);
     mix_time(request->deadline, now);
     mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);

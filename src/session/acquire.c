@@ -220,7 +220,7 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     request->quiet = options->quiet;
     request->meter = zkl_meter_of(request->session, options->meter);
     request->hold.length = options->max_hold;
-    struct path *path = zkl_path_use(request->session, options->path);
+    struct path *path = zkl_path_find_or_add(request->session, options->path);
     if (!path) return false;
     enum zkl_code code = refusal_of(request->session, options);
     if (code != ZKL_CLOSED && (refused_other_use(request, path, options, 0) ||
@@ -261,7 +261,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     of_part.counting = options->counting || options->keep;
     of_part.keep = 0; /* a part's node goes with the other nodes */
     of_part.meter = 0;
-    struct path *path = zkl_path_use(request->session, options->path);
+    struct path *path = zkl_path_find_or_add(request->session, options->path);
     struct stake *part =
         path ? zkl_stake_new(request->session, path, &of_part, request->deadline) : NULL;
     if (!part) return false;
@@ -358,7 +358,7 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
         zkl_request_finish(request, code, 0);
         return true;
     }
-    struct path *path = zkl_path_use(request->session, folder);
+    struct path *path = zkl_path_find_or_add(request->session, folder);
     struct stake *waiter = path ? zkl_stake_new(request->session, path, &options, ZKL_NEVER) : NULL;
     if (!waiter) return false;
     attach_request(request, stake);

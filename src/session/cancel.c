@@ -11,7 +11,7 @@
 void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
     if (zkl_request_done(request)) return;
     struct stake *stake = zkl_parts_at(&request->parts, 0);
-    if (zkl_request_contends(request))
+    if (zkl_request_ends_with_claim(request))
         zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
     else zkl_request_finish(request, why, 0);
 }
@@ -35,7 +35,8 @@ void zkl_request_end_overdue(struct zkl_session *session) {
 }
 
 static enum zkl_code code_at_end(const struct zkl_request *request, enum zkl_code code) {
-    bool of_lease = zkl_request_needs_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
+    bool of_lease =
+        zkl_request_ends_with_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
     return of_lease && code != ZKL_CLOSED ? ZKL_LOST : code;
 }
 
@@ -48,7 +49,7 @@ static bool outlives_expiry(const struct zkl_request *request) {
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     for (struct zkl_request *request = session->requests, *next; request; request = next) {
         next = request->next;
-        assert(!zkl_request_contends(request)); /* it ended with its claim */
+        assert(!zkl_request_ends_with_claim(request)); /* it ended with its claim */
         if (code == ZKL_EXPIRED && outlives_expiry(request)) continue;
         zkl_request_finish(request, code_at_end(request, code), 0);
     }
@@ -68,7 +69,7 @@ static void drop_untaken_member(struct zkl_request *request) {
 
 void zkl_request_drop(zkl_request *request) {
     zkl_request_cancel(request, ZKL_INTERRUPTED);
-    if (zkl_request_contends(request)) release_untaken_lease(request);
+    if (zkl_request_ends_with_claim(request)) release_untaken_lease(request);
     if (request->kind == REQUEST_JOIN) drop_untaken_member(request);
     zkl_events_remove(request->session, &request->done_notice);
     zkl_request_unref(request);

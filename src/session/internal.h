@@ -50,7 +50,7 @@ struct zkl_session {
     struct zkl_request *requests;
     struct follower *followers[FOLLOWER_KINDS];
     uint64_t earlier_sessions[EARLIER_SESSIONS]; /* ids of the last; a ring; 0: none */
-    size_t earlier_count;                        /* of all earlier sessions */
+    size_t earlier_count;                        /* all earlier sessions */
     struct watches watches;
     const struct zkl_yielding *yielding;
     size_t node_bytes;    /* paths of nodes that stakes and members own or may make */

@@ -16,7 +16,7 @@ static zkl_session *session_of(const zkl_lease *lease) {
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {
-    bool granted = zkl_request_contends(request) && request->handle;
+    bool granted = zkl_request_ends_with_claim(request) && request->handle;
     zkl_lease *lease = granted ? calloc(1, sizeof *lease) : NULL;
     if (!lease || !zkl_parts_copy(&lease->parts, &request->parts)) {
         free(lease);

@@ -80,7 +80,7 @@ static enum zkl_code end_of(const struct zkl_member *member) {
     return member->code == ZKL_OK ? ZKL_CLOSED : member->code;
 }
 
-void zkl_member_change(struct zkl_member *member, enum zkl_member_state state) {
+void zkl_member_change_state(struct zkl_member *member, enum zkl_member_state state) {
     if (member->state == state) return;
     bool leaves = state == ZKL_MEMBER_LEAVING || member->state == ZKL_MEMBER_LEAVING;
     bool over = state == ZKL_MEMBER_LEAVING || state == ZKL_MEMBER_ENDED;
@@ -102,7 +102,7 @@ void zkl_member_end(struct zkl_member *member, enum zkl_code code, int error) {
     struct zkl_session *session = member->base.session;
     zkl_member_note_reason(member, code, error);
     member->act_at = ZKL_NEVER;
-    zkl_member_change(member, ZKL_MEMBER_ENDED);
+    zkl_member_change_state(member, ZKL_MEMBER_ENDED);
     zkl_follower_unlist(&member->base);
     session->node_bytes -= cost(session, member->path);
     zkl_watches_unpin(session, member->watch);
@@ -357,7 +357,7 @@ zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeo
 
 static void leave(struct zkl_member *member) {
     if (member->state == ZKL_MEMBER_ENDED) return;
-    zkl_member_change(member, ZKL_MEMBER_LEAVING);
+    zkl_member_change_state(member, ZKL_MEMBER_LEAVING);
     if (member->node == MEMBER_NODE_ABSENT) zkl_member_node_gone(member);
     else if (!member->base.asker.calls) zkl_member_act_after(member, 0);
     zkl_member_start(member);

@@ -29,9 +29,9 @@ struct zkl_member {
     int error;          /* the server's error code for `code` */
     char *path;
     char *data;                          /* for its requests */
-    char *next_data;                     /* of a later set, until no request is out; or NULL */
+    char *next_data;                     /* by a later set, until no request is out; or NULL */
     uint64_t newest_number, data_number; /* the newest set's, and that of `data`; 0: the join's */
-    uint64_t settled_number;             /* of the last data that the node got, or was refused */
+    uint64_t settled_number;             /* for the last data that the node got, or was refused */
     struct zkl_request *sets;            /* that wait until their data are settled; references */
     struct watch *watch;
     struct zkl_request *join; /* NULL: its user took the member, or dropped it */
@@ -40,7 +40,7 @@ struct zkl_member {
     int64_t czxid;   /* the own node's, as seen last */
     int32_t version; /* its data's version */
     enum member_parents parents;
-    enum zkl_code refusal; /* of the last attempt; OK: not refused */
+    enum zkl_code refusal; /* by the last attempt; OK: not refused */
     int refusal_error;
     zkl_time act_at;      /* when to ask next; ZKL_NEVER: after an event */
     zkl_time asked_at;    /* when it asked last */
@@ -69,7 +69,7 @@ void zkl_member_suspend_all(struct zkl_session *session); /* the connection is l
 struct zkl_member *zkl_member_find(const struct zkl_session *session,
                                    const char *path); /* or NULL */
 void zkl_member_post_news(struct zkl_member *member);
-void zkl_member_change(struct zkl_member *member, enum zkl_member_state state);
+void zkl_member_change_state(struct zkl_member *member, enum zkl_member_state state);
 void zkl_member_note_reason(struct zkl_member *member, enum zkl_code code, int error);
 void zkl_member_end(struct zkl_member *member, enum zkl_code code, int error);
 void zkl_member_node_gone(struct zkl_member *member);

@@ -20,7 +20,7 @@ static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
     zkl_member_note_reason(member, code, error);
     if (member->asked_at < member->doubt_until) {
         zkl_member_post_news(member);
-        zkl_member_change(member, ZKL_MEMBER_LEAVING);
+        zkl_member_change_state(member, ZKL_MEMBER_LEAVING);
     }
     zkl_member_node_gone(member);
 }
@@ -31,7 +31,8 @@ static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, boo
     member->node = MEMBER_NODE_OURS;
     member->czxid = stat->czxid;
     member->version = stat->version;
-    if (member->state == ZKL_MEMBER_JOINED && anew) zkl_member_change(member, ZKL_MEMBER_JOINING);
+    if (member->state == ZKL_MEMBER_JOINED && anew)
+        zkl_member_change_state(member, ZKL_MEMBER_JOINING);
     bool leaving = member->state == ZKL_MEMBER_LEAVING;
     bool unsettled =
         member->state == ZKL_MEMBER_JOINING || member->settled_number < member->data_number;
@@ -39,7 +40,7 @@ static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, boo
         zkl_member_act_after(member, 0);
     } else if (unsettled) {
         zkl_member_settle(member, ZKL_OK, 0);
-        zkl_member_change(member, ZKL_MEMBER_JOINED);
+        zkl_member_change_state(member, ZKL_MEMBER_JOINED);
     }
 }
 
@@ -52,7 +53,8 @@ static bool is_ours(const struct zkl_member *member, uint64_t owner) {
 static void see_stranger(struct zkl_member *member, uint64_t owner) {
     member->node = MEMBER_NODE_ABSENT;
     if (member->state == ZKL_MEMBER_LEAVING) zkl_member_node_gone(member);
-    else if (is_earlier(member->base.session, owner)) zkl_member_change(member, ZKL_MEMBER_JOINING);
+    else if (is_earlier(member->base.session, owner))
+        zkl_member_change_state(member, ZKL_MEMBER_JOINING);
     else give_up(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
 }
 
@@ -70,7 +72,7 @@ static void see_nothing(struct zkl_member *member) {
     else if (member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING)
         give_up(member, member->refusal, member->refusal_error);
     else {
-        zkl_member_change(member, ZKL_MEMBER_JOINING);
+        zkl_member_change_state(member, ZKL_MEMBER_JOINING);
         zkl_member_act_after(member, at_once ? 0 : MEMBER_PAUSE);
     }
 }
@@ -190,7 +192,7 @@ void zkl_member_event(struct follower *follower, enum zkl_node_event event, cons
     if (event == ZKL_NODE_CHILDREN || strcmp(member->path, node) != 0) return;
     zkl_member_lose_sight(member);
     if (event == ZKL_NODE_DELETED && member->state == ZKL_MEMBER_JOINED)
-        zkl_member_change(member, ZKL_MEMBER_JOINING);
+        zkl_member_change_state(member, ZKL_MEMBER_JOINING);
     if (member->state == ZKL_MEMBER_LEAVING) return; /* the answers decide */
     zkl_member_act_after(member, 0);
     zkl_member_start(member);
@@ -208,7 +210,7 @@ void zkl_member_expire(struct follower *follower, enum zkl_code refusal) {
     if (member->state == ZKL_MEMBER_LEAVING) zkl_member_end(member, ZKL_RELEASED, 0);
     else if (refusal != ZKL_OK) zkl_member_end(member, refusal, 0);
     else {
-        zkl_member_change(member, ZKL_MEMBER_JOINING);
+        zkl_member_change_state(member, ZKL_MEMBER_JOINING);
         member->act_at = 0;
     }
 }

@@ -36,7 +36,7 @@ static void save_backoff(struct zkl_session *session, const struct path *path) {
 
 /* --- in use ----------------------------------------------------------------------------------- */
 
-struct path *zkl_path_use(struct zkl_session *session, const char *text) {
+struct path *zkl_path_find_or_add(struct zkl_session *session, const char *text) {
     size_t length = strlen(text);
     struct path *path = zkl_path_find(session, text, length);
     if (path) return path;

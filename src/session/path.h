@@ -1,7 +1,7 @@
 /*
  * path.h - the lock paths that a session uses, each with its line.
  *
- *     path = zkl_path_use(session, "/locks/a");       until zkl_path_free_unused() frees it unused
+ *     path = zkl_path_find_or_add(session, "/locks/a");   until zkl_path_free_unused()
  */
 #ifndef ZKL_SESSION_PATH_H
 #define ZKL_SESSION_PATH_H
@@ -58,7 +58,8 @@ enum { OLD_BACKOFFS = 64 };
 #endif
 
 struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
-struct path *zkl_path_use(struct zkl_session *session, const char *text); /* NULL: out of memory */
+struct path *zkl_path_find_or_add(struct zkl_session *session,
+                                  const char *text); /* NULL: out of memory */
 /* NULL: before the first, behind the last. */
 struct path *zkl_path_next(struct zkl_session *session, struct path *path);
 void zkl_path_mark_idle(struct zkl_session *session, struct path *path); /* it may be unused */

@@ -169,7 +169,7 @@ uint64_t zkl_request_stops(const zkl_request *request) {
 }
 
 struct zkl_conflict zkl_request_conflict(const zkl_request *request) {
-    return zkl_request_contends(request) ? request->conflict : (struct zkl_conflict){0};
+    return zkl_request_ends_with_claim(request) ? request->conflict : (struct zkl_conflict){0};
 }
 
 const char *zkl_request_data(const zkl_request *request, size_t *size, int32_t *version) {

@@ -17,7 +17,7 @@ enum request_kind {
     REQUEST_ACQUIRE,
     REQUEST_CHECK,
     REQUEST_DOWNGRADE,
-    REQUEST_WAIT,
+    REQUEST_WAIT, /* in a condition */
     REQUEST_RELEASE,
     REQUEST_QUEUE,
     REQUEST_GUARD,
@@ -32,8 +32,7 @@ enum request_kind {
     REQUEST_DRAIN
 };
 
-/* Requests of this kind end when their lease is lost. */
-static inline bool zkl_request_needs_lease(enum request_kind kind) {
+static inline bool zkl_request_ends_with_lease(enum request_kind kind) {
     return kind == REQUEST_CHECK || kind == REQUEST_GUARD || kind == REQUEST_SIGNAL;
 }
 
@@ -60,7 +59,7 @@ struct zkl_request {
     struct guard *guard; /* GUARD; SIGNAL: once it has the queue */
     unsigned effects;    /* GUARD, SIGNAL: sent transactions that may have an effect */
     union {
-        struct { /* ACQUIRE, WAIT: zkl_request_contends() */
+        struct { /* ACQUIRE, WAIT: zkl_request_ends_with_claim() */
             struct notice queued_notice;
             size_t position;
             struct hold hold;             /* until the handle is taken */
@@ -92,8 +91,7 @@ struct zkl_request {
     };
 };
 
-/* An acquire, or a wait in a condition, which ends with its claim. */
-static inline bool zkl_request_contends(const struct zkl_request *request) {
+static inline bool zkl_request_ends_with_claim(const struct zkl_request *request) {
     return request->kind == REQUEST_ACQUIRE || request->kind == REQUEST_WAIT;
 }
 

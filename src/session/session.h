@@ -377,7 +377,7 @@ struct zkl_conflict {
 };
 struct zkl_conflict zkl_request_conflict(const zkl_request *request); /* after ZKL_CONFLICT */
 uint64_t
-zkl_request_stops(const zkl_request *request); /* of the process, since shortly before its begin */
+zkl_request_stops(const zkl_request *request); /* the process's, since shortly before its begin */
 
 zkl_lease *zkl_request_lease(zkl_request *request); /* takes the lease; NULL: none */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
@@ -455,7 +455,7 @@ enum zkl_member_state {
 uint64_t zkl_member_id(const zkl_member *member);
 enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *why,
                                        const char **detail);
-unsigned zkl_member_changes(const zkl_member *member); /* of its state, so far */
+unsigned zkl_member_changes(const zkl_member *member); /* changes of its state */
 /*
  * Gives the node other data. Done when the node has these or newer data, which it gets even if the
  * request ends before. ZKL_CLOSED: the member leaves.

@@ -368,7 +368,7 @@ static void end_lease_requests(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
         bool needs_it =
-            zkl_request_needs_lease(request->kind) && zkl_parts_include(&request->parts, stake);
+            zkl_request_ends_with_lease(request->kind) && zkl_parts_include(&request->parts, stake);
         if (needs_it && !request->asker.calls) zkl_request_finish(request, ZKL_LOST, 0);
     }
 }

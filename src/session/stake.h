@@ -124,11 +124,11 @@ void zkl_stake_finish(struct stake *stake, enum zkl_code code);
 /* The same for stake->downgrade. */
 void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code);
 void zkl_stake_give_handle(struct stake *stake); /* gives the first handle */
-void zkl_stake_granted(struct stake *stake);
+void zkl_stake_granted(struct stake *stake);     /* ZKL_DO_GRANT */
 void zkl_stake_hold_begins(struct stake *stake);
 void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how); /* if it holds */
-void zkl_stake_failed(struct stake *stake);                            /* with claim->code */
-void zkl_stake_queued(struct stake *stake);
+void zkl_stake_failed(struct stake *stake);                            /* ZKL_DO_FAIL */
+void zkl_stake_queued(struct stake *stake);                            /* ZKL_DO_QUEUED */
 void zkl_stake_tell_loss(struct stake *stake);
 /* Notes the version and a revocation, in an answer about the own node. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer);

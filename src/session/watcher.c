@@ -84,7 +84,7 @@ static void unpin(struct zkl_watcher *watcher) {
 
 /* --- looks ----------------------------------------------------------------------------------- */
 
-static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
+static void look_in(struct zkl_watcher *watcher, zkl_time pause) {
     zkl_time due = watcher->base.session->now + pause;
     if (watcher->look_at && watcher->look_at <= due) return;
     watcher->look_at = due;
@@ -104,13 +104,13 @@ static void look(struct zkl_watcher *watcher) {
     if (call) zkl_call_set_pinned_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     if (call) call = call_for(watcher, &get_call);
     if (call) zkl_call_get(call, watcher->path, NULL);
-    else look_again(watcher, PAUSE);
+    else look_in(watcher, PAUSE);
 }
 
 static void check(struct zkl_watcher *watcher) {
     struct call *call = call_for(watcher, &check_call);
     if (call) zkl_call_set_pinned_watch(call, ZKL_RPC_EXISTS, watcher->watch);
-    else look_again(watcher, PAUSE);
+    else look_in(watcher, PAUSE);
 }
 
 /* Without a watch `look_at` is set. */
@@ -125,10 +125,10 @@ static zkl_time due_of(const struct zkl_watcher *watcher) {
 
 static void try_later(struct zkl_watcher *watcher) {
     watcher->look_at = 0;
-    look_again(watcher, watcher->base.session->common.clock.timeout);
+    look_in(watcher, watcher->base.session->common.clock.timeout);
 }
 
-static void end_with(struct zkl_watcher *watcher, enum zkl_code code) {
+static void give_up(struct zkl_watcher *watcher, enum zkl_code code) {
     unpin(watcher);
     forget_reading(&watcher->seen);
     watcher->seen = (struct reading){.known = true, .code = code};
@@ -137,7 +137,7 @@ static void end_with(struct zkl_watcher *watcher, enum zkl_code code) {
 
 void zkl_watcher_give_way(struct zkl_watcher *watcher) {
     if (!watcher->watch) return;
-    end_with(watcher, ZKL_TOO_MANY);
+    give_up(watcher, ZKL_TOO_MANY);
     try_later(watcher);
 }
 
@@ -168,7 +168,7 @@ static void start(struct zkl_watcher *watcher) {
 static void see(struct zkl_watcher *watcher, const struct answer *answer) {
     struct reading reading;
     if (!read_answer(&reading, answer)) {
-        look_again(watcher, PAUSE);
+        look_in(watcher, PAUSE);
         return;
     }
     forget_reading(&watcher->seen);
@@ -179,9 +179,8 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
 static void answer_exists(struct zkl_watcher *watcher, const struct call *call,
                           const struct answer *answer) {
     const struct reading *last = watcher->seen.known ? &watcher->seen : &watcher->told;
-    if (answer->reply == ZKL_REFUSED)
-        look_again(watcher, watcher->base.session->common.clock.timeout);
-    else if (call->kind == &check_call && !shows(answer, last)) look_again(watcher, 0);
+    if (answer->reply == ZKL_REFUSED) look_in(watcher, watcher->base.session->common.clock.timeout);
+    else if (call->kind == &check_call && !shows(answer, last)) look_in(watcher, 0);
 }
 
 static void answer_look(const struct call *call, const struct answer *answer) {
@@ -191,7 +190,7 @@ static void answer_look(const struct call *call, const struct answer *answer) {
         zkl_session_tick_by(watcher->base.session, watcher->look_at);
         return;
     }
-    if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
+    if (answer->reply == ZKL_UNKNOWN) look_in(watcher, PAUSE);
     else if (call->kind == &get_call) see(watcher, answer);
     else answer_exists(watcher, call, answer);
     watcher->check_at = answer->now + watcher->base.session->common.clock.timeout;
@@ -207,7 +206,7 @@ static void hear(struct follower *follower, enum zkl_node_event event, const cha
     struct zkl_watcher *watcher = (struct zkl_watcher *)follower;
     bool about = event != ZKL_NODE_CHILDREN && strcmp(watcher->path, node) == 0;
     if (!about || !watcher->watch) return;
-    look_again(watcher, 0);
+    look_in(watcher, 0);
     start(watcher);
 }
 
@@ -222,7 +221,7 @@ static zkl_time due_of_follower(const struct follower *follower) {
 }
 
 static void expire(struct follower *follower, enum zkl_code refusal) {
-    if (refusal != ZKL_OK) end_with((struct zkl_watcher *)follower, refusal);
+    if (refusal != ZKL_OK) give_up((struct zkl_watcher *)follower, refusal);
 }
 
 static void end(struct follower *follower) {
