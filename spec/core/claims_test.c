@@ -806,15 +806,15 @@ static bool has_test(const char *name, const char *title) {
 }
 
 static void walk_releases(void) {
-    static const char *const purposes[] = {"nobody", "later", "the next claim"};
+    static const char *const purposes[] = {"no claim", "a later claim", "the next claim"};
     static const char *const turns[] = {"goes on", "may be over", "is over"};
     static const char *const outcomes[] = {"removed", "kept", "kept until a list tells",
                                            "handed on"};
     for (int purpose = 0; purpose < ZKL_PURPOSES; purpose++) {
         for (int turn = 0; turn < ZKL_TURNS; turn++) {
             char title[SCRIPT_LINE];
-            snprintf(title, sizeof title, "a node for %s is %s where the turn %s",
-                     purposes[purpose], outcomes[zkl_releases[purpose][turn]], turns[turn]);
+            snprintf(title, sizeof title, "a node for %s is %s if the turn %s", purposes[purpose],
+                     outcomes[zkl_releases[purpose][turn]], turns[turn]);
             if (!has_test(RELEASES, title)) check_complain(RELEASES, 0, "no test \"%s\"", title);
         }
     }

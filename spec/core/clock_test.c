@@ -125,7 +125,7 @@ static void phases(void) {
         clock.connected = false;
         CHECK_IS(zkl_clock_next(&clock, proof), proof + T);
     }
-    TEST("a proof makes nothing certain without a connection, and counts again with it") {
+    TEST("a lease is suspect without a connection, and held again with it") {
         clock.connected = false;
         CHECK_IS(phase(proof), ZKL_PHASE_SUSPECT);
         CHECK_IS(phase(proof + T), ZKL_PHASE_LOST);

@@ -27,20 +27,20 @@ static zkl_time median_of(zkl_time time) {
 }
 
 static void quantiles(void) {
-    TEST("any time from a microsecond to 18 hours is told within 5 %") {
+    TEST("any duration from a microsecond to 18 hours is told within 5 %") {
         for (zkl_time time = MICROSECOND; time < 18 * HOUR; time += time / 97 + 1) {
             CHECK_CASE("%" PRId64 " ns", time);
             CHECK(is_near(median_of(time), time));
         }
     }
-    TEST("a time below a microsecond is told within 1/16 of one") {
+    TEST("a duration below a microsecond is told within 1/16 microsecond") {
         for (zkl_time time = 0; time < MICROSECOND; time++) {
             zkl_time error = median_of(time) - time;
             CHECK_CASE("%" PRId64 " ns", time);
             CHECK(error < 63 && error > -63);
         }
     }
-    TEST("each quantile of a thousand times is that of the sorted list") {
+    TEST("each quantile of a thousand durations is that of the sorted list") {
         static const unsigned per_mille[] = {1, 10, 500, 900, 990, 999, 1000};
         for (zkl_time i = 1000; i >= 1; i--) zkl_histogram_add(&histogram, i * ZKL_SECOND / 1000);
         EACH(per_mille, i) {
@@ -49,7 +49,7 @@ static void quantiles(void) {
             CHECK(is_near(told, per_mille[i] * ZKL_SECOND / 1000));
         }
     }
-    TEST("a quantile of a few times is one of them, and 0 without times") {
+    TEST("a quantile of a few durations is one of them, and 0 without any") {
         CHECK_IS(zkl_histogram_quantile(&histogram, 990), 0);
         zkl_histogram_add(&histogram, ZKL_SECOND);
         CHECK(is_near(zkl_histogram_quantile(&histogram, 1), ZKL_SECOND));
@@ -57,20 +57,20 @@ static void quantiles(void) {
         CHECK(is_near(zkl_histogram_quantile(&histogram, 500), ZKL_SECOND));
         CHECK(is_near(zkl_histogram_quantile(&histogram, 501), HOUR));
     }
-    TEST("a quantile never exceeds the longest time, even beyond the last bucket") {
+    TEST("a quantile never exceeds the longest duration, even in the last bucket") {
         zkl_histogram_add(&histogram, 1024 * MICROSECOND);
         CHECK_IS(zkl_histogram_quantile(&histogram, 1000), 1024 * MICROSECOND);
         zkl_histogram_add(&histogram, 1000 * HOUR);
         CHECK_IS(zkl_histogram_quantile(&histogram, 1000), 1000 * HOUR);
     }
-    TEST("the longest time of all is in the last bucket") {
+    TEST("the longest possible duration is in the last bucket") {
         zkl_histogram_add(&histogram, INT64_MAX);
         CHECK_IS(histogram.buckets[ZKL_HISTOGRAM_BUCKETS - 1], 1);
     }
 }
 
 static void counts(void) {
-    TEST("times below each power of two of microseconds are counted exactly") {
+    TEST("durations below each power of two of microseconds are counted exactly") {
         zkl_time bound = MICROSECOND;
         for (unsigned doublings = 0; doublings < ZKL_HISTOGRAM_DOUBLINGS; doublings++, bound *= 2) {
             CHECK_CASE("2^%u us", doublings);
@@ -87,7 +87,7 @@ static void counts(void) {
         CHECK_IS(histogram.sum, 5050);
         CHECK_IS(histogram.max, 100);
     }
-    TEST("a merged histogram equals one that had all times") {
+    TEST("a merged histogram equals a histogram of all durations") {
         struct zkl_histogram one = {0}, other = {0};
         for (zkl_time i = 0; i < 500; i++) {
             zkl_histogram_add(i % 3 ? &one : &other, i * i * 1000);

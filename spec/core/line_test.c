@@ -55,7 +55,7 @@ static void lists(void) {
         CHECK_TEXT(s.line.contenders[3]->name, "aa-lock-1000000000");
         CHECK(!s.line.exhausted);
     }
-    TEST("a contender keeps its czxid and first sight over new lists") {
+    TEST("a contender keeps its czxid and the serial of its first list") {
         LINE(AHEAD);
         struct zkl_contender *ahead = s.line.contenders[0];
         ahead->czxid = 7;
@@ -160,7 +160,7 @@ static void kinds(void) {
         LINE("__READ__0000000007", "__READ__0000000009");
         CHECK_TEXT(name_ahead_of_kind(ZKL_READ), "");
     }
-    TEST("the nearest writer is before a reader, if there is a writer") {
+    TEST("a reader's predecessor is the nearest writer, if there is a writer") {
         LINE("r__READ__0000000002", "s__READ__0000000003");
         CHECK(!zkl_line_ahead_of(&s.line, s.line.contenders[0]));
         CHECK(!zkl_line_ahead_of(&s.line, s.line.contenders[1]));
@@ -199,7 +199,7 @@ static void exhausted(void) {
             CHECK(s.line.exhausted);
         }
     }
-    TEST("two equal writers are noticed with a reader of that number between them") {
+    TEST("two writers of one number exhaust a line, even with a reader between them") {
         LINE("a__WRIT__0000000007", "b__READ__0000000007", "c__WRIT__0000000007");
         CHECK(s.line.exhausted);
     }
@@ -265,7 +265,7 @@ static void repeated(void) {
         CHECK(s.line.count == 2);
         CHECK(zkl_line_find(&s.line, AHEAD) == s.line.contenders[0]);
     }
-    TEST("a contender is not asked for its czxid twice at once") {
+    TEST("a repeated name needs only one get of its czxid") {
         scene_enter(ZKL_MUTEX);
         scene_created(42, 1042);
         CHECK_IS(LISTED(LIMITED, s.claim.node.name, AHEAD, LIMITED, AHEAD), ZKL_DO_RANK);

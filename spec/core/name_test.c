@@ -13,7 +13,7 @@
 #define SESSION UINT64_C(0x550e8400e29b41d4)
 #define NONCE UINT64_C(0xa716446655440000)
 
-enum uuid { NONE, OURS };
+enum uuid { NO_UUID, WITH_UUID };
 
 struct row {
     const char *text;
@@ -31,54 +31,54 @@ static void check_row(const struct row *row, int32_t permits, int32_t limit) {
     CHECK_IS(name.sequence, row->sequence);
     CHECK_IS(name.permits, permits);
     CHECK_IS(name.limit, limit);
-    CHECK_IS(name.session, row->uuid == OURS ? SESSION : 0);
-    CHECK_IS(name.nonce, row->uuid == OURS ? NONCE : 0);
+    CHECK_IS(name.session, row->uuid == WITH_UUID ? SESSION : 0);
+    CHECK_IS(name.nonce, row->uuid == WITH_UUID ? NONCE : 0);
     CHECK_IS(name.reuse, ZKL_ONE_GRANT);
 }
 
 static void contenders(void) {
     static const struct row rows[] = {
-        {UUID "lock-0000000042", ZKL_MUTEX, 42, OURS},           /* Curator mutex, vostok, kezhuw */
-        {"_c_" HEX "-lock-0000000042", ZKL_MUTEX, 42, OURS},     /* go-zookeeper */
-        {UUID "__READ__0000000042", ZKL_READ, 42, OURS},         /* Curator read */
-        {UUID "__WRIT__0000000042", ZKL_WRITE, 42, OURS},        /* Curator write */
-        {HEX "__lock__0000000042", ZKL_MUTEX, 42, NONE},         /* kazoo Lock, WriteLock */
-        {HEX "__rlock__0000000042", ZKL_READ, 42, NONE},         /* kazoo ReadLock */
-        {HEX "-lock-0000000042", ZKL_MUTEX, 42, NONE},           /* kazoo subclass */
-        {"lock-0000000042", ZKL_MUTEX, 42, NONE},                /* madelson, metamx */
-        {"550e8400-e29b-41d4-a716-446655440000-lock-0000000042", /* recipe's text */
-         ZKL_MUTEX, 42, NONE},
-        {"__lock__0000000042", ZKL_MUTEX, 42, NONE},
-        {"my lock-lock-lock-0000000007", ZKL_MUTEX, 7, NONE},
-        {"__lock____rlock__0000000001", ZKL_READ, 1, NONE}, /* the last marker counts */
-        {"x-__READ__0000000001__WRIT__0000000002", ZKL_WRITE, 2, NONE},
+        {UUID "lock-0000000042", ZKL_MUTEX, 42, WITH_UUID}, /* Curator mutex, vostok, kezhuw */
+        {"_c_" HEX "-lock-0000000042", ZKL_MUTEX, 42, WITH_UUID}, /* go-zookeeper */
+        {UUID "__READ__0000000042", ZKL_READ, 42, WITH_UUID},     /* Curator read */
+        {UUID "__WRIT__0000000042", ZKL_WRITE, 42, WITH_UUID},    /* Curator write */
+        {HEX "__lock__0000000042", ZKL_MUTEX, 42, NO_UUID},       /* kazoo Lock, WriteLock */
+        {HEX "__rlock__0000000042", ZKL_READ, 42, NO_UUID},       /* kazoo ReadLock */
+        {HEX "-lock-0000000042", ZKL_MUTEX, 42, NO_UUID},         /* kazoo subclass */
+        {"lock-0000000042", ZKL_MUTEX, 42, NO_UUID},              /* madelson, metamx */
+        {"550e8400-e29b-41d4-a716-446655440000-lock-0000000042",  /* recipe's text */
+         ZKL_MUTEX, 42, NO_UUID},
+        {"__lock__0000000042", ZKL_MUTEX, 42, NO_UUID},
+        {"my lock-lock-lock-0000000007", ZKL_MUTEX, 7, NO_UUID},
+        {"__lock____rlock__0000000001", ZKL_READ, 1, NO_UUID}, /* the last marker counts */
+        {"x-__READ__0000000001__WRIT__0000000002", ZKL_WRITE, 2, NO_UUID},
     };
     static const struct {
         struct row row;
         int32_t permits, limit;
     } permits[] = {
-        {{UUID "permit-3-of-10-0000000042", ZKL_PERMIT, 42, OURS}, 3, 10},
-        {{UUID "permit-10-of-10-0000000042", ZKL_PERMIT, 42, OURS}, 10, 10},
-        {{UUID "permit-9-of-19-0000000042", ZKL_PERMIT, 42, OURS}, 9, 19},
-        {{UUID "permit-1-of-1--000000042", ZKL_PERMIT, -42, OURS}, 1, 1},
-        {{UUID "permit-2-of-3--2147483648", ZKL_PERMIT, -INT32_MAX, OURS}, 2, 3},
-        {{UUID "permit-2147483647-of-2147483647-2147483647", ZKL_PERMIT, INT32_MAX, OURS},
+        {{UUID "permit-3-of-10-0000000042", ZKL_PERMIT, 42, WITH_UUID}, 3, 10},
+        {{UUID "permit-10-of-10-0000000042", ZKL_PERMIT, 42, WITH_UUID}, 10, 10},
+        {{UUID "permit-9-of-19-0000000042", ZKL_PERMIT, 42, WITH_UUID}, 9, 19},
+        {{UUID "permit-1-of-1--000000042", ZKL_PERMIT, -42, WITH_UUID}, 1, 1},
+        {{UUID "permit-2-of-3--2147483648", ZKL_PERMIT, -INT32_MAX, WITH_UUID}, 2, 3},
+        {{UUID "permit-2147483647-of-2147483647-2147483647", ZKL_PERMIT, INT32_MAX, WITH_UUID},
          INT32_MAX,
          INT32_MAX},
     };
     static const struct row counters[] = {
-        {"lock-0000000000", ZKL_MUTEX, 0, NONE},
-        {"lock-2147483646", ZKL_MUTEX, 2147483646, NONE},
-        {"lock-2147483647", ZKL_MUTEX, INT32_MAX, NONE}, /* ZOOKEEPER-3249: it sticks here */
-        {"lock-2147483648", ZKL_MUTEX, INT32_MAX, NONE},
-        {"lock-9999999999", ZKL_MUTEX, INT32_MAX, NONE},
-        {"lock--000000001", ZKL_MUTEX, -1, NONE}, /* %010d counts the sign */
-        {"lock--999999999", ZKL_MUTEX, -999999999, NONE},
-        {"__rlock__-1000000000", ZKL_READ, -1000000000, NONE},
-        {UUID "__WRIT__-2147483647", ZKL_WRITE, -2147483647, OURS},
-        {UUID "__READ__-000000042", ZKL_READ, -42, OURS},
-        {"lock--2147483648", ZKL_MUTEX, -INT32_MAX, NONE},
-        {"lock--9999999999", ZKL_MUTEX, -INT32_MAX, NONE},
+        {"lock-0000000000", ZKL_MUTEX, 0, NO_UUID},
+        {"lock-2147483646", ZKL_MUTEX, 2147483646, NO_UUID},
+        {"lock-2147483647", ZKL_MUTEX, INT32_MAX, NO_UUID}, /* ZOOKEEPER-3249: it sticks here */
+        {"lock-2147483648", ZKL_MUTEX, INT32_MAX, NO_UUID},
+        {"lock-9999999999", ZKL_MUTEX, INT32_MAX, NO_UUID},
+        {"lock--000000001", ZKL_MUTEX, -1, NO_UUID}, /* %010d counts the sign */
+        {"lock--999999999", ZKL_MUTEX, -999999999, NO_UUID},
+        {"__rlock__-1000000000", ZKL_READ, -1000000000, NO_UUID},
+        {UUID "__WRIT__-2147483647", ZKL_WRITE, -2147483647, WITH_UUID},
+        {UUID "__READ__-000000042", ZKL_READ, -42, WITH_UUID},
+        {"lock--2147483648", ZKL_MUTEX, -INT32_MAX, NO_UUID},
+        {"lock--9999999999", ZKL_MUTEX, -INT32_MAX, NO_UUID},
     };
     TEST("the contender of every known client is recognised") {
         EACH(rows, i) check_row(&rows[i], 0, 0);
@@ -235,7 +235,7 @@ static void uuids(void) {
             "_c__c_550e8400-e29b-41d4-a716-446655440000-lock-0000000042",
             "_c_550e8400-e29b-41d4__lock__0000000042",
         };
-        EACH(rows, i) check_row(&(struct row){rows[i], ZKL_MUTEX, 42, NONE}, 0, 0);
+        EACH(rows, i) check_row(&(struct row){rows[i], ZKL_MUTEX, 42, NO_UUID}, 0, 0);
     }
 }
 

@@ -148,7 +148,7 @@ static void order(void) {
 }
 
 static void pace(void) {
-    TEST("tried servers are tried again one in each tenth of the session timeout, or later") {
+    TEST("attempts at tried servers are a tenth of the session timeout apart, or a little more") {
         zkl_time least = ZKL_NEVER, most = 0;
         one_server();
         next();
