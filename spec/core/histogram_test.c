@@ -17,7 +17,7 @@ static bool is_near(zkl_time told, zkl_time true_time) {
     return error * 20 <= true_time;
 }
 
-/* The median of three equal times and two long times, which keep the maximum away from it. */
+/* The median of three equal and two long durations, which keep the maximum away from it. */
 static zkl_time median_of(zkl_time time) {
     begin();
     for (int i = 0; i < 3; i++) zkl_histogram_add(&histogram, time);
