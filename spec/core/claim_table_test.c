@@ -97,7 +97,7 @@ static void build(int state, int setting) {
 
 #define EACH_EVENT(X)                                                                              \
     X(START), X(CANCEL), X(RELEASE), X(DOWNGRADE), X(YIELD), X(OFFER_KEPT), X(CONTENDED),          \
-        X(PARTNER_CHANGED), X(WAITER_SIGNALLED), X(LEFT_NOTHING), X(PARENTS), X(CREATED),          \
+        X(PARTNER_CHANGED), X(WAITER_SIGNALLED), X(LOCK_NODE_GONE), X(PARENTS), X(CREATED),        \
         X(LISTED_OWN), X(LISTED_FIRST), X(LISTED_NONE), X(LISTED_LIMIT), X(SYNCED), X(GOT_OWN),    \
         X(GOT_FOREIGN), X(GOT_AHEAD), X(GOT_OTHER), X(RANKED), X(DOWNGRADED), X(MARKED),           \
         X(FORWARDED), X(WRITE_FAILED), X(REMOVED), X(SIGNALLED), X(OWN_DELETED), X(OWN_CHANGED),   \
@@ -180,7 +180,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case PARTNER_CHANGED:
         return claim->as_waiter || !claim->partner ? 0 : zkl_claim_partner_changed(claim);
     case WAITER_SIGNALLED: return waiter_signalled();
-    case LEFT_NOTHING: return claim->as_waiter ? zkl_claim_left_nothing(claim) : 0;
+    case LOCK_NODE_GONE: return claim->as_waiter ? zkl_claim_lock_node_gone(claim) : 0;
     case SIGNALLED: return zkl_claim_signalled(claim);
     case OWN_DELETED: return zkl_claim_own_deleted(claim);
     case OWN_CHANGED: return zkl_claim_own_changed(claim);

@@ -644,7 +644,7 @@ static const struct {
     {"hold", .happens = hold_until},
     {"join", .happens = join, .makes_scene = true},
     {"keep", .happens = keep},
-    {"left-nothing", .happens = zkl_claim_left_nothing},
+    {"lock-node-gone", .happens = zkl_claim_lock_node_gone},
     {"line", .happens = line},
     {"list", .happens = list},
     {"listed", .happens = listed},

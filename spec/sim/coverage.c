@@ -92,7 +92,7 @@ static const struct row {
     {"forwarded: refused", "B", "as above"},
     {"forwarded: unknown", "B", "as above"},
     [EVENT_PASSED_OVER] = {"passed over", "B", "as above"},
-    [EVENT_LEFT_NOTHING] = {"left nothing", "E", "as for created"},
+    [EVENT_LOCK_NODE_GONE] = {"lock node gone", "E", "as for created"},
     [EVENT_UNMARKED] = {"unmarked", "LIRWPGFHAQV",
                         "only a holder's node is marked; its successor has it"},
     [EVENT_TOLD_HELD] = {"told held", "W", "only a try asks, in WAIT"},

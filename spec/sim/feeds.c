@@ -199,7 +199,7 @@ FEED(ranked, REPLIED(EVENT_RANKED),
 FEED(downgraded, REPLIED(EVENT_DOWNGRADED), (CLAIM, enum zkl_reply reply, enum zkl_code why),
      (claim, reply, why))
 FEED(removed, REPLIED(EVENT_REMOVED), (CLAIM, enum zkl_reply reply), (claim, reply))
-FEED(left_nothing, EVENT_LEFT_NOTHING, (CLAIM), (claim))
+FEED(lock_node_gone, EVENT_LOCK_NODE_GONE, (CLAIM), (claim))
 FEED(ahead_is_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS,
      (CLAIM, const struct zkl_contender *contender), (claim, contender))
 /* Only waiters take this write for a signal. */

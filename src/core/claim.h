@@ -144,7 +144,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
 /* ZKL_REFUSED for a waiter that may be signalled means that its node was written to. */
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
 /* A waiter's create was refused because the lock's node is gone. */
-zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim);
+zkl_actions zkl_claim_lock_node_gone(struct zkl_claim *claim);
 /* A waiter's node was written to, which is the signal. */
 zkl_actions zkl_claim_signalled(struct zkl_claim *claim);
 /* The reply to ZKL_DO_FORWARD. `write_failed`: the write to the next waiter's node was refused. */

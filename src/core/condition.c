@@ -75,7 +75,7 @@ zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
     return watch_own(claim);
 }
 
-zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim) {
+zkl_actions zkl_claim_lock_node_gone(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->as_waiter = ZKL_WAITER_BEGAN;
     return (claim->wanted ? fail(claim, ZKL_LOST) : 0) | become_gone(claim);

@@ -43,7 +43,7 @@ zkl_actions zkl_condition_answer_wait(const struct call *call, const struct answ
     struct zkl_claim *claim = &zkl_call_stake(call)->claim;
     const char *node = answer->reply == ZKL_DONE ? answer->results[0].created : NULL;
     bool left = answer->reply == ZKL_ABSENT && zkl_call_refused_op(call, answer) == 1;
-    if (left) return zkl_claim_left_nothing(claim);
+    if (left) return zkl_claim_lock_node_gone(claim);
     struct stake *lock = partner_of(zkl_call_stake(call));
     if (node && lock) zkl_stake_hold_ends(lock, ZKL_STEP_RELEASED);
     return zkl_claim_created(claim, answer->reply, answer->why, node ? strrchr(node, '/') + 1 : "",
