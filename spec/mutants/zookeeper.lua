@@ -538,7 +538,7 @@ return {
       replace = "ZKL_VERDICT_UNSUPPORTED",
       catch = by("fault/operations", "an operation at which two connections ended is not") },
     { "recover-counts-expired", "a session that had expired is counted as ended",
-      at = "end_session", find = "if (closed) ",
+      at = "end_session", find = "if (times_ended) ",
       catch = by("recover", "a session that had expired already is not counted") },
 
     -- --- the bell ------------------------------------------------------------------------

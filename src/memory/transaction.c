@@ -1,7 +1,7 @@
 /*
  * transaction.c - operations that take effect together or not at all. Each takes effect at once,
  * for the next to see, and is recorded as a step. After a failure the steps are undone, latest
- * first. Else they are settled in order, when watches fire, ephemerals and containers are listed,
+ * first. Else they are settled in order: watches fire, ephemerals and containers are listed,
  * and counters move.
  */
 #include <stdlib.h>
@@ -14,9 +14,9 @@ struct step {
     enum zkl_op_kind kind;
     struct zkl_node *node;
     int32_t cversion; /* CREATE: the parent's, after this step */
-    char *data;       /* SET: the data before */
-    size_t size;
-    struct zkl_stat stat;
+    char *old_data;   /* SET; size and stat, too */
+    size_t old_size;
+    struct zkl_stat old_stat;
 };
 
 struct transaction {
@@ -82,9 +82,9 @@ static int set_data(struct transaction *transaction, const struct zkl_op *op, st
     if (!has_version(node, op->version)) return ZKL_ERROR_BAD_VERSION;
     if (!zkl_data_copy(&data, op->data, op->size)) return ZKL_ERROR_SYSTEM;
     step->node = node;
-    step->data = node->data;
-    step->size = node->size;
-    step->stat = node->stat;
+    step->old_data = node->data;
+    step->old_size = node->size;
+    step->old_stat = node->stat;
     node->data = data;
     node->size = op->size;
     node->stat.mzxid = transaction->tree->last_zxid;
@@ -137,9 +137,9 @@ static void undo_steps(struct transaction *transaction) {
         switch (step->kind) {
         case ZKL_OP_SET:
             free(node->data);
-            node->data = step->data;
-            node->size = step->size;
-            node->stat = step->stat;
+            node->data = step->old_data;
+            node->size = step->old_size;
+            node->stat = step->old_stat;
             break;
         case ZKL_OP_CREATE:
             zkl_node_detach(nodes, node);
@@ -197,7 +197,7 @@ static void settle(const struct transaction *transaction) {
         struct step *step = &transaction->steps[i];
         switch (step->kind) {
         case ZKL_OP_SET:
-            free(step->data);
+            free(step->old_data);
             zkl_data_watches_fire(&tree->watches, step->node->path, ZKL_NODE_CHANGED);
             break;
         case ZKL_OP_CREATE: settle_create(transaction, step); break;

@@ -67,14 +67,14 @@ static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
     clientid_t id = {.client_id = (int64_t)file->key.id};
     memcpy(id.passwd, file->key.password, sizeof id.passwd);
     enum zkl_greeting said;
-    int closed = 0; /* rounds in which a server ended it */
-    while ((said = try_to_end(link, &id)) == ZKL_GREETING_KNOWN && ++closed < ROUNDS) continue;
+    int times_ended = 0;
+    while ((said = try_to_end(link, &id)) == ZKL_GREETING_KNOWN && ++times_ended < ROUNDS) continue;
     if (said != ZKL_GREETING_UNKNOWN) {
         zkl_session_file_leave(file);
         return;
     }
     zkl_lock(link->client);
-    if (closed) link->trouble.recovered++; /* else it had expired */
+    if (times_ended) link->trouble.recovered++; /* else it had expired */
     zkl_unlock(link->client);
     zkl_session_file_remove(file);
 }
