@@ -27,7 +27,7 @@ void fifo_append(struct fifo *fifo, const void *data, size_t length);
 void fifo_remove(struct fifo *fifo, size_t offset, size_t length);
 void fifo_free(struct fifo *fifo);
 
-/* The connection after a passage. */
+/* The effect of a passage on the connection. */
 enum sequel {
     GO_ON,
     HANG_UP,    /* shut down towards the destination; the other lane goes on */
@@ -40,7 +40,7 @@ struct passage {
     size_t length; /* bytes; 0 if there is only a sequel */
     enum sequel sequel;
     int label;      /* how the owner counts the passage */
-    uint64_t burst; /* the owner's burst, with the request that a reply answers */
+    uint64_t burst; /* the owner's number for the burst that a reply answers */
 };
 
 /* All zero is a new lane. */

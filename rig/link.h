@@ -44,7 +44,7 @@ struct link {
     bool connecting;     /* the server's socket is not ready for writing */
     struct lane up;      /* from the client to the server */
     struct lane down;    /* from the server to the client */
-    struct fifo awaited; /* requests without a reply, of struct awaited (link.c) */
+    struct fifo awaited; /* requests without a reply, each a struct awaited (link.c) */
     bool greeted;        /* the connect request has been admitted */
     bool welcomed;       /* the connect reply has been admitted */
     bool held;           /* by a hold rule */
