@@ -289,7 +289,7 @@ static inline void fails_to_send(void) {
     uint64_t id = i < pending_count && !is(0, "stray") ? pending[i].rpc.id : 999;
     if (id != 999) memmove(&pending[i], &pending[i + 1], (--pending_count - i) * sizeof *pending);
     if (is(0, "unsent")) zkl_session_unsent(session, id);
-    else if (is(0, "unknown")) zkl_session_unknown(session, id);
+    else if (is(0, "unknown")) zkl_session_unimplemented(session, id);
     else zkl_session_answer(session, id, &(struct zkl_answer){.error = 0});
 }
 

@@ -157,7 +157,7 @@ void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
     mark_unsent(session, rpc, ZKL_ERROR_CONNECTION_LOSS);
 }
 
-void zkl_session_unknown(zkl_session *session, uint64_t rpc) {
+void zkl_session_unimplemented(zkl_session *session, uint64_t rpc) {
     mark_unsent(session, rpc, ZKL_ERROR_UNIMPLEMENTED);
 }
 

@@ -1,5 +1,5 @@
 /*
- * roster.c - folders of members, of which users hear the members first, then each change.
+ * roster.c - users hear a folder's members first, and then after each change.
  *
  * A round lists the folder, with a watch of its children, if a child came or went. Then it reads
  * each new member, and each member that its own watch has reported, with another watch. Events

@@ -1,5 +1,5 @@
 /*
- * roster.h - folders of members that users follow. The user holds the reference.
+ * roster.h - folders whose members users hear of. The user holds the first reference.
  */
 #ifndef ZKL_SESSION_ROSTER_H
 #define ZKL_SESSION_ROSTER_H

@@ -73,9 +73,9 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout);
 /* From `due` on zkl_session_ready() may ask; ZKL_NEVER: not yet. */
 void zkl_session_ready_from(zkl_session *session, zkl_time due);
 void zkl_session_suspended(zkl_session *session);
-void zkl_session_expired(zkl_session *session); /* answers requests that are out as unknown */
-void zkl_session_refused(zkl_session *session); /* bad credentials; no session follows */
-void zkl_session_reopening(zkl_session *session);
+void zkl_session_expired(zkl_session *session);   /* answers requests that are out as unknown */
+void zkl_session_refused(zkl_session *session);   /* bad credentials; no session follows */
+void zkl_session_reopening(zkl_session *session); /* after an expiry */
 /*
  * From now on no acquire contends, but gets ZKL_CLOSED; only an owner may enter again. With
  * `waiters` the waiting acquires may still be granted, else they get ZKL_CLOSED at once. No node is
@@ -87,8 +87,9 @@ void zkl_session_close(zkl_session *session);
 void zkl_session_closed(zkl_session *session); /* its connection is closed, too */
 
 void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer);
-void zkl_session_unsent(zkl_session *session, uint64_t rpc);  /* it could not be sent */
-void zkl_session_unknown(zkl_session *session, uint64_t rpc); /* the server lacks the op */
+void zkl_session_unsent(zkl_session *session, uint64_t rpc); /* could not be sent */
+void zkl_session_unimplemented(zkl_session *session,
+                               uint64_t rpc); /* the server does not know it */
 void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node);
 
 /* Sends heartbeats, ends overdue waits and leases, and looks for orphans. */
@@ -112,14 +113,14 @@ zkl_time zkl_session_next_end(const zkl_session *session);
 bool zkl_session_take_news(zkl_session *session); /* true once after new events */
 bool zkl_session_has_events(const zkl_session *session);
 bool zkl_session_makes_containers(const zkl_session *session);
-bool zkl_session_is_idle(const zkl_session *session); /* nothing to send, and no answer is out */
+bool zkl_session_is_idle(const zkl_session *session); /* no request waits, and none is out */
 bool zkl_session_has_claims(const zkl_session *session);
 
 enum zkl_event_kind {
     ZKL_EVENT_NONE,
     ZKL_EVENT_REQUEST, /* a request is done */
     ZKL_EVENT_QUEUED,  /* an acquire that is not quiet waits in line */
-    ZKL_EVENT_LEASE,   /* a grant's phase changed, or somebody asked for the lock */
+    ZKL_EVENT_LEASE,   /* a grant's phase changed, or its holder was asked to give way */
     ZKL_EVENT_STATE,
     ZKL_EVENT_WATCHER,
     ZKL_EVENT_MEMBER,
@@ -134,7 +135,7 @@ enum zkl_step_kind {
     ZKL_STEP_HELD, /* again, after SUSPECT */
     ZKL_STEP_LOST,
     ZKL_STEP_RELEASED,
-    ZKL_STEP_REVOKED, /* somebody asked the holder to give way */
+    ZKL_STEP_REVOKED, /* the holder was asked to give way */
     ZKL_STEP_EXPIRED,
     ZKL_STEP_RECONNECTED,
     ZKL_STEP_NO_CONTAINERS /* the server has none, and parents are persistent from now on */
@@ -182,7 +183,7 @@ struct zkl_stats {
     uint64_t reconnects, expiries, orphans;
     uint64_t events;    /* watch events */
     size_t in_flight;   /* requests without an answer */
-    size_t claims;      /* contenders of this session, until they are gone */
+    size_t claims;      /* contenders of this session, until GONE */
     size_t watches;     /* set, asked for, or pinned */
     size_t watch_bytes; /* watched paths of others' nodes, up to ZKL_WATCHES_MAX */
     size_t paths;       /* bytes of own nodes' paths, made or to be made, up to ZKL_PATHS_MAX */

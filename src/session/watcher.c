@@ -1,5 +1,5 @@
 /*
- * watcher.c - nodes of which users hear the state first, then each change.
+ * watcher.c - users hear a node's state first, and then after each change.
  *
  * A look is an exists, which sets the watch even without a node, and a get behind it. An event
  * ahead of the get's answer has used up that watch, even if the answer shows the change, and leads

@@ -1,5 +1,5 @@
 /*
- * watcher.h - nodes that users follow. The user holds the reference.
+ * watcher.h - nodes whose changes users hear of. The user holds the first reference.
  */
 #ifndef ZKL_SESSION_WATCHER_H
 #define ZKL_SESSION_WATCHER_H

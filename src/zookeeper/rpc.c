@@ -278,7 +278,7 @@ static int send_by(zhandle_t *handle, struct rpc *rpc, const struct zkl_rpc *req
 bool zkl_rpc_send(struct zkl_link *link, const struct zkl_rpc *request) {
     enum zkl_operation operation = zkl_operation_of(request);
     if (zkl_trials_lack(link, operation)) {
-        zkl_session_unknown(link->session, request->id);
+        zkl_session_unimplemented(link->session, request->id);
         return true;
     }
     struct rpc *rpc = link->handle ? new_rpc(link, request->id, operation) : NULL;
