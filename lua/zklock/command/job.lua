@@ -13,7 +13,7 @@ local huge, ipairs, max, min, pcall = math.huge, ipairs, math.max, math.min, pca
 local now = core.now
 
 local GRACE = 5 -- seconds between SIGTERM and SIGKILL
-local PATIENCE = 5 -- seconds of a wait, also for a server, before it is told
+local PATIENCE = 5 -- seconds of a wait until stderr tells of it
 local SLICE = 0.5 -- seconds of a wait without news
 
 local KILLED = status.SIGNAL + 9

@@ -360,7 +360,7 @@ function Session:join(folder, opts)
     local member, why, which = self:await(self.handle:join(path, opts.data, timeout), timeout,
                                           Member.new, self, path)
     if not member then return nil, why, which end
-    self.watchers[member.id] = member -- until it leaves; before this line a collected member leaves
+    self.watchers[member.id] = member -- without a reference the collector would make it leave
     return member
 end
 

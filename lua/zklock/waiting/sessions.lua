@@ -14,7 +14,7 @@ local _M = {}
 
 -- Sessions by number, in order of opening. A session without other references is collected.
 local numbered = { last = 0, sessions = setmetatable({}, { __mode = "v" }) }
-local boards = {} -- thread -> the board of its sessions
+local boards = {} -- thread -> core.board(), which lists its sessions with news
 local unfinished = {} -- numbers, as a set; see deliver_more()
 
 local deliver -- delivers a session's news

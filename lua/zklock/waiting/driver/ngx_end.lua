@@ -23,9 +23,9 @@ local exiting = ngx.worker.exiting
 
 local STAYS, LEAVING, OVER, CLOSED = 0, 1, 2, 3
 
-local STEP = 0.01 -- seconds, between looks of a worker that is to exit
-local WATCH_STEP = 0.5 -- between looks at exiting() where no dispatcher looks
-local SLICE = 60 -- of a sleep where a dispatcher looks
+local STEP = 0.01 -- seconds between calls of proceed() in a worker that is to exit
+local WATCH_STEP = 0.5 -- between calls in a sleep, where no dispatcher runs
+local SLICE = 60 -- the same where a dispatcher runs
 local SOON = 0.001 -- until a lease of a timer is lost
 local PATIENCE = 0.5 -- with a loop that ignores an interrupted sleep
 local CLOSE_BOUND = 1
@@ -34,11 +34,11 @@ local function weak(mode) return setmetatable({}, { __mode = mode }) end
 
 local stage, leaving_at, drain = STAYS, nil, 0
 local over_at -- when the stage became OVER
-local collected = 0 -- when the collector last ran, to find requests that have ended
+local collected_at = 0 -- when the collector last ran, to find requests that have ended
 
 local dispatchers -- session -> zklock.Dispatcher
-local of_timers = weak "k" -- leases, as a set
-local of_requests = weak "kv" -- lease -> task of its request, while that lives
+local timer_leases = weak "k" -- a set
+local request_leases = weak "kv" -- lease -> task of its request, while that lives
 local sleepers = weak "k" -- token on the stack of a sleep -> the stage when it began; STAYS for the
 -- sleep of a request
 local bell -- the semaphore that sleepers wait for
@@ -49,8 +49,8 @@ local _M = {}
 -- --- holders and sleepers -------------------------------------------------------------------
 
 function _M.granted(lease)
-    if get_phase() == "timer" then of_timers[lease] = true
-    else of_requests[lease] = current_task() end
+    if get_phase() == "timer" then timer_leases[lease] = true
+    else request_leases[lease] = current_task() end
 end
 
 
@@ -77,7 +77,7 @@ end
 
 
 local function any_timer_holds()
-    for lease in pairs(of_timers) do
+    for lease in pairs(timer_leases) do
         if is_held(lease) then return true end
     end
     return false
@@ -86,12 +86,12 @@ end
 
 -- A request is over when release_all in log_by_lua tells so, or the collector took its ngx.ctx.
 local function any_request_holds()
-    if not next(of_requests) then return false end
-    if now() > collected + 1 then
+    if not next(request_leases) then return false end
+    if now() > collected_at + 1 then
         collectgarbage()
-        collected = now()
+        collected_at = now()
     end
-    for lease, task in pairs(of_requests) do
+    for lease, task in pairs(request_leases) do
         if not task.over and is_held(lease) then return true end
     end
     return false
@@ -131,7 +131,7 @@ function _M.check_exiting(told)
     if stage == STAYS and (told or exiting()) then
         stage, leaving_at = LEAVING, now()
         collectgarbage() -- takes killed sleepers and unused sessions
-        collected = leaving_at
+        collected_at = leaving_at
         for _, session in ipairs(sessions()) do
             drain = max(drain, session.drain)
             session.handle:poke()
@@ -162,7 +162,7 @@ end
 -- True if no lease of a timer is left. Makes such leases expire.
 local function take_leases()
     local left = false
-    for lease in pairs(of_timers) do
+    for lease in pairs(timer_leases) do
         if is_held(lease) then
             lease.handle:expire(SOON)
             left = true
