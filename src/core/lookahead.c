@@ -7,9 +7,9 @@
 #include "claim_steps.h"
 
 zkl_actions zkl_lookahead_watch(struct zkl_claim *claim) {
-    struct zkl_contender *before = zkl_line_ahead_of(claim->line, claim->ahead);
-    if (!before || claim->ahead->kind != ZKL_MUTEX || claim->kind != ZKL_MUTEX) return 0;
-    claim->lookahead = zkl_contender_ref(before);
+    struct zkl_contender *lookahead = zkl_line_ahead_of(claim->line, claim->ahead);
+    if (!lookahead || claim->ahead->kind != ZKL_MUTEX || claim->kind != ZKL_MUTEX) return 0;
+    claim->lookahead = zkl_contender_ref(lookahead);
     return ZKL_DO_WATCH_LOOKAHEAD;
 }
 

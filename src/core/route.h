@@ -32,10 +32,11 @@ enum zkl_route_state {
 
 struct zkl_route {
     struct zkl_route_server *servers;
-    size_t count, search_from; /* index of the server that comes first among equals */
-    uint64_t attempts;         /* number of attempts so far */
-    uint64_t attempt_key,
-        connection_key; /* keys of the latest attempt, and of the latest connection */
+    size_t count;
+    size_t search_from;      /* index of the server that comes first among equals */
+    uint64_t attempts;       /* number so far */
+    uint64_t attempt_key;    /* of the latest attempt */
+    uint64_t connection_key; /* of the latest connection */
     enum zkl_route_state state;
     zkl_time attempt_at;   /* earliest time of the next attempt */
     zkl_time resolve_at;   /* when to resolve the names */

@@ -76,10 +76,10 @@ zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
 
 /* The get follows a sync, so it shows the outcome in doubt. */
 static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
-    bool own = ours && (claim->node.czxid ? czxid == claim->node.czxid
-                                          : is_no_other_claims(claim->line, claim, czxid));
+    bool is_own = ours && (claim->node.czxid ? czxid == claim->node.czxid
+                                             : is_no_other_claims(claim->line, claim, czxid));
     claim->node.watched = true;
-    if (own) {
+    if (is_own) {
         claim->node.czxid = czxid;
         return claim->wanted ? admit(claim, now) : leave(claim);
     }
