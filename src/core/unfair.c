@@ -1,8 +1,8 @@
 /*
  * unfair.c - claims of ZKL_UNFAIR, which compete for one node of a fixed name.
  *
- * A get tells whether the node is a claim's, which it is if this session owns it and no other claim
- * has its czxid. Therefore no claim sends a create while another claim of the session may have a
+ * A get shows whose the node is. It is a claim's if this session owns it and no other claim has its
+ * czxid. Therefore no claim sends a create while another claim of the session may have a
  * node that it does not know of. While a claim waits, holds or leaves, the session's other claims
  * stay in NEW, `stalled`. NEW without `stalled` is the pause before the next attempt, until
  * zkl_claim_wake().
