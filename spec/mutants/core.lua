@@ -491,7 +491,7 @@ return {
       replace = "false" },
     { "doubt-forgotten", "a signal whose answer was lost is forgotten once it is sent anew",
       at = "list_anew", find = "request->visited = 0;",
-      replace = "request->listed = request->effects = 0;", rare = true },
+      replace = "request->visited = request->effects = 0;", rare = true },
     { "check-without-sync", "a check asks only the follower, which may not know of the loss",
       at = "ask_check",
       find = "if (sync) zkl_call_sync(sync, zkl_parts_at(parts, 0)->path->text);",
@@ -519,7 +519,7 @@ return {
       at = "zkl_stake_give_handle", find = "stake->handles = 1;",
       replace = [[
         stake->handles = 1;
-        stake->revoked = false;]] },
+        stake->revoked_nonce = 0;]] },
     { "turns-revoked", "a turn that was revoked is handed on",
       at = "zkl_stake_take_data", find = "end_turn_if_revoked(stake);" },
 
