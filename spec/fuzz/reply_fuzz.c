@@ -495,7 +495,6 @@ static void tell_data(const struct asked *asked, int rc) {
     free(data);
 }
 
-/* Fills in as many results as the server sends. */
 static void tell_results(const struct asked *asked, int rc) {
     int told = byte() < 240 ? asked->count : byte() % (asked->count + 1);
     for (int i = 0; i < told; i++) {

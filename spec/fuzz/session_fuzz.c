@@ -387,7 +387,6 @@ static void watch_event(uint8_t from) {
     }
 }
 
-/* The clock has ended leases and requests in time. */
 static void check_ticked(void) {
     const struct zkl_clock *clock = &w.session->common.clock;
     EACH_STAKE(stake) {
@@ -460,7 +459,6 @@ static struct zkl_acquire_options options_for(int lock, uint8_t how) {
     return wish;
 }
 
-/* The user's own name, or another's. */
 static const char *owner_of(const struct user *user, bool another) {
     static const char *const owners[USERS] = {"A", "B", "C", "D", "E", "F"};
     return owners[(user - w.users + another) % USERS];
@@ -684,7 +682,6 @@ static void come_to_rest(void) {
     require(stats.paths == 0 && stats.watches == 0);
 }
 
-/* Ends every wait and lease. Pending requests become unknown. */
 static void close_session(void) {
     EACH_USER(user) user->told = true;
     zkl_session_close(w.session);

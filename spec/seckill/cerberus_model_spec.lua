@@ -168,7 +168,6 @@ local function operator(shop, stock)
 end
 
 
--- Two buyers, and an operator that sets the switch.
 local function shop_of(shop)
     return function(world)
         math.randomseed(world.seed)

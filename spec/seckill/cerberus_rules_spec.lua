@@ -132,7 +132,6 @@ local function start()
 end
 
 
--- The steps to a state.
 local function steps_to(from, key)
     local lines = {}
     while from[key] do

@@ -58,7 +58,6 @@ local function service(order, options)
 end
 
 
--- Opens another client.
 function Service:open()
     local client = engines.open_with("cerberus", self.options)
     return client, client:mutex(self.name)
@@ -96,11 +95,9 @@ function Service:read(node)
 end
 
 
--- The engines that grant locks now.
 function Service:epoch() return self:read("epoch"):match "^%d+ %-?%d+ (.*)$" end
 
 
--- Sets the switch by hand.
 function Service:set(text)
     server:foreign("set %s/cerberus_engine '%s'", self.root, text)
 end
@@ -231,7 +228,6 @@ end)
 -- --- the seed's way ----------------------------------------------------------------------------
 
 describe("the switch of the seed (S4, CFG-17)", function()
-    -- Two clients with three engines.
     local function two_clients()
         local it_is = service({ "redis-set", "zookeeper", "sql-table" }, { safe = false })
         local first, mine = it_is:open()
@@ -298,7 +294,6 @@ local function begin_switch(client, name)
 end
 
 
--- Sets the switch without waiting for its end.
 local function set_switch(client, name)
     rig.wait_for("the switch to be set", function()
         local done, _, code = client:switch(name, 0)

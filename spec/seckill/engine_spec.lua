@@ -237,7 +237,6 @@ describe("a lock", function()
 end)
 
 
--- Removes the row of a lock of sql-table.
 local function lose_row(lock)
     local connection = database.open(servers.folder .. "/locks.db")
     connection:execute(("DELETE FROM contentMethodLock WHERE resource_name = %s")
@@ -314,7 +313,6 @@ local function end_child(child)
 end
 
 
--- Kills a process that holds that lock.
 local function kill_holder(lock)
     local child = rig.child(HOSTS, ("local lease = assert((%s):acquire(10)) say 'held' "
         .. "zklock.sleep(60)"):format(lock))

@@ -36,7 +36,6 @@ for _, name in ipairs{ "cerberus", "cerberus-safe" } do
 end
 
 
--- A small quick sale with these options.
 local function sale(options)
     options.zookeeper = options.zookeeper or HOSTS
     options.pause = options.pause or 0.002

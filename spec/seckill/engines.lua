@@ -104,7 +104,6 @@ function engines.open(name, more)
 end
 
 
---- Closes the engines after each test.
 function engines.close_all()
     for _, each in ipairs(opened) do each:close() end
     opened = {}

@@ -14,7 +14,6 @@ package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
 local LONG = 60 -- seconds, so that no session ends even on a slow machine
 
 
--- A small quick sale with these options, without ZooKeeper.
 local function sale(options)
     options.strategy, options.pause = options.strategy or "local", options.pause or 0.002
     options.servers, options.buyers = options.servers or 1, options.buyers or 4

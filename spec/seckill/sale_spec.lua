@@ -21,7 +21,6 @@ local HOSTS = os.getenv "ZK_HOSTS"
 local LONG = 60 -- seconds, so that sessions end only on purpose
 
 
--- A small quick sale with these options.
 local function sale(options)
     options.zookeeper = options.zookeeper or HOSTS
     options.pause = options.pause or 0.002
@@ -38,7 +37,6 @@ local function sale_that(what, is_meant, options)
     end, LONG)
 end
 
--- The purchases with that outcome.
 local function having(a_sale, outcome)
     local found = {}
     for _, purchase in ipairs(a_sale.purchases) do

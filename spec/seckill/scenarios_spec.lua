@@ -416,7 +416,6 @@ describe("the catalogue", function()
 end)
 
 
--- The lines that the seed prints.
 local function seed_lines()
     local lines = {}
     local function add(times, line)
@@ -434,7 +433,6 @@ end
 
 
 describe("the verdict on the read-write sale (DEMO-08)", function()
-    -- A sale in which these lines were noted.
     local function sale_with(lines)
         local sale = {
             verdict = "right", sold = 0, refused = 0, left = 0, notes = {}, purchases = {},

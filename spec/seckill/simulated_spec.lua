@@ -10,7 +10,6 @@ local seckill = require "zklock.seckill"
 local zklock = require "zklock"
 
 
--- A copy of the options with some replaced.
 local function with(options, others)
     local all = {}
     for name, value in pairs(options) do all[name] = value end

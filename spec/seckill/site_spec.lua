@@ -40,7 +40,6 @@ local function each_page(fn)
 end
 
 
--- The number of matches of a pattern.
 local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
 
 
@@ -51,7 +50,6 @@ local function resolve(from, link)
 end
 
 
--- A copy with some fields replaced.
 local function with(table_, others)
     return setmetatable(others, { __index = table_ })
 end

@@ -10,7 +10,6 @@ local zklock = require "zklock"
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
 
 
--- A copy of the options with some replaced.
 local function with(options, others)
     local all = {}
     for name, value in pairs(options) do all[name] = value end
@@ -52,7 +51,6 @@ end
 
 local function tells(outcome) return holding(function(buyer) buyer:tell(outcome) end) end
 
--- A purchase that buys several times.
 local function buying(times)
     return function(buyer)
         for _ = 1, times do

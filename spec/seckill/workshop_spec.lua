@@ -228,7 +228,6 @@ end)
 -- --- the teacher's page -----------------------------------------------------------------------
 
 describe("the page of the workshop", function()
-    -- The output of a command of the page.
     local function run(command)
         assert.is_truthy(PAGE:find("\n" .. command:gsub("%W", "%%%0") .. "%f[%s]"), command)
         return rig.shell(command:gsub("^lua5%.4", LUA) .. " 2>&1")

@@ -1,4 +1,3 @@
-/* deeds.c - see deeds.h. */
 #include "deeds.h"
 
 #include <stdio.h>

@@ -152,7 +152,6 @@ void __wrap_zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enu
     __real_zkl_claim_parents(claim, reply, why);
 }
 
-/* Notes that a claim learns of its predecessor's end. */
 static void note_end(const struct zkl_claim *claim, const struct zkl_contender *ahead,
                      enum zkl_reply reply) {
     const struct item *item = client_of(claim)->hears;

@@ -348,7 +348,6 @@ static void leave(void) {
     node_remove(node);
 }
 
-/* Another client takes the free name of an unfair lock. */
 static bool enter_fixed(void) {
     if (world.setting.mix != MIX_UNFAIR || node_at(ZKL_NAME_FIXED, world.zxid)) return false;
     node_add(ZKL_NAME_FIXED, NOBODY, 0, true);

@@ -11,7 +11,6 @@ static void interrupt(struct zkl_request *request) {
     require(zkl_request_done(request), "an interrupted request is answered at once");
 }
 
-/* Ends the owner's waits. Its locks stay. */
 void user_interrupt(struct client *client, int owner) {
     tell("%s is interrupted", story_owner(client, owner));
     client_update_time(client);

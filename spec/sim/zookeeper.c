@@ -296,7 +296,6 @@ int session_open(zkl_time timeout) {
     return index;
 }
 
-/* Ends a session. Its nodes go in one commit. */
 void session_end(int index) {
     struct session *session = &world.sessions[index];
     if (!session->alive) return;
@@ -493,7 +492,7 @@ static void set(struct node *node, const struct zkl_op *op, int session, const s
     change(node, content, at);
 }
 
-/* Applies an operation. Returns the index of its node or datum. */
+/* Returns the index of the node or datum. */
 static int apply(const struct zkl_op *op, int session, struct item *item, zxid at) {
     int datum = datum_at(op->path);
     if (datum != NOBODY) {

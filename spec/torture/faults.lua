@@ -404,7 +404,6 @@ meddling("node data changed", function(world, path)
 end)
 
 
--- Names that are no contenders.
 local JUNK = { "junk", "lock-123456789", "lock-abcdefghij", "read-0000000000", "lock-",
                "0000000000" }
 

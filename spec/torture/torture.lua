@@ -120,7 +120,6 @@ local function is_running(pid)
 end
 
 
---- Waits for the end of a client, and passes its output on.
 local function finish_client(place)
     io.stderr:write(place.output:read("*a"))
     place.output:close()
