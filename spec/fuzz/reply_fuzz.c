@@ -704,7 +704,7 @@ static void drop_lease(void) {
     zkl_lease_drop(lease);
 }
 
-/* Begins a watcher; or looks at one, and perhaps confirms or ends it. */
+/* Begins a watcher, or looks at a watcher and perhaps confirms or ends it. */
 static void use_watcher(void) {
     static const char *const nodes[] = {"/a", "/config", "/a/lock"};
     int i = byte() % WATCHERS;

@@ -295,7 +295,7 @@ static bool is_creating(const struct stake *stake) {
            is_out(NULL, STAKE_CREATE_ALL);
 }
 
-/* True if something keeps the claim going. The next heartbeat resumes stalled ones. */
+/* True if something keeps the claim going. The next heartbeat resumes stalled claims. */
 static bool has_alarm(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (claim->stalled) return !is_connected() || zkl_session_due(w.session) < w.now + TIMEOUT / 3;

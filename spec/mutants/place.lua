@@ -29,7 +29,7 @@ local function beginning(text, first)
 end
 
 
--- Whether this line is the last one. A ";" before any "{" makes a mere declaration.
+-- Whether the definition ends with this line. A ";" before any "{" ends a mere declaration.
 local function ends(begun, line)
     if begun.kind == "macro" then return not line:find("\\$") end
     begun.opened = begun.opened or line:match("[{;]")

@@ -1,5 +1,5 @@
 --- switch.lua - all mutants of a source in C at once, with a switch. `zkl_mutant` is the number of
--- the active one, or 0.
+-- the active mutant, or 0.
 --
 -- A site is a whole expression (the head of an `if`, an initializer, a returned value), or a
 -- statement. A site is replaced by a chain of `?:` with a changed copy of it for each mutant. Each

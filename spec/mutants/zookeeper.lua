@@ -8,7 +8,7 @@ local COST = { program = "cost/session_test" }
 
 return {
 
-    -- --- one list for all that need one -----------------------------------------------------
+    -- --- one list for all claims that need it -----------------------------------------------
 
     { "list-each", "each claim lists for itself, though a list of the path is under way",
       at = "list", find = "if (shared && stake->path->lists > 0) return;",

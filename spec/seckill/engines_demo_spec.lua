@@ -1,5 +1,5 @@
 --- [lua luajit] The scenarios of the engines (make demo-engines) have the expected verdict for the
---- expected reason. zookeeper's run if ZK_HOSTS names one.
+--- expected reason. Scenarios with zookeeper run if ZK_HOSTS names a server.
 
 local catalogue = require("zklock.seckill.catalogue").of_engines
 local demo = require "spec.seckill.demo"

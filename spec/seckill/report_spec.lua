@@ -767,7 +767,8 @@ describe("the page of a report, in Chromium,", function()
 
     it("the steps go forward and back by keys and by buttons #slow", function()
         local steps = signs().sales[2].steps
-        -- Each buyer is asked, granted, released and written; one learned twice about its hold.
+        -- Each buyer asked, got the lock, wrote and released; one of them learned twice about its
+        -- hold.
         assert.equal(3 * 4 + 2, steps.count)
         assert.equal(steps.count + 1, #steps.pages)
         assert.equal("Nothing has happened yet.", steps.pages[1][2])

@@ -35,7 +35,7 @@ unsigned choose(unsigned limit);
 /* Chooses an index of the weights, which are not all 0. Only choices by a seed heed them. */
 unsigned choose_weighted(const unsigned *weights, unsigned count);
 
-/* True if the tape is full, or a replayed one is used up. */
+/* True if the tape is full, or the replayed tape is used up. */
 bool choices_at_end(void);
 
 /* True if this run no longer repeats choices of the run before. */

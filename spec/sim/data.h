@@ -31,9 +31,9 @@ void data_end_session(int session, zxid at);
 /* True if a user's node came or went after `since`, up to `view`. */
 bool data_came_or_went(zxid since, zxid view);
 
-/* The next commit to a watched node after `from`, at most `otherwise`; tells clients of one. */
+/* The next commit to a watched node after `from`, at most `otherwise`. */
 zxid data_next(zxid from, zxid otherwise);
-void data_tell(int server, zxid at);
+void data_tell(int server, zxid at);                     /* tells watching clients of a commit */
 void data_set_watches(struct client *client, zxid view); /* the library sets its watches again */
 /* Ends the server's watches with the connection; `everywhere`, also the library's. */
 void data_unwatch(const struct client *client, bool everywhere);

@@ -258,7 +258,7 @@ static void ask_to_keep(const struct client *c, struct desire *desire) {
     desire->counting = choose(16) != 15;
 }
 
-/* In a small case the first client wants all permits, others one. */
+/* In a small case the first client wants all permits, each other client wants 1. */
 static struct desire some_desire(const struct client *c) {
     struct desire desire = {.kind = some_kind(c)};
     int32_t limit = world.setting.limit;

@@ -71,7 +71,7 @@ const char *setting_small_name(unsigned i, const char **what) {
     return smalls[i].name;
 }
 
-/* A small case is pinned by one choice; 0 is any run. */
+/* A run's first choice selects a small case; 0: none. */
 bool setting_small(const char *name, struct tape *pinned) {
     for (unsigned i = 0; i < SMALLS; i++) {
         if (strcmp(smalls[i].name, name) != 0) continue;

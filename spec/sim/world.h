@@ -65,7 +65,7 @@ struct node {
     enum zkl_kind kind;
     int32_t permits, limit;
     int line;
-    bool contender;    /* named like one */
+    bool contender;    /* named like a contender */
     bool robbed;       /* a stranger removed it */
     bool late;         /* its create took a slow way */
     bool asked;        /* a reader whose writer was asked to give way ... */

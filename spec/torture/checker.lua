@@ -104,7 +104,7 @@ end
 
 -- --- the rules ------------------------------------------------------------------------
 
--- A node's data names the claim that made it. A second handle uses the first one's node, and a
+-- A node's data names the claim that made it. A second handle uses the first handle's node, and a
 -- claim in turns, or on a kept node, may use a node of another claim of the session.
 local function made_by(m, node, claim)
     if claim.second then return node.claim ~= nil and node.claim.process == claim.process end

@@ -179,8 +179,8 @@ end
 
 
 -- A late write does most harm when the next holder has read and not yet written. So a holder that
--- lost its lock waits until the next one has read, and the next one until the late write is done;
--- each only for a while, because the other process may be dead.
+-- lost its lock waits until the next holder has read, and the next holder until the late write is
+-- done; each only for a while, because the other process may be dead.
 local function meet_in_update(claim, set)
     local late = set:unfinished()
     if late and late ~= claim.token then

@@ -43,7 +43,7 @@
 -- Events of the nemesis:
 --   fault        id name scope [path] [session] [victim]   begins. scope: a place, "all",
 --                                       or "path": somebody meddled with the nodes of that
---                                       path; session the ended one, victim the killed
+--                                       path; session: the ended session, victim: the killed
 --                                       process
 --   healed       id                     the fault has ended
 --   residue      nodes watches          left at the end
@@ -53,9 +53,9 @@
 --   marked       zxid path name session       somebody holds it, and it will not be kept
 --   became       zxid path name session was       one transaction deleted `was` and created
 --                                       `name`, which now stands in its place
---   lost         zxid path name session what servers over    most servers had logged that (what:
---                                       create, delete, set, close), and it never happened; over:
---                                       when the first one came that is no more of that
+--   lost         zxid path name session what servers over    most servers had logged this change
+--                                       (what: create, delete, set, close), and lost it; over:
+--                                       when the first transaction came that they kept
 -- Events of the store, in the order of its transactions:
 --   stored       path element read token
 --

@@ -1,4 +1,5 @@
---- A history as records of the report (docs/record.md): one for each path, a lane for each place.
+--- Makes records of the report (docs/record.md) from a history, a record for each path, with a lane
+--- for each place.
 --
 --   record.of(report)   of the checker → { record, … }
 --

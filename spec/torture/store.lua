@@ -1,5 +1,5 @@
 --- The protected resource is one SQLite file a lock path, with one row. It keeps the highest
--- fencing token that it was shown, and takes no write with a smaller one. Every holder shows its
+-- fencing token that it was shown, and takes no write with a smaller token. Every holder shows its
 -- token before it reads, so no earlier writer changes what it reads.
 --
 -- The data is a set, as a chain. Each element names the element before it that its writer had read,

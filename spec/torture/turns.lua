@@ -34,7 +34,7 @@ function turns.find(m, field)
 end
 
 
---- Reports a grant if one before it on the node is missing; else returns true. The rule "token"
+--- Reports a grant if an earlier grant of its node is missing; else returns true. The rule "token"
 -- reports equal numbers.
 function turns.check_count(report, claim, before, what)
     if claim.count <= (before and before.count + 1 or 0) then return true end
