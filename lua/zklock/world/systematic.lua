@@ -179,7 +179,6 @@ function Systematic:enter_state(schedule)
 end
 
 
--- Adds the schedules that take another step in that decision.
 function Systematic:add_others(decision, steps, default, is_local)
     local most, deviations = self.most, self.deviations
     for place, step in ipairs(steps) do

@@ -74,7 +74,7 @@ function hooks.stop(waiters)
 end
 
 
--- If other code than the poller dispatches, a timer resumes the waiters, one timer for all.
+-- If other code than the poller dispatches, one timer resumes all waiters.
 function hooks.wake(waiter)
     local waiters = waiter.waiters
     waiters.ready[#waiters.ready + 1] = waiter

@@ -293,8 +293,8 @@ end
 
 -- --- a wait ---------------------------------------------------------------------------
 
--- Wakes the light thread of a request. This is no closure of that thread, because nginx clears the
--- stack of a killed thread, and so the closure's upvalues.
+-- Not a closure of the light thread, because nginx clears the stack of a killed thread, and so the
+-- upvalues of its closures.
 local function wake(request)
     local woken = request.dispatcher.woken
     request.sema:post(1)
