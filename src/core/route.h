@@ -35,8 +35,8 @@ struct zkl_route {
     size_t count;
     size_t search_from;      /* index of the server that comes first among equals */
     uint64_t attempts;       /* number so far */
-    uint64_t attempt_key;    /* of the latest attempt */
-    uint64_t connection_key; /* of the latest connection */
+    uint64_t attempt_key;    /* the latest attempt's */
+    uint64_t connection_key; /* the latest connection's */
     enum zkl_route_state state;
     zkl_time attempt_at;   /* earliest time of the next attempt */
     zkl_time resolve_at;   /* when to resolve the names */
