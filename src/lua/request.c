@@ -55,8 +55,8 @@ static int result(lua_State *L) {
 
 /* request:lease(), when done -> lease, which drops the request; nil, result() */
 static int lease(lua_State *L) {
-    struct zkl_box *lease_box = zkl_lua_push_box(L, ZKL_LEASE_BOX),
-                   *request_box = lua_touserdata(L, 1);
+    struct zkl_box *lease_box = zkl_lua_push_box(L, ZKL_LEASE_BOX);
+    struct zkl_box *request_box = lua_touserdata(L, 1);
     zkl_request *request = zkl_lua_enter(L, ZKL_REQUEST_BOX);
     bool granted = zkl_request_code(request) == ZKL_OK;
     zkl_lease *taken = granted ? zkl_request_lease(request) : NULL;
@@ -75,8 +75,8 @@ static int lease(lua_State *L) {
 
 /* request:member(), when done with "ok" -> member */
 static int member(lua_State *L) {
-    struct zkl_box *member_box = zkl_lua_push_box(L, ZKL_MEMBER_BOX),
-                   *request_box = lua_touserdata(L, 1);
+    struct zkl_box *member_box = zkl_lua_push_box(L, ZKL_MEMBER_BOX);
+    struct zkl_box *request_box = lua_touserdata(L, 1);
     zkl_member *taken = zkl_request_member(zkl_lua_enter(L, ZKL_REQUEST_BOX));
     if (taken) zkl_lua_fill(member_box, request_box->client, taken);
     zkl_lua_leave(L);

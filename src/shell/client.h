@@ -88,8 +88,8 @@ bool zkl_client_has_closed(zkl_client *client);
 
 /*
  * Makes the signal close all clients of this process, within a second, before its usual effect. In
- * a forked child the signal takes effect at once. A later handler of the program replaces this. 0,
- * or an errno value.
+ * a forked child the signal takes effect at once. A handler that the program installs later
+ * replaces this one. 0, or an errno value.
  */
 int zkl_process_close_on(int signal);
 
