@@ -1,6 +1,6 @@
 --- The cost of waiting in nginx, with a single worker: the time of other requests while many light
 -- threads wait, the worker's memory, and the time that a grant takes from the session's thread to
--- its light thread.
+-- the waiting light thread.
 --
 --   make bench WHAT=nginx
 

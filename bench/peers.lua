@@ -26,7 +26,7 @@ local CYCLES = {
       delayed = 1, tasks = 64, often = 500 },
 }
 
--- Waiters that come back `laps` times, in options.loopers sessions.
+-- Waiters that acquire the lock `laps` times each, in options.loopers sessions.
 local LOOPS = {
     { name = "8x1", waiters = 1, laps = 30, delayed = 5 },
     { name = "8x8", waiters = 8, laps = 4, delayed = 2 },

@@ -1,5 +1,5 @@
---- The number of schedules that each kind of search needs to find the planted bugs of
--- spec/planted.lua, for random schedules and PCT on average.
+--- The number of schedules that each kind of search needs to find each planted bug of
+-- spec/planted.lua. The number is an average for random schedules and PCT.
 --
 --   make bench WHAT=planted
 --   make bench WHAT=planted LUA=luajit   the same table

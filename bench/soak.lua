@@ -1,5 +1,5 @@
---- Many cycles, failed tries and waits that time out, in one process. Then no node and no watch may
--- be left on the server, and no memory here.
+--- Many cycles, failed tries and waits that time out, in one process. Then only the holder's node
+-- and watch may be left on the server, and this process may occupy no more memory.
 --
 --   make soak                                100000 cycles, 10000 tries, 1000 waits
 --   make soak SOAK="--cycles 5000 ..."       --cycles, --tries, --waits

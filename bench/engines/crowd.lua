@@ -55,7 +55,7 @@ local function order_of(contender)
 end
 
 
--- A new lock for all contenders, or "own" for a lock each.
+-- The name of a new lock for all contenders, or "own" for a lock each.
 local function lock_of(self, shape)
     self.locks = self.locks + 1
     return shape.own and "own" or "lock-" .. self.locks
@@ -96,7 +96,8 @@ end
 
 
 --- Measures a contender. `shape` has `contenders`, a number; their `seconds` or the `laps` of each;
--- `own` if each has its own lock. count_requests() returns the servers' count, or nil.
+-- `own` if each has its own lock. count_requests() returns the servers' count, or nil if only the
+-- clients count.
 function Crowd:run(id, contender, shape, count_requests)
     local before, counted, grants = count_requests(), 0, {}
     local lock, list = lock_of(self, shape), shares(self, shape.contenders)

@@ -66,7 +66,8 @@ function plays.killed(scene, lease)
 end
 
 
--- The seconds for which the waiter was in before the holder was out; nil if it was not.
+-- Seconds for which the waiter and the holder were in the critical section at once; nil if they
+-- were not.
 local function seconds_of_two(cast)
     local both = -(seconds_until(cast.served, tonumber(cast.out)) or 0)
     return both > 0 and both or nil

@@ -5,7 +5,7 @@
 --                   answers with the time of the grant, or with "never"
 --   keep UNTIL      stays in the critical section until that time, or until it knows that the lock
 --                   is lost; then it releases. Answers with the time at which it was out
---   free            releases, if it holds the lock
+--   release         releases the lock, if it holds it
 --   quit
 --
 --   player.lua ENGINE LOCK NAME=VALUE …

@@ -54,8 +54,8 @@ function Scene:note_answers(role, name)
 end
 
 
---- Lets all holders acquire their lock, and all waiters wait for it until `limit` seconds after the
--- returned moment.
+--- Lets all holders acquire their lock, and all waiters wait for it. Returns a time when all wait;
+-- they give up `limit` seconds later.
 function Scene:take(limit)
     self:tell("holder", "take %.6f", core.now() + limit)
     self:note_answers("holder", "had")

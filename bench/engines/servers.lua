@@ -1,6 +1,5 @@
---- The servers of the benchmark, as durable as users have them. ZooKeeper and MariaDB wait for
--- their disk before they answer, Redis keeps nothing there. All are throwaway servers on this
--- machine.
+--- The servers of the benchmark, as durable as in normal use. ZooKeeper and MariaDB wait for their
+-- disk before they answer, Redis keeps nothing there. All are throwaway servers on this machine.
 
 local connections = require "zklock.seckill.engine.redis"
 local database = require "zklock.seckill.database"
@@ -64,8 +63,8 @@ local function ask_redis(self, address, section)
 end
 
 
--- Packets of clients. A command is a packet, a command within a script is none. Our own questions
--- are left out.
+-- Packets of clients. A command is a packet, a command within a script is none. Requests of this
+-- process are left out.
 local function packets_to_redis(self, addresses)
     local sum = 0
     for _, address in ipairs(engine_options.addresses_of(addresses)) do

@@ -5,7 +5,7 @@
 --   run ID LOCK ORDER LAPS COUNT FIRST BEGIN END FILE
 --                                      COUNT contenders, numbered from FIRST, ask from BEGIN on
 --   hold ID FIRST COUNT                acquires and holds COUNT locks
---   free ID                            releases them
+--   release ID                         releases the held locks
 --   quit
 --
 -- ORDER is "fair", "unfair" or "default". A contender acquires the lock, releases it at once, and

@@ -34,7 +34,7 @@ local function warm_up(self)
 end
 
 
---- A measurement; see Crowd:run.
+--- Measures a contender once, by Crowd:run.
 function World:measure(id, shape)
     local contender = self.contenders[id]
     return self.crowd:run(id, contender, shape, function()

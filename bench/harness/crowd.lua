@@ -3,7 +3,7 @@
 -- Each process is a program that greets with "ready PID VERSION" (the client's version), obeys
 -- commands, one a line, and answers "ok …" or "error: …":
 --
---   open COUNT            opens sessions until it has COUNT, besides number 0, the first holder's
+--   open COUNT            opens sessions until it has COUNT, besides session 0, the first holder's
 --   line KIND PATH LAPS   sets the lock: mutex, turns, write (of a read-write lock), semaphore (of
 --                         one permit); each waiter will acquire it LAPS times
 --   hold                  session 0 acquires the lock
@@ -77,8 +77,8 @@ local function tell_all(self, ...)
 end
 
 
--- The process that has a session, and the session's number there. The sessions are given to the
--- processes in turn.
+-- The process that owns a session, and the session's number there. The processes get sessions in
+-- turn.
 local function process_of_session(self, session)
     local count = #self.processes
     return self.processes[(session - 1) % count + 1], math.ceil(session / count)
@@ -177,7 +177,7 @@ function Crowd:give_up()
 end
 
 
---- Bytes that its processes occupy.
+--- Bytes that its processes occupy, without the free part of their heaps.
 function Crowd:memory()
     local sum = 0
     for i, free in ipairs(tell_all(self, "collect")) do

@@ -8,7 +8,7 @@ local LEAST = 3 -- rounds, even without patience
 local rounds = {}
 
 
---- Returns the figures of each contender, by round. After options.patience seconds and LEAST rounds
+--- Returns the figures of each contender, by round. After options.patience seconds and LEAST_ROUNDS
 -- no further round begins.
 function rounds.run(options, contenders, measure)
     local figures, begin = {}, core.now()

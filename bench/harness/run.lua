@@ -19,7 +19,7 @@
 --   one(world, row, contender)   returns the figures of a round. It is called once before the
 --                                rounds, with one lap, unless the measure `is_cold`
 --   contenders(world, row)       instead of world:contenders(row)
---   run(world, row)              instead of both; returns a result (world.lua)
+--   run(world, row)              instead of both; returns a result of world:note_result()
 
 local clients = require "bench.harness.clients"
 local compare = require "bench.harness.compare"
@@ -31,7 +31,7 @@ local rounds = require "bench.harness.rounds"
 local worlds = require "bench.harness.world"
 
 
--- Adds to the label an ensemble and a delay.
+-- Sets the delay if it is missing, and adds the delay and an ensemble to the label.
 local function complete(row)
     row.delay = row.delay or 0
     if row.servers == 3 then row.label = row.label .. ", ensemble" end
@@ -123,7 +123,7 @@ local function run(bench)
 end
 
 
--- After an error or Ctrl-C it waits for nothing, because all started processes end with this one.
+-- An error or Ctrl-C ends this process at once, because all started processes end with it.
 return function(bench)
     local ok, problem = xpcall(run, debug.traceback, bench)
     if ok then return end

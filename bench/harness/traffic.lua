@@ -33,7 +33,8 @@ function traffic.await_rest(proxy, round_trip)
 end
 
 
---- Waits likewise; returns the requests, and the bytes of both directions, since the last call.
+--- Waits like await_rest. Returns the requests, and the bytes of both directions, since the last
+-- call.
 function traffic.take(proxy, round_trip)
     traffic.await_rest(proxy, round_trip)
     local requests, up, down = count_requests(proxy), proxy:bytes()

@@ -84,7 +84,7 @@ end
 
 
 --- The contenders of a row, without crowds. They are the clients of the options, or of the row,
--- that can do it and are installed.
+-- that can do the row's work and are installed.
 function World:able_clients(row)
     local list = {}
     for _, name in ipairs(self.options.clients or row.clients) do

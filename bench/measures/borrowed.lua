@@ -1,5 +1,5 @@
---- The milliseconds of a cycle of each client on a free lock, and on a lock that a session of
--- another process keeps; and of a write with its answer.
+--- The milliseconds of a cycle of each client on a free lock, and on a lock that a session of this
+-- process keeps; and of a write with its answer.
 
 local core = require "zklock.core"
 local rig = require "spec.rig"

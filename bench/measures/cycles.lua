@@ -15,7 +15,7 @@ local number = markdown.number
 local cycles = {}
 
 
---- Curator is one contender for each number of threads.
+--- In a row with `threads`, Curator is one contender for each number of threads.
 function cycles.contenders(world, row)
     local list = {}
     for _, each in ipairs(world:contenders(row)) do

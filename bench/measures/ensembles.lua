@@ -9,7 +9,7 @@ local worlds = require "bench.harness.world"
 local ensembles = {}
 
 
--- Each contender marks its own set of ensembles. No session is open meanwhile.
+-- Marks the contender's set of ensembles first, while no session is open.
 local function measure(process, hosts, options)
     locks.mark(hosts)
     local seconds = process:command("spread /spread %d %d %s", options.cycles, options.tasks,

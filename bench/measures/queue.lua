@@ -22,7 +22,7 @@ local queue = { is_cold = true }
 function queue.contenders(world, row) return world:able_clients(row) end
 
 
--- Waits until no node is left; returns the seconds since then.
+-- Waits until no node is left; returns the seconds after `since`.
 local function await_no_nodes(world, since)
     while world:count_ephemerals() > 0 do
         if core.now() > since + PATIENCE then error("nodes are left", 0) end
@@ -55,8 +55,8 @@ local function measure_served(world, row, crowd, figures)
 end
 
 
--- Lets all get in line; returns the time when they give up. If that comes before all are in line,
--- they come again, and wait twice as long.
+-- Lets all waiters get in line; returns the time when they give up. If this time comes before all
+-- are in line, they come again, and wait twice as long.
 local function queue_until(world, row, crowd, wait)
     for _ = 1, TRIES do
         crowd:line(row.kind, row.sessions, 1)

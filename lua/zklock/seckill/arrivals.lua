@@ -1,4 +1,4 @@
---- Arrival times of buyers, all at once or at random with a constant or rising rate.
+--- Arrival times of buyers, all at once or at random with a constant or changing rate.
 
 local misuse = require "zklock.value.misuse"
 local option = require "zklock.seckill.option"

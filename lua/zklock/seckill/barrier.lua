@@ -1,5 +1,5 @@
---- A barrier (the seed's latch) is a file. Each arrival adds a byte, and waiters go on when the
---- file is long enough.
+--- A barrier (a latch in the seed articles) is a file. Each arrival adds a byte, and waiters go on
+--- when the file is long enough.
 
 local core = require "zklock.core"
 
@@ -35,7 +35,7 @@ barrier.arrived = arrived
 ---@param count integer   arrivals
 ---@param limit number    seconds
 ---@param sleep fun(seconds: number)
----@return boolean? all   nil if some did not arrive in time
+---@return true? all_came  nil if some did not come in time
 ---@return string? message
 function barrier.wait(path, count, limit, sleep)
     local due = core.now() + limit

@@ -20,7 +20,7 @@ local POLL = 0.001 -- seconds between checks whether it is a buyer's turn
 ---@field store table
 ---@field token string?     the digits of the fencing token, once it holds the lock
 ---@field told string?      the last answer to the buyer
----@field arrived table<string, true>  names of barriers
+---@field arrived table<string, true>  names of the barriers to which it came
 local Buyer = {}
 Buyer.__index = Buyer
 
@@ -60,7 +60,7 @@ local function check_sold(self, what, product)
 end
 
 
---- Declares the wanted pieces of several products, or of none, if the sale's options differ.
+--- Declares which pieces the buyer wants in place of those by the sale's options. It may want none.
 ---@param wants table<string, integer>  pieces by product
 function Buyer:want(wants)
     local words = {}
@@ -76,7 +76,8 @@ function Buyer:want(wants)
 end
 
 
---- Declares that the buyer returned pieces to the stock. Earlier refusals then count as correct.
+--- Declares that the buyer returned pieces to the stock. The verdict then accepts all refusals of
+--- the product.
 ---@param quantity integer
 ---@param product string?  its own by default
 function Buyer:gave_back(quantity, product)
@@ -321,7 +322,7 @@ function Buyer:tell(outcome)
 end
 
 
---- Arrives at a barrier of the sale, once.
+--- Arrives at a barrier of the sale, unless the buyer did before.
 ---@param barrier string  its name
 function Buyer:come(barrier)
     if self.arrived[barrier] then return end

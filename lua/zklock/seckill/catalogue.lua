@@ -1,6 +1,6 @@
---- All scenarios in the order in which they are shown, which is that of the seed's articles. The
---- field `of_engines` lists the scenarios with the engines' locks. An id names the seed's demo,
---- pitfall, bug or other point; a letter after it marks a variant.
+--- All scenarios, in the order of the seed articles. The field `of_engines` lists those with the
+--- engines' locks. An id names a demo, pitfall, bug or other point of the articles, and a letter
+--- after it a variant.
 
 local ARTICLES = {
     "s0_oversell", "s1_crowd", "s1_locks", "s2_sessions", "s3_orders", "s4_products", "s4_redis",

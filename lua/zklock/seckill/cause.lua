@@ -26,8 +26,8 @@ local function may_be_struck(purchase, faults)
 end
 
 
--- True if another buyer got the lock before this buyer's answer, and held it after this buyer's
--- grant by time or by token.
+-- True if another buyer got the lock before this buyer's answer, and released it after this buyer's
+-- grant or has a greater token.
 local function had_another_holder(purchase, purchases)
     local from, to = purchase.granted, purchase.told or huge
     for _, other in ipairs(purchases) do

@@ -1,4 +1,4 @@
---- Checks the values that a store returns. The error for a wrong value names the store.
+--- Checks and returns the values of a store. The error for a wrong value names the store.
 
 local misuse = require "zklock.value.misuse"
 

@@ -1,4 +1,4 @@
---- The demo's command line.
+--- The laboratory's command line.
 
 local dependency = require "zklock.system.dependency"
 local languages = require "zklock.seckill.language"
@@ -9,7 +9,7 @@ local default_environment = require "zklock.seckill.environment"
 ---@field environment table     a module such as zklock.seckill.environment
 ---@field scenarios zklock.seckill.Scenario[]  to run
 ---@field pause number      seconds between reading and writing the stock
----@field hold number?      seconds to hold a lock where the seed sleeps
+---@field hold number?      seconds to hold a lock where the seed article sleeps
 ---@field session number    session timeout to ask for, in seconds
 ---@field zookeeper string? address
 ---@field lua string?       the interpreter for the processes

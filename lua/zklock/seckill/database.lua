@@ -42,8 +42,8 @@ function sqlite.connect(path)
 end
 
 
--- WAL: readers see the last commit and never block, as in the seed's InnoDB. NORMAL: a commit
--- survives a crash of the process, perhaps not of the machine.
+-- WAL: readers see the last commit and never block, as in the seed article's InnoDB. NORMAL: a
+-- commit survives a crash of the process, perhaps not of the machine.
 function sqlite.prepare(self)
     self:rows "PRAGMA journal_mode = WAL"
     self:execute "PRAGMA synchronous = NORMAL"
@@ -106,6 +106,7 @@ function mysql.prepare(self) self:execute "SET SESSION innodb_lock_wait_timeout 
 
 -- connections ---------------------------------------------------------------------------------
 
+--- Returns a new class that inherits from Database.
 function database.class()
     local class = setmetatable({}, Database)
     class.__index = class
@@ -221,11 +222,13 @@ end
 
 
 function Database:text(text)
+--- An SQL literal of the text.
     return "'" .. self.connection:escape(text) .. "'"
 end
 
 
---- A token stays text, because it has 64 bits and Lua may have only doubles.
+--- An SQL literal of a token. A token stays text, because it has 64 bits, and Lua may have only
+--- doubles.
 function database.literal_token(token)
     if token == nil then return "NULL" end
     assert(token:find "^%-?%d+$", "a token is a decimal number")
@@ -269,7 +272,7 @@ function Database:commit() self:execute "COMMIT" end
 function Database:rollback() self:execute "ROLLBACK" end
 
 
--- Runs fn once. Its statements do not wait for other transactions.
+-- Runs fn in a transaction, once. A statement of fn fails at once if another transaction blocks it.
 ---@return boolean ok
 ---@return any done  fn's result or its error
 local function attempt(self, fn)

@@ -7,7 +7,7 @@ local runs = require "zklock.seckill.run"
 local throwaway = require "zklock.seckill.throwaway"
 
 
--- S2 sleeps for 5 s while it holds the lock (DEMO-09, DEMO-10).
+-- Seed article S2 sleeps for 5 s while it holds the lock (DEMO-09, DEMO-10).
 local HOLD = { who = "each of two sessions holds", original = 5, default = 0.5 }
 
 
@@ -27,7 +27,7 @@ local environment = {
 --- Gives an environment the options --hold, --seed-times and --lua.
 ---@param target table  the environment
 ---@param hold { who: string, original: number, default: number }  the holder in the help of --hold,
----and seconds for which the lock is held in the seed and by default
+---and seconds for which the lock is held in the seed article and by default
 function environment.add_options(target, hold)
     function target.describe(parser, seconds)
         parser:mutex(

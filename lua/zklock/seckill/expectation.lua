@@ -106,7 +106,7 @@ local function add_unmet_times(name, most, times, words)
 end
 
 
---- The unmet part of an expectation, or nil.
+--- The unmet part of an expectation as a text, or nil.
 function expectation.unmet(expect, purchases)
     if not expect then return nil end
     local counts, times, words = figures.counts(purchases), nil, {}

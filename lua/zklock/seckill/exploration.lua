@@ -26,7 +26,7 @@ local KNOWN = { seeds = true, all = true, schedule = true, pct = true, moment = 
 ---@field schedules integer
 ---@field wrong integer
 ---@field sold integer     number of buyers told "sold", over all schedules
----@field complete boolean?  a systematic search ran all schedules
+---@field complete boolean?  true if a systematic search ran all schedules
 ---@field bounds table<string, integer>?  of a systematic search
 ---@field first zklock.seckill.Sale?  the first wrong sale, with no more faults than it needs
 local Exploration = { __name = "zklock.seckill.exploration" }

@@ -1,8 +1,8 @@
 --- The fairness of a sale counts buyers that were overtaken by later buyers.
 ---
 --- The order of arrival is the order of tokens if the strategy's lock grants by arrival (`fifo`).
---- Otherwise it is the order of requests in the servers, which differs from the order at the lock's
---- server by some milliseconds.
+--- Otherwise it is the order of the buyers' requests, which may reach the lock's server in a
+--- different order within some milliseconds.
 
 local tokens = require "zklock.seckill.token"
 
@@ -65,6 +65,7 @@ local function most_overtaken(queue)
 end
 
 
+-- Seconds between the request of buyer `whom` in the queue and the latest that overtook it.
 local function lead_of(queue, whom)
     local overtaken, lead = queue[whom], 0
     for i = whom + 1, #queue do
@@ -93,9 +94,9 @@ end
 
 
 ---@class zklock.seckill.Fairness
----@field overtakes integer  most later buyers that got the lock before the same buyer
+---@field overtakes integer  number of later buyers that overtook the most overtaken buyer
 ---@field by_token boolean?  the order of arrival is that of tokens, not of requests
----@field lead number?       seconds that this buyer asked before the last that overtook it
+---@field lead number?       seconds between its request and the latest request that overtook it
 ---@field jain number?       Jain's index of the servers' numbers of grants; nil without grants
 
 ---@param purchases zklock.seckill.Purchase[]

@@ -1,5 +1,5 @@
---- Faults of a sale. At a given time a process is stopped or killed, or a function is called, for
---- example to strike a lock server.
+--- Faults of a sale. At a given time a server is stopped or killed, or a function is called, for
+--- example to strike Redis.
 ---
 ---     { at = 0.5, stop = "holder", length = 3 }      { at = 1, kill = "server 2" }
 ---     { at = 0, run = function(play) … end, held = true, what = "failover", where = "Redis" }
@@ -38,6 +38,7 @@ local function is_for_holder(planned)
 end
 
 
+--- Returns the fields of planned faults that servers need. Functions are left out.
 function fault.for_servers(planned_faults)
     local known = {}
     for n, planned in ipairs(planned_faults) do
@@ -50,6 +51,7 @@ end
 -- in a server -----------------------------------------------------------------------------------
 
 ---@class zklock.seckill.Faults
+---@field pending integer[]  numbers of the faults that may still strike a holder in this server
 local Faults = {}
 Faults.__index = Faults
 fault.Faults = Faults

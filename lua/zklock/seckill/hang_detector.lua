@@ -13,7 +13,7 @@ local max, min = math.max, math.min
 local unpack = table.unpack or unpack -- luacheck: std max
 
 
--- Seconds beyond the buyer's timeout or the session timeout.
+-- Seconds beyond the buyer's timeout or the session timeout, if that is longer.
 local GRACE = 5    -- for a call
 local BLOCKED = 10 -- for a server without beats
 
@@ -23,10 +23,10 @@ local BEAT = 0.25 -- seconds between beats
 
 ---@class zklock.seckill.HangDetector
 ---@field server zklock.seckill.Server
----@field awake number      seconds that the server was awake, without stops and blocking calls
+---@field awake_seconds number  since the start, without stops and blocking calls
 ---@field calls table       by buyer: { what =, limit =, due = }
 ---@field given_up table    set of buyers
----@field hung integer      number of buyers given up
+---@field hung_count integer  number of buyers given up
 local HangDetector = {}
 HangDetector.__index = HangDetector
 
@@ -65,6 +65,7 @@ function HangDetector:end_call(buyer, ...)
 end
 
 
+--- Ends the watch over a served buyer, which may have been given up before.
 function HangDetector:forget(buyer)
     self.calls[buyer] = nil
     if self.given_up[buyer] then self.hung = self.hung - 1 end
@@ -118,7 +119,7 @@ end
 ---@class zklock.seckill.Pulse
 ---@field path string
 ---@field beats integer      at the last check
----@field quiet number       seconds without a beat
+---@field quiet_seconds number  since the last beat
 ---@field last_check number  time of the last check
 ---@field limit number       longest quiet time in seconds
 local Pulse = {}

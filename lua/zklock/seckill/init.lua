@@ -77,7 +77,7 @@ end
 
 --- Runs a sale.
 ---@param options table
----@param servers zklock.seckill.Throwaway?  its own by default
+---@param servers zklock.seckill.Throwaway?  for databases and locks; the sale's own by default
 ---@return zklock.seckill.Sale? sale  nil if the sale cannot be simulated here
 ---@return string? message
 ---@return string? code  "unsupported", "context"
@@ -108,7 +108,7 @@ end
 --- zklock.simulate runs with these options.
 ---@param options table  of seckill.sale
 ---@param given zklock.SimulateOptions?  seeds, all, schedule, pct, moment
----@return zklock.seckill.Exploration? exploration  nil: there cannot be such a sale
+---@return zklock.seckill.Exploration? exploration  nil if the sale cannot be simulated here
 ---@return string? message
 ---@return string? code  "unsupported", "context"
 function seckill.explore(options, given)

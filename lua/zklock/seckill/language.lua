@@ -34,7 +34,7 @@ local function specificity(sentence)
 end
 
 
----@return { [1]: string, [2]: string }[]
+---@return { [1]: string, [2]: string }[]  English, Chinese
 function language.sentences()
     if language.list then return language.list end
     local list, previous = {}, nil
@@ -55,8 +55,8 @@ end
 local FORMS = { s = "s?", were = "w[ae][sr]e?", are = "[ai][rs]e?" }
 local BREAK = "()([%.;]) %S" -- between sentences
 
--- Rules { pattern =, text = }. `texts` lists rules for several sentences, `sentences` for a
--- sentence.
+-- Rules { pattern =, text = }. `texts` lists the rules for a text of several sentences, `sentences`
+-- those for one sentence.
 local rules
 
 local function load_rules()

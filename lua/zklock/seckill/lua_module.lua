@@ -15,7 +15,7 @@ end
 ---@param name string
 ---@param what string         its kind, for messages
 ---@param functions string[]  required functions; if empty, the module itself must be callable
----@param others string       names that are built in, for messages
+---@param built_in string     names of modules that are built in, for messages
 ---@return any? module
 ---@return string? message
 function lua_module.load(name, what, functions, others)

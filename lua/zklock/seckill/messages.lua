@@ -1,5 +1,5 @@
 --- Shortens the messages between servers and ZooKeeper in a simulated sale for its record. Messages
---- about other paths than locks are left out.
+--- about paths outside the locks' folder are left out.
 
 local messages = {}
 

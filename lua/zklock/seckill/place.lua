@@ -86,7 +86,7 @@ local function removal(store, file)
 end
 
 
---- Lets the reaper remove the sale's data on servers, if this process does not.
+--- Lets the reaper remove the sale's data on servers, if this process is killed.
 function places.guard(place, store, reaper)
     if not (stores.load(store).remove or place.redis or place.switch
         or has_lock_database(place)) then
@@ -108,7 +108,7 @@ function places.remove(place, store)
 end
 
 
---- Removes the data in another process, after a kill of the sale's. No file means no data.
+--- Removes the data after a kill of the sale's process. Without the file they are removed already.
 function places.remove_late(store, file)
     local opened = io.open(file)
     if not opened then return end

@@ -323,11 +323,11 @@ end
 ---@field hold number          seconds to hold the lock after the write
 ---@field timeout number       seconds that a buyer waits for the lock
 ---@field session number       session timeout asked for
----@field seed integer
+---@field seed integer         of random numbers
 ---@field expect table?        expected counts of buyers by outcome, and limits of times
 ---@field orders integer       most orders of a buyer
 ---@field prices table<string, integer>?  of a piece, by product
----@field fenced boolean       the store gets tokens, and refuses late writes by them
+---@field fenced boolean       the store gets tokens, by which it refuses late writes
 ---@field faults table[]
 ---@field own_zookeeper { relays: boolean }?  options of the ZooKeeper that its faults strike
 ---@field parameters table?    for modules of the user

@@ -1,4 +1,4 @@
---- The play of a sale in the parent process. It fills the store, starts servers at one moment,
+--- The play of a sale in the parent process. It fills the store, lets all servers begin at once,
 --- strikes them with faults, waits for their end, and reads their records.
 
 local barrier = require "zklock.seckill.barrier"
@@ -39,13 +39,14 @@ local plays = 0 -- plays of this process
 ---@class zklock.seckill.Play
 ---@field plan zklock.seckill.Plan
 ---@field folder string
----@field servers table[]   { process =, pulse =, ended =, killed =, stopped = }
+---@field servers table[]   { process =, pulse =, ended =, killed_at =, stopped = }
 ---@field struck zklock.seckill.Fault[]
----@field under_way table<integer, true | zklock.seckill.Fault>  by number; true before the strike
+---@field under_way table<integer, true | zklock.seckill.Fault>  by a fault's number in the plan;
+---true before it strikes
 ---@field hang_notes zklock.seckill.Note[]  about servers that hung
 ---@field own_zookeeper zklock.throwaway.ZooKeeper?  the sale's, for faults to strike
 ---@field relays table<integer, zklock.throwaway.Relay>  by server
----@field over boolean
+---@field over boolean      true when all servers have ended
 local Play = {}
 Play.__index = Play
 

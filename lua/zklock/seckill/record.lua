@@ -7,6 +7,7 @@
 ---     12.345678 17 asked 10000001       the lock's name
 ---     12.345679 17 patience 0            seconds to wait, if not the sale's timeout
 ---     12.400123 17 granted 8589934595   the token, or "-"
+---     12.400125 17 shared               others may hold the lock, too
 ---     12.400300 17 read 100 10000001   stock, product
 ---     12.421000 17 written 99 10000001 1  stock, product, pieces sold
 ---     12.421100 17 retries              after a refused write
@@ -38,7 +39,7 @@ local runtime = require "zklock.waiting.runtime"
 ---@field ended number?       when the server ended during the hold
 ---@field token string?       the digits of the fencing token
 ---@field read integer?       the stock of the last read
----@field left integer?       the stock of the write
+---@field left integer?       the stock after the buyer's write
 ---@field written number?     when the buyer wrote
 ---@field quantity integer    wanted pieces of `product`
 ---@field wants table<string, integer>?  wanted pieces by product, if not `quantity` of `product`
@@ -46,7 +47,8 @@ local runtime = require "zklock.waiting.runtime"
 ---@field returned table<string, integer>?  pieces given back, by product
 ---@field sold_before integer?  number of answers "sold" to earlier requests of this buyer
 ---@field writes table[]?     for other products, { product =, left =, quantity =, at = }
----@field outcome string      "sold", "refused", a code of zklock, "late", "error" or "unanswered"
+---@field outcome string      the answer: "sold", "refused", a code of zklock, "late", "conflict",
+---"error", "hung" or "untold"; else "unanswered"
 ---@field told number?        when the buyer got the answer
 
 
@@ -242,7 +244,7 @@ function record.read(folder, server, start, purchases, notes)
 end
 
 
---- The buyer's number and the word of the last event in a server's record; nil if it is empty.
+--- The buyer's number and the word of the last event in a server's record; nil without an event.
 function record.last_event(folder, server)
     local file = io.open(path_of(folder, server))
     if not file then return nil end

@@ -163,7 +163,8 @@ end
 
 
 ---@param given table  argparse's result
----@return table? asked  for `run`
+---@return table? asked  { strategies =, options =, seeds = } for `run`; `seeds` is their number,
+---nil without --explore
 ---@return string? message  the mistake, and the allowed values
 function sale_command.read(given)
     local options, is_given = {}, false

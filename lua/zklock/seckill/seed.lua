@@ -1,4 +1,4 @@
---- Numbers of the seed, the articles S0 to S4 from which the laboratory takes its flash sale.
+--- Numbers of the seed articles, S0 to S4, from which the laboratory takes its flash sale.
 
 return {
     --- S0's product (char siu bun) and its stock.

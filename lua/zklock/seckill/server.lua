@@ -1,5 +1,5 @@
 --- A server of a sale, which serves each of its buyers in a coroutine. It is a process or, in a
---- simulated sale, part of a world of virtual time. Its creator sets the fields that differ.
+--- simulated sale, part of a world of virtual time. Its creator sets `faults` and `hang_detector`.
 
 local barrier = require "zklock.seckill.barrier"
 local buyers = require "zklock.seckill.buyer"

@@ -54,7 +54,7 @@ end
 
 
 --- Lets a due fault strike the buyer, if the buyer holds a lock, as in a real server.
----@return "wakes" | "goes on" | nil
+---@return "wakes" | "goes on" | nil reaction  of the buyer to a fault
 function Faults:strike(buyer)
     local planned = buyer.hold and table.remove(self.play.armed, 1)
     if not planned then return end
@@ -226,7 +226,7 @@ end
 
 --- Returns the sale as a program for worlds, which fails in worlds where the sale is wrong.
 ---@param plan zklock.seckill.Plan
----@return fun(world: zklock.World)
+---@return fun(world: zklock.World) program
 ---@return fun(world: zklock.World): zklock.seckill.Sale sale_of  the sale in that world
 ---@return fun(world: zklock.World): integer sold_in  number of buyers told "sold"
 function simulated.program(plan)

@@ -17,7 +17,8 @@ function seckill.describe(parser)
 end
 
 
---- Declares the laboratory's options for completion by shells, if this Lua can load it.
+--- Declares the laboratory's options for completion by shells. Raises an error in a Lua that cannot
+--- load the laboratory.
 function seckill.describe_tail(parser)
     require("zklock.seckill.command_line").describe(parser, require "zklock.seckill.environment")
 end

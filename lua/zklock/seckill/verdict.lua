@@ -166,7 +166,8 @@ end
 ---@field verdict "wrong" | "stuck"
 ---@field subject "product" | "buyer" | "order" | "sale"  the rule is about each product, buyer, …
 ---@field broken fun(each, account: zklock.seckill.Account): any  true if `each` breaks the rule
----@field says string | fun(broken): string  the reason; the number of buyers or orders precedes it
+---@field says string | fun(found): string  the reason; a number of buyers or orders precedes it.
+---`found` is a product, a list of buyers or orders, or the result of `broken` for the sale
 
 --- The rules in the order of the finding. A sale that breaks no rule is right; "wrong" outranks
 --- "stuck".

@@ -10,7 +10,8 @@ local client = {}
 local LIMIT = 20 -- seconds for a request
 
 
--- Calls `step` until its problem is not "timeout" or until `due`, and yields between calls.
+-- Calls `step` until it returns a result or a problem other than "timeout", or until `due`, and
+-- yields between calls.
 local function yield_until_done(connection, direction, due, step)
     while true do
         local result, problem = step()
@@ -109,6 +110,7 @@ local function wait_for_ready(directions, by_connection)
 end
 
 
+--- Runs the functions, which may call `request`, as coroutines until all end.
 function client.run(functions)
     local tasks = {}
     for i, fn in ipairs(functions) do

@@ -1,7 +1,6 @@
 --- Strategy "combined" for nginx. Concurrent requests of a worker for a product share one hold of
---- zklock's lock, with one read, one pause and one transaction.
----
---- In the record the hold of a batch is that of its first buyer.
+--- zklock's lock, with one read, one pause and one transaction. The record shows the hold as the
+--- first buyer's.
 
 
 local MOST = 100 -- purchases in one hold
@@ -64,7 +63,8 @@ end
 
 
 ---@param buyer zklock.seckill.Buyer
----@return { sold: boolean, left: integer, late: boolean }? result  late if refused
+---@return { sold: boolean, left: integer, late: boolean }? result  `sold` if the stock was enough,
+---`late` if the store refused the write
 ---@return string? message
 ---@return string? code
 function Combined:buy(buyer)

@@ -1,4 +1,4 @@
---- lua lua/zklock/seckill/http/demo.lua [options], the flash sale over HTTP
+--- lua lua/zklock/seckill/http/demo.lua [options]: runs the flash sale over HTTP.
 
 local laboratory = require "zklock.seckill.laboratory"
 local sale = require "zklock.seckill.http.sale"

@@ -1,4 +1,4 @@
---- The waiting times for answers, and their table for the terminal.
+--- The latency of a sale's answers, and a table of several latencies for the terminal.
 
 ---@class zklock.seckill.Latency
 ---@field answers integer

@@ -1,4 +1,4 @@
---- A run is one attempt at a sale, with a store, servers, and the clients' observations.
+--- A run is one attempt at a scenario, with a store, servers, and the clients' observations.
 
 local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
@@ -10,7 +10,7 @@ local shell = require "zklock.system.shell"
 local sql = require "zklock.seckill.store.sql"
 
 
--- A request waits TIMEOUT seconds for its lock, and for the pauses of AHEAD earlier requests. Its
+-- A request waits for its lock for TIMEOUT seconds and the pauses of AHEAD earlier requests. Its
 -- answer may take PATIENCE seconds longer.
 local TIMEOUT = 10
 local AHEAD = 20
@@ -28,7 +28,7 @@ local PATIENCE = 10
 ---@field place zklock.seckill.Place
 ---@field options zklock.seckill.Options
 ---@field servers zklock.seckill.http.Server[]
----@field begun number  time when all servers were ready, by zklock's clock
+---@field began_at number  time when all servers were ready, by zklock's clock
 ---@field observations zklock.seckill.http.Observation[]  by buyer; each request is a new buyer
 local Run = {}
 Run.__index = Run
@@ -110,7 +110,7 @@ function run.purchase_path()
 end
 
 
--- The server of the i-th request, the seed's "808" + (i mod 2).
+-- The number of the i-th request's server. The seed article uses port "808" + (i mod 2).
 local function number_of(self, i) return i % #self.servers + 1 end
 
 

@@ -1,5 +1,5 @@
---- The scenarios of the sale over HTTP are DEMO-01 to DEMO-04 with real requests, a crowd of 200
---- connections, and a server killed during the sale.
+--- The scenarios of the sale over HTTP. They are the seed articles' DEMO-01 to DEMO-04 with real
+--- requests, a crowd of 200 connections, and a server killed during the sale.
 
 local client = require "zklock.seckill.http.client"
 local latency = require "zklock.seckill.http.latency"
@@ -10,7 +10,7 @@ local seed = require "zklock.seckill.seed"
 local wrk_load = require "zklock.seckill.http.wrk_load"
 
 
--- For wrk, a pause within the precision of nginx's timers, and a stock that lasts a while.
+-- For wrk, a pause that nginx's timers can keep, and a stock that lasts a while.
 local CROWD_PAUSE = 0.001
 local CROWD_STOCK = 400
 local COMBINED_STOCK = 8000 -- for holds of many purchases
@@ -44,8 +44,8 @@ end
 
 -- the verdict ----------------------------------------------------------------------------------
 
--- A message if the sale is wrong, or nil. A buyer told "sold" must have an order; a buyer without
--- an answer may have an order.
+-- A message if the sale is wrong, or nil. A buyer told "sold" must own an order; a buyer without an
+-- answer may own an order.
 local function problem_of(store, stock, left, ordered, tally, combined)
     if left + ordered ~= stock or left < 0 then
         return ("%d sold and %d left of %d"):format(ordered, left, stock)
@@ -103,7 +103,7 @@ end
 
 -- plays ----------------------------------------------------------------------------------------
 
--- Ten concurrent buyers; buyer i goes to server "808" + (i mod 2), as in the seed.
+-- Ten concurrent buyers; buyer i goes to port "808" + (i mod 2), as in the seed article.
 local function ten_buyers(scenario, run)
     run:serve(scenario.servers, scenario)
     local tally, buyers = new_tally(), {}
@@ -144,8 +144,8 @@ local function shop_around(run, first, tally, watch)
 end
 
 
--- Returns a function that counts the shoppers waiting for the victim, and kills it when the
--- conditions hold. These shoppers lose their answers; later shoppers are refused.
+-- Returns a function that counts the shoppers waiting for the victim, and kills the victim when
+-- enough wait and enough is sold. These shoppers lose their answers; later shoppers are refused.
 local function new_victim_watch(run, victim, tally)
     local waiting = 0
     return function(i, change)
@@ -177,9 +177,9 @@ end
 
 ---@class zklock.seckill.http.Scenario: zklock.seckill.Scenario
 ---@field servers integer
----@field strategy string   "shared", a lock of each nginx; "combined", zklock's with batches;
---- else one of zklock.seckill.strategies
----@field stock integer?    the seed's by default
+---@field strategy string   "shared" is a lock of each nginx, "combined" zklock's with batches; the
+---others are in zklock.seckill.strategies
+---@field stock integer?    the seed article's by default
 ---@field pause number?     --pause by default
 ---@field wrk boolean?      needs wrk
 function sale.scenario(scenario)

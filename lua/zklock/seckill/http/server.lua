@@ -20,7 +20,7 @@ local POLL = 0.02 -- seconds between requests for its state
 ---@field port integer
 ---@field folder string   with its workers' records
 ---@field process zklock.system.Process?  nil after a kill
----@field killed number?  time of its kill, by zklock's clock
+---@field killed_at number?  time by zklock's clock
 ---@field pids integer[]  of its workers
 local Server = {}
 Server.__index = Server

@@ -50,6 +50,7 @@ function response(status)
 end
 
 
+-- Combines the global variable `name` of all threads.
 local function combined(name, combine)
     local result
     for _, thread in ipairs(threads) do

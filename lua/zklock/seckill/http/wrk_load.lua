@@ -33,7 +33,7 @@ function wrk_load.run(ports, path, reaper)
     }, SECONDS + PATIENCE, reaper)
     local result = numbers(running:expect "result")
     running:finish()
-    -- At the end each connection may have lost an answer, too.
+    -- wrk stops without waiting for answers, so each connection may have lost one more.
     return { sold = result.sold, other = result.other, lost = result.lost + CONNECTIONS }, {
         answers = result.sold + result.sold_out + result.other,
         seconds = result.duration / 1e6, median = result.median / 1e6, p99 = result.p99 / 1e6,

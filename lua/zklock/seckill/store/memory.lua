@@ -20,7 +20,7 @@ local FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.1 -- seconds between looks at the wr
 ---@class zklock.seckill.MemoryStore
 ---@field tables zklock.seckill.MemoryTables
 ---@field process zklock.Process?  the server that uses the store
----@field uncommitted zklock.seckill.Order[]  of its transaction
+---@field uncommitted zklock.seckill.Order[]  of the open transaction
 local Memory = {}
 Memory.__index = Memory
 

@@ -1,7 +1,6 @@
---- The store of a sale in SQLite or MariaDB, with the seed's products (S0) and an order for each
---- purchase. The server computes the new stock, as in the seed, and writes it with the order in one
---- transaction. Stock and orders agree after any kill, unless two servers started from the same
---- stock.
+--- The store of a sale in SQLite or MariaDB, with seed article S0's table of products and a row for
+--- each order. The server computes the new stock, as in S0, and writes it with the order in one
+--- transaction. Stock and orders agree after any kill, unless two servers read the same stock.
 
 local database = require "zklock.seckill.database"
 local sorted_names = require "zklock.value.sorted_names"
@@ -167,7 +166,7 @@ end
 
 
 --- Writes the stock and several orders of one holder, all or none.
----@param orders zklock.seckill.Order[]  orders of the same product in the order of sale
+---@param orders zklock.seckill.Order[]  several orders of one product in the order of sale
 ---@return boolean written  false if a later holder has read or written
 function Sql:sell_all(orders)
     return self:transaction(function() return write_all(self, orders) end)

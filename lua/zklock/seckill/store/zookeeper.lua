@@ -1,6 +1,6 @@
 --- The store of a sale in ZooKeeper, with a node for each product's stock and for each buyer's
 --- order. A transaction writes both, and only while the writer's lease exists, so late writes are
---- impossible. (No token is needed, because the next holder reads only after that lease is gone.)
+--- impossible. (No token is needed, because the next holder reads after the end of this lease.)
 ---
 --- Without a lease of zklock (under other strategies) a buyer writes under the store's own lease,
 --- which nobody else requests.
@@ -36,7 +36,7 @@ end
 
 ---@param place zklock.seckill.Place
 ---@param server zklock.seckill.Server?  nil in the process that runs or removes the sale
----@param name string?  part of the lease's path; the server's number by default
+---@param name string?  part of the own lease's path; the server's number by default
 function zookeeper.open(place, server, name)
     local self = setmetatable({
         place = place,

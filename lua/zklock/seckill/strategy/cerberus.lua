@@ -27,7 +27,7 @@ local function user_options(parameters)
 end
 
 
--- Returns a copy of the user's options for one of the engines, and the engine's kind.
+-- Returns a copy of the user's options for the engine called `name`, and the engine's kind.
 local function engine_options_of(given, name)
     local part = {}
     for option, value in pairs(given.engines[name] or {}) do part[option] = value end
@@ -55,6 +55,7 @@ function cerberus.needs(needs_of, parameters)
 end
 
 
+-- Removes the first addresses from the list.
 local function take_addresses(addresses, count)
     local taken = {}
     for i = 1, count do taken[i] = table.remove(addresses, 1) end
@@ -122,10 +123,10 @@ function cerberus.check(needs_of, plan, safe)
 end
 
 
---- Sets the switch to an engine's name.
+--- Sets the switch in ZooKeeper.
 ---@param needs_of table<string, table>
 ---@param play zklock.seckill.Play
----@param value string
+---@param value string  an engine's name, or "" for the next in the order
 function cerberus.switch(needs_of, play, value)
     local options = cerberus.options(needs_of, {
         parameters = play.plan.parameters, session = play.plan.session, root = play.root,

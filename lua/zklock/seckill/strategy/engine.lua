@@ -69,8 +69,7 @@ function Strategy.leave(_, lease)
 end
 
 
--- The state in the engine's server or, if this server does not know or answer, by the lease's
--- clock.
+-- The lease's state in the engine's server or, without an answer, by the lease's clock.
 function Strategy.state(_, lease)
     local held, _, code = lease:check()
     if held then return "held" end

@@ -1,5 +1,5 @@
---- Strategy "local", a lock among coroutines of one process, as the seed's `synchronized`. It does
---- not exclude other servers.
+--- Strategy "local", a lock among coroutines of one process, like `synchronized` in the seed
+--- articles. It does not exclude other servers.
 
 local zklock = require "zklock"
 

@@ -1,12 +1,12 @@
 --- Strategy "sql-optimistic" (ALG-02), without a lock. Each product's row has a version, which
 --- every write increments. A buyer reads the version before the stock, and its write is refused if
---- the version has changed. The store must be in SQL (sqlite or mysql). No buyer waits, so the
---- record shows several buyers at once between reading and writing.
+--- the version has changed. The store must be in SQL (sqlite or mysql). Without a lock the record
+--- shows several buyers at once between reading and writing.
 ---
 --- Its purchase "optimistic" retries a refused write up to `retries` times, with Curator's backoff
---- from `base` seconds on. By default it retries 3 times from 1 s on, as in the seed (CFG-06). Then
---- few of many buyers succeed, though there is stock left (BUG-09's undersell). More buyers succeed
---- with `parameters = { engine = { retries = 20, base = 0.01 } }`.
+--- from `base` seconds on. By default it retries 3 times from 1 s on, as in the seed article
+--- (CFG-06). Then few of many buyers succeed, though there is stock left (BUG-09). More buyers
+--- succeed with `parameters = { engine = { retries = 20, base = 0.01 } }`.
 
 local backoff = require "zklock.seckill.engine.backoff"
 local engine_options = require "zklock.seckill.engine.options"

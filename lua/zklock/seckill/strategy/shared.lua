@@ -13,7 +13,7 @@ local Shared = {}
 Shared.__index = Shared
 
 
--- The two names of a lock's file. A rename between them is atomic, so only one process succeeds.
+-- The two names of a lock's file. A rename between them is atomic, so only one waiter succeeds.
 local function names_of(folder, lock)
     local name = folder .. "/shared-" .. lock:gsub("[^%w]", function(c)
         return ("%%%02x"):format(c:byte())

@@ -1,9 +1,9 @@
 --- Strategy "zookeeper", zklock's mutex across servers, with one session for each server and one
---- lock for each name. (The seed opens a session for every request, BUG-05.)
+--- lock for each name. (The seed article opens a session for every request, BUG-05.)
 ---
---- "zookeeper-turns" and "zookeeper-none" are mutexes with the order "turns" or "none". `jitter` of
---- "none" is taken from the plan's parameters. "zookeeper-rw" takes the write side of a read-write
---- lock, unless the buyer wishes for the read side.
+--- "zookeeper-turns" and "zookeeper-none" are mutexes with the order "turns" or "none". The option
+--- `jitter` of "none" comes from the plan's parameters. "zookeeper-rw" takes the write side of a
+--- read-write lock, unless the buyer wishes for the read side.
 
 local ZooKeeper = {}
 ZooKeeper.__index = ZooKeeper

@@ -1,5 +1,5 @@
 --- Throwaway ZooKeeper, MariaDB and Redis servers, with their folder and processes, for sales whose
---- user names no server. A server starts on first use and serves later callers, too. Servers for
+--- user names no server. A server starts on first use and serves later sales, too. Servers for
 --- faults are new at each call.
 
 local mariadb = require "zklock.seckill.throwaway.mariadb"

@@ -21,8 +21,8 @@ local SERVER = [[mkdir -p "$0/data" && exec mariadbd --no-defaults --user="$(id 
     --innodb-flush-log-at-trx-commit="$1" --innodb-doublewrite="$2" \
     --innodb-buffer-pool-size=32M --performance-schema=OFF >"$0/log" 2>&1]]
 
--- Settings for flushing the log and for writing pages twice. By default data need not survive a
--- power failure; a durable server has MariaDB's defaults.
+-- Settings for flushing the log and for writing pages twice. A quick server's data need not survive
+-- a power failure. A durable server uses MariaDB's defaults.
 local QUICK, DURABLE = { "2", "0" }, { "1", "1" }
 
 

@@ -36,7 +36,7 @@ local redis = {}
 
 
 -- A random port below the range of ephemeral ports, so that no connection takes the port while the
--- server is down. If too few ports are below, 0 lets the system choose.
+-- server is down. If there are too few ports below the range, 0 lets the system choose.
 local function random_port()
     local file = io.open "/proc/sys/net/ipv4/ip_local_port_range"
     local port_count = (file and file:read "*n" or 0) - FIRST_PORT

@@ -30,8 +30,8 @@ local redis_pair = {}
 local function replication(address) return redis.ask(address, "info", "replication").replication end
 
 
--- With a sync by way of the disk a new replica gets later writes at once; a diskless sync begins a
--- second after the replica reports to the master.
+-- The first sync goes by way of the disk, because a diskless sync begins only a second after the
+-- replica reports to the master.
 local function start_servers(reaper)
     local master = redis.start(reaper, { arguments = { "--repl-diskless-sync", "no" } })
     local link = relays.start(reaper, master.address)
@@ -43,7 +43,7 @@ local function start_servers(reaper)
 end
 
 
---- Waits until the replica follows the master.
+--- Starts the servers and relays, and waits until the replica follows the master.
 function redis_pair.start(reaper)
     local master, link, replica = start_servers(reaper)
     local self = setmetatable({
