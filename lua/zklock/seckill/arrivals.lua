@@ -6,13 +6,15 @@ local option = require "zklock.seckill.option"
 local refuse, show = misuse.refuse, misuse.show
 
 
-local MOST = 1e6 -- buyers a second
+local MOST_RATE = 1e6 -- buyers a second
 
 
 local arrivals = {}
 
 
-local function is_rate(value) return type(value) == "number" and value >= 0 and value <= MOST end
+local function is_rate(value)
+    return type(value) == "number" and value >= 0 and value <= MOST_RATE
+end
 
 
 -- Buyers a second at the beginning and at the end; nil if all come at once.
@@ -38,15 +40,16 @@ local function random_numbers(seed)
 end
 
 
--- Random positions of the buyers in ascending order. The last position is the number of buyers.
-local function positions(buyers, seed)
-    local random, list, sum = random_numbers(seed), {}, 0
+-- Random arrival times at a rate of one buyer a second, in ascending order, scaled so that the last
+-- is `buyers` seconds.
+local function times_at_rate_one(buyers, seed)
+    local random, times, sum = random_numbers(seed), {}, 0
     for i = 1, buyers do
         sum = sum - math.log(random())
-        list[i] = sum
+        times[i] = sum
     end
-    for i = 1, buyers do list[i] = list[i] * buyers / sum end
-    return list
+    for i = 1, buyers do times[i] = times[i] * buyers / sum end
+    return times
 end
 
 
@@ -62,10 +65,10 @@ function arrivals.read(given, buyers, seed)
         refuse("arrivals = %s: %d buyers would come within %.0f s, and %d s are allowed",
             show(given), buyers, seconds, option.MOST_SECONDS)
     end
-    local times, growth = positions(buyers, seed), (last - first) / seconds
-    for i, position in ipairs(times) do -- first * t + growth * t^2 / 2 = position
-        local root = math.sqrt(math.max(0, first ^ 2 + 2 * growth * position))
-        times[i] = 2 * position / (first + root)
+    local times, growth = times_at_rate_one(buyers, seed), (last - first) / seconds
+    for i, time in ipairs(times) do -- solves first * t + growth * t^2 / 2 = time for t
+        local root = math.sqrt(math.max(0, first ^ 2 + 2 * growth * time))
+        times[i] = 2 * time / (first + root)
     end
     return times
 end

@@ -19,7 +19,7 @@ function barrier.come(path)
 end
 
 
-local function arrived(path)
+local function count_arrivals(path)
     local file = open(path)
     if not file then return 0 end
     local length = file:seek "end"
@@ -28,7 +28,7 @@ local function arrived(path)
 end
 
 
-barrier.arrived = arrived
+barrier.count_arrivals = count_arrivals
 
 
 ---@param path string
@@ -39,9 +39,9 @@ barrier.arrived = arrived
 ---@return string? message
 function barrier.wait(path, count, limit, sleep)
     local due = core.now() + limit
-    while arrived(path) < count do
+    while count_arrivals(path) < count do
         if core.now() > due then
-            return nil, ("only %d of %d came to %s"):format(arrived(path), count,
+            return nil, ("only %d of %d came to %s"):format(count_arrivals(path), count,
                 path:match "[^/]*$")
         end
         sleep(POLL)

@@ -85,7 +85,7 @@ function Buyer:gave_back(quantity, product)
 end
 
 
-local function under_hang_detector(self, what, seconds, fn, ...)
+local function call_under_hang_detector(self, what, seconds, fn, ...)
     local detector = self.server.hang_detector
     if not detector then return fn(...) end
     detector:begin_call(self, what, seconds)
@@ -95,7 +95,7 @@ end
 
 local function call_strategy(self, method, seconds, ...)
     local what = ("the strategy %s: %s"):format(self.server.plan.strategy, method)
-    return under_hang_detector(self, what, seconds, self.strategy[method], self.strategy, ...)
+    return call_under_hang_detector(self, what, seconds, self.strategy[method], self.strategy, ...)
 end
 
 
@@ -113,7 +113,7 @@ end
 
 local function call_store(self, what, fn, ...)
     what = ("the store %s: %s"):format(self.server.plan.store, what)
-    return under_hang_detector(self, what, nil, fn, self.store, ...)
+    return call_under_hang_detector(self, what, nil, fn, self.store, ...)
 end
 
 

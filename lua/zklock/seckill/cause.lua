@@ -14,9 +14,9 @@ local cause = {}
 local PROGRAM_ERRORS = { error = true, untold = true }
 
 
--- A fault of a server strikes the buyers of that server, and also all holders of locks, because a
--- stopped server may block the store.
-local function may_be_struck(purchase, faults)
+-- True if a fault before the answer may be the cause. A fault of a server concerns its own buyers,
+-- and also all buyers that got a lock, because a stopped server may block the store.
+local function may_have_been_struck(purchase, faults)
     for _, fault in ipairs(faults) do
         local server = fault.target:match "^server (%d+)$"
         local concerns_buyer = not server or tonumber(server) == purchase.server or purchase.granted
@@ -55,7 +55,7 @@ end
 function cause.of(plan, outcome)
     return function(purchase)
         if stuck.is_hung(purchase) then return true end
-        if may_be_struck(purchase, outcome.faults) then return true end
+        if may_have_been_struck(purchase, outcome.faults) then return true end
         if PROGRAM_ERRORS[purchase.outcome] or not purchase.asked then return false end
         if purchase.outcome == "timeout" then return waited_long_enough(purchase, plan) end
         if not purchase.granted or purchase.suspect or purchase.lost then return true end

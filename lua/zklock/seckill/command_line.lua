@@ -29,7 +29,7 @@ local default_environment = require "zklock.seckill.environment"
 
 local DEFAULTS = {
     pause = 0.02,
-    session = 2, -- the seed's, CFG-04
+    session = 2, -- the seed article's (CFG-04)
 }
 
 

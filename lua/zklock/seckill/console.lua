@@ -60,8 +60,8 @@ local function log_line(entry, since)
 end
 
 
-function Console:print_log(log, glimpse)
-    local shown = self.options.verbose and log or glimpse
+function Console:print_log(log, excerpt)
+    local shown = self.options.verbose and log or excerpt
     for _, entry in ipairs(shown) do
         self.out:write(log_line(entry, log[1].at))
     end
@@ -74,9 +74,9 @@ end
 function Console:finished(result)
     if self.err then self.err:write(CLEAR) end
     self.out:write(ROW:format(result.title, result.finding, verdict_text(result), result.id))
-    local glimpse = result.as_expected and result.glimpse or result.log
+    local excerpt = result.as_expected and result.glimpse or result.log
     if result.log and (self.options.verbose or result.glimpse or not result.as_expected) then
-        self:print_log(result.log, glimpse)
+        self:print_log(result.log, excerpt)
     end
     self.out:flush()
 end
@@ -92,12 +92,12 @@ end
 
 
 local function expectation_text(results)
-    local others = {}
+    local unexpected = {}
     for _, result in ipairs(results) do
-        if not result.as_expected then others[#others + 1] = result.id end
+        if not result.as_expected then unexpected[#unexpected + 1] = result.id end
     end
-    if not others[1] then return "all as expected" end
-    return "NOT as expected: " .. table.concat(others, " ")
+    if not unexpected[1] then return "all as expected" end
+    return "NOT as expected: " .. table.concat(unexpected, " ")
 end
 
 

@@ -135,25 +135,26 @@ function database.open(path)
 end
 
 
-local function open_server(url)
+-- Connects without the database that the URL names.
+local function connect_to_server(url)
     return database.open((url:gsub("^(mysql://[^/?]+)/[^?]*", "%1/")))
 end
 
 
-local function administer(server, url, statement)
-    server:execute(statement .. " " .. database.parts(url).name)
-    server:close()
+local function administer(connection, url, statement)
+    connection:execute(statement .. " " .. database.parts(url).name)
+    connection:close()
 end
 
 
 ---@param url string  with the database's name
-function database.create(url) administer(open_server(url), url, "CREATE DATABASE") end
+function database.create(url) administer(connect_to_server(url), url, "CREATE DATABASE") end
 
 
 --- Drops a database if it exists and its server answers.
 function database.drop(url)
-    local answers, server = pcall(open_server, url)
-    if answers then administer(server, url, "DROP DATABASE IF EXISTS") end
+    local answers, connection = pcall(connect_to_server, url)
+    if answers then administer(connection, url, "DROP DATABASE IF EXISTS") end
 end
 
 
@@ -221,8 +222,8 @@ function Database:number(query)
 end
 
 
-function Database:text(text)
 --- An SQL literal of the text.
+function Database:text(text)
     return "'" .. self.connection:escape(text) .. "'"
 end
 

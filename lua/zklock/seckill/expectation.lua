@@ -45,7 +45,7 @@ local function check_times(name, times, pause)
 end
 
 
-local function most_sold(plan)
+local function most_buyers_served(plan)
     local buyers, most = {}, 0
     for _, assignment in ipairs(plan.assignments) do
         buyers[assignment.product] = (buyers[assignment.product] or 0) + 1
@@ -64,9 +64,9 @@ local function check_counts(counts, plan, is_built_in)
         refuse("expect can never be met: sold, refused and failed are %d of %d buyers", sum,
             plan.buyers)
     end
-    if is_built_in and (counts.sold or 0) > most_sold(plan) then
+    if is_built_in and (counts.sold or 0) > most_buyers_served(plan) then
         refuse("expect can never be met: sold = %d, and the stock serves %d at most", counts.sold,
-            most_sold(plan))
+            most_buyers_served(plan))
     end
 end
 

@@ -15,8 +15,8 @@ local refuse, show = misuse.refuse, misuse.show
 local SEEDS = 100 -- default; fewer than zklock.simulate's, because sales take longer
 local CURVE_POINTS = 8 -- additional points of the curve of zklock.Moment
 local FAULTS = { stop = true, kill = true, cut = true }
--- For a systematic search. Each further fault would multiply the schedules by ten.
-local FAULTS_OF_ALL = { stop = { most = 1 } }
+-- A second fault would multiply the schedules of a systematic search by ten.
+local SYSTEMATIC_FAULTS = { stop = { most = 1 } }
 
 local KNOWN = { seeds = true, all = true, schedule = true, pct = true, moment = true }
 
@@ -55,14 +55,14 @@ end
 
 
 -- Returns the sale's options with the defaults of an exploration.
-local function completed(options, is_systematic)
+local function with_defaults(options, is_systematic)
     if options.seed ~= nil then refuse "explore has the seeds from 1 on, and no other" end
-    local complete = { faults = is_systematic and FAULTS_OF_ALL or FAULTS }
-    for name, value in pairs(options) do complete[name] = value end
-    complete.simulated = true
-    local kinds = type(complete.faults) == "table" and not complete.faults[1] and complete.faults
+    local all = { faults = is_systematic and SYSTEMATIC_FAULTS or FAULTS }
+    for name, value in pairs(options) do all[name] = value end
+    all.simulated = true
+    local kinds = type(all.faults) == "table" and not all.faults[1] and all.faults
     if is_systematic and kinds then options_of_worlds.faults(kinds, true) end -- checks them
-    return complete
+    return all
 end
 
 
@@ -74,13 +74,13 @@ end
 function exploration.plan(options, given)
     local search = search_of(given)
     if type(options) == "table" then
-        options = completed(options, search.all or search.schedule)
+        options = with_defaults(options, search.all or search.schedule)
     end
     return plans.read(options), search
 end
 
 
-local function first_of(found, sale_of)
+local function first_wrong_sale(found, sale_of)
     local first = found.first
     if not first then return nil end
     local sale = sale_of(first.world)
@@ -99,7 +99,7 @@ function exploration.carry_out(plan, search, on_schedule)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end
     local program, sale_of, sold_in = simulated.program(plan)
-    local options, sold = simulated.options(plan), 0
+    local options, sold = simulated.world_options(plan), 0
     options.more = CURVE_POINTS
     function options.heard(so_far, world)
         sold = sold + sold_in(world)
@@ -108,7 +108,8 @@ function exploration.carry_out(plan, search, on_schedule)
     local found = explore(program, setmetatable(options, { __index = search }))
     return setmetatable({
         name = plan.name, schedules = found.schedules, wrong = found.wrong, sold = sold,
-        complete = found.complete, bounds = found.bounds, first = first_of(found, sale_of),
+        complete = found.complete, bounds = found.bounds,
+        first = first_wrong_sale(found, sale_of),
     }, Exploration)
 end
 

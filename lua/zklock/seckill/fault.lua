@@ -40,11 +40,11 @@ end
 
 --- Returns the fields of planned faults that servers need. Functions are left out.
 function fault.for_servers(planned_faults)
-    local known = {}
+    local list = {}
     for n, planned in ipairs(planned_faults) do
-        known[n] = { stop = planned.stop, kill = planned.kill, held = planned.held }
+        list[n] = { stop = planned.stop, kill = planned.kill, held = planned.held }
     end
-    return known
+    return list
 end
 
 
@@ -58,7 +58,7 @@ fault.Faults = Faults
 
 
 --- Returns the faults that may strike a holder in this server.
-function fault.watch(server)
+function fault.of_server(server)
     local pending = {}
     for n, each in ipairs(server.plan.faults) do
         if is_for_holder(each) then pending[#pending + 1] = n end
@@ -116,7 +116,7 @@ end
 ---@field ended number?   when the server went on, or the function returned
 
 
-local function taking_server(play, n)
+local function server_that_took(play, n)
     for number = 1, #play.servers do
         if exists(taken_path(play.folder, n, number)) then return number end
     end
@@ -137,7 +137,7 @@ local function signal_server(play, n, number, let_go_on)
         at = play:now(), target = "server " .. number, kind = planned.kill and "kill" or "stop",
     }
     if not server.process:signal(planned.kill and "KILL" or "STOP") then return end
-    if planned.kill then server.killed = struck.at end
+    if planned.kill then server.killed_at = struck.at end
     note_struck(play, n, struck)
     if planned.stop then
         server.stopped = true
@@ -177,7 +177,7 @@ end
 -- Returns the number of the server that takes the fault, or nil if the sale ended first.
 local function wait_for_holder(play, n)
     while not play.over do
-        local number = taking_server(play, n)
+        local number = server_that_took(play, n)
         if number then return number end
         zklock.sleep(POLL)
     end

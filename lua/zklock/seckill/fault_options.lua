@@ -84,19 +84,19 @@ local function wrong_fields(given, kind, servers, strategy)
 end
 
 
-local function strike_zookeeper(kind, length)
-    local begin, stop = OF_ZOOKEEPER[kind][1], OF_ZOOKEEPER[kind][2]
+local function zookeeper_action(kind, length)
+    local begin, finish = OF_ZOOKEEPER[kind][1], OF_ZOOKEEPER[kind][2]
     return function(play)
         local zookeeper = play.own_zookeeper
         zookeeper[begin](zookeeper)
-        if not stop then return end
+        if not finish then return end
         zklock.sleep(length)
-        zookeeper[stop](zookeeper)
+        zookeeper[finish](zookeeper)
     end
 end
 
 
-local function cut_off(length)
+local function cut_action(length)
     return function(play, number)
         local relay = play.relays[number]
         relay:cut()
@@ -115,24 +115,24 @@ local function action_of(given, kind, strategy)
         return run, "switch to " .. (value == "" and "the next" or value), "cerberus_engine"
     end
     if given[kind] ~= "zookeeper" then
-        if kind == "cut" then return cut_off(given.length), kind end
+        if kind == "cut" then return cut_action(given.length), kind end
         return nil
     end
-    return strike_zookeeper(kind, given.length), kind, "zookeeper"
+    return zookeeper_action(kind, given.length), kind, "zookeeper"
 end
 
 
 local function one_fault(given, servers, strategy)
-    local function wrong(what) refuse("%s; %s", what, FORM) end
-    if type(given) ~= "table" then wrong("a fault cannot be " .. show(given)) end
+    local function refuse_fault(problem) refuse("%s; %s", problem, FORM) end
+    if type(given) ~= "table" then refuse_fault("a fault cannot be " .. show(given)) end
     for field in pairs(given) do
-        if not FIELDS[field] then wrong("a fault has no " .. show(field)) end
+        if not FIELDS[field] then refuse_fault("a fault has no " .. show(field)) end
     end
     local at, length = option.seconds(given, "at", 0), option.seconds(given, "length")
     local held = option.flag(given, "held", false)
     local kind = kind_of(given)
     local problem = wrong_fields(given, kind, servers, strategy)
-    if problem then wrong(problem) end
+    if problem then refuse_fault(problem) end
     local run, what, where = action_of(given, kind, strategy)
     return {
         at = at, stop = not run and given.stop or nil,
@@ -140,7 +140,7 @@ local function one_fault(given, servers, strategy)
         cut = kind == "cut" and given.cut ~= "zookeeper" and given.cut or nil,
         length = length, run = run, what = what, where = where,
         held = held or given.cut == "holder",
-        zookeeper = where == "zookeeper" and kind ~= "run" and kind or nil,
+        zookeeper_kind = where == "zookeeper" and kind ~= "run" and kind or nil,
     }
 end
 

@@ -42,7 +42,7 @@ local function beats_path(folder, number) return ("%s/beats-%d"):format(folder, 
 
 function hang_detector.new(server)
     return setmetatable({
-        server = server, awake = 0, calls = {}, given_up = {}, hung = 0,
+        server = server, awake_seconds = 0, calls = {}, given_up = {}, hung_count = 0,
     }, HangDetector)
 end
 
@@ -53,7 +53,7 @@ end
 function HangDetector:begin_call(buyer, what, seconds)
     local plan = self.server.plan
     local limit = max(seconds or plan.timeout, plan.session) + GRACE
-    self.calls[buyer] = { what = what, limit = limit, due = self.awake + limit }
+    self.calls[buyer] = { what = what, limit = limit, due = self.awake_seconds + limit }
 end
 
 
@@ -68,14 +68,14 @@ end
 --- Ends the watch over a served buyer, which may have been given up before.
 function HangDetector:forget(buyer)
     self.calls[buyer] = nil
-    if self.given_up[buyer] then self.hung = self.hung - 1 end
+    if self.given_up[buyer] then self.hung_count = self.hung_count - 1 end
     self.given_up[buyer] = nil
 end
 
 
 local function give_up(self, buyer, call)
     self.calls[buyer], self.given_up[buyer] = nil, true
-    self.hung = self.hung + 1
+    self.hung_count = self.hung_count + 1
     buyer:note(("error: %s has not come back after %g s"):format(call.what, call.limit))
     buyer:tell "hung"
 end
@@ -84,7 +84,7 @@ end
 local function give_up_late_calls(self)
     local late = {}
     for buyer, call in pairs(self.calls) do
-        if self.awake > call.due then late[buyer] = call end
+        if self.awake_seconds > call.due then late[buyer] = call end
     end
     for buyer, call in pairs(late) do give_up(self, buyer, call) end
 end
@@ -94,15 +94,17 @@ end
 local function watch(self, count)
     local server, last, next_beat = self.server, core.now(), 0
     while server.served < count do
-        if self.awake >= next_beat then
+        if self.awake_seconds >= next_beat then
             barrier.come(beats_path(server.folder, server.number))
-            next_beat = self.awake + BEAT
+            next_beat = self.awake_seconds + BEAT
         end
         zklock.sleep(TICK)
         local now = core.now()
-        self.awake, last = self.awake + min(now - last, 2 * TICK), now
+        self.awake_seconds, last = self.awake_seconds + min(now - last, 2 * TICK), now
         give_up_late_calls(self)
-        if self.hung > 0 and server.served + self.hung >= count then error(ONLY_HUNG_LEFT, 0) end
+        if self.hung_count > 0 and server.served + self.hung_count >= count then
+            error(ONLY_HUNG_LEFT, 0)
+        end
     end
 end
 
@@ -128,7 +130,7 @@ Pulse.__index = Pulse
 
 function hang_detector.pulse(plan, folder, number)
     return setmetatable({
-        path = beats_path(folder, number), beats = 0, quiet = 0, last_check = core.now(),
+        path = beats_path(folder, number), beats = 0, quiet_seconds = 0, last_check = core.now(),
         limit = max(plan.timeout, plan.session) + BLOCKED,
     }, Pulse)
 end
@@ -142,11 +144,12 @@ function Pulse:quiet_too_long(stopped)
     local now = core.now()
     local passed = min(now - self.last_check, BEAT)
     if passed < BEAT then return nil end
-    local beats = barrier.arrived(self.path)
+    local beats = barrier.count_arrivals(self.path)
     self.last_check = now
-    self.quiet = (stopped or beats == 0 or beats > self.beats) and 0 or self.quiet + passed
+    local is_alive = stopped or beats == 0 or beats > self.beats
+    self.quiet_seconds = is_alive and 0 or self.quiet_seconds + passed
     self.beats = beats
-    return self.quiet > self.limit and self.quiet or nil
+    return self.quiet_seconds > self.limit and self.quiet_seconds or nil
 end
 
 

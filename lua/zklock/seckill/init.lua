@@ -30,9 +30,9 @@ local ngx = ngx
 local seckill = {}
 
 
-local function carry_out(plan, servers)
+local function carry_out(plan, throwaway_servers)
     local show, clear = progress.of(plan)
-    local ok, outcome = pcall(play.carry_out, plan, servers, show)
+    local ok, outcome = pcall(play.carry_out, plan, throwaway_servers, show)
     clear()
     if not ok then error(outcome, 0) end
     return sales.of(plan, outcome)

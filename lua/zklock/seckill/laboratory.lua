@@ -16,7 +16,7 @@ local utf8 = require "zklock.value.utf8"
 
 local EXPECTED, UNEXPECTED, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130
 
-local CONNECT_LIMIT = 2 -- the seed's, CFG-05
+local CONNECT_LIMIT = 2 -- seconds, the seed article's (CFG-05)
 
 
 local laboratory = {}
@@ -31,7 +31,7 @@ local function print_list(scenarios, out)
 end
 
 
-local function scenario_with_zookeeper(scenarios)
+local function id_with_zookeeper(scenarios)
     for _, scenario in ipairs(scenarios) do
         if scenario.zookeeper then return scenario.id end
     end
@@ -52,7 +52,7 @@ local function missing_part(chosen)
         local found, message = pcall(dependency.load, name)
         if not found then return message end
     end
-    local id = scenario_with_zookeeper(chosen.scenarios)
+    local id = id_with_zookeeper(chosen.scenarios)
     if not id then return nil end
     if not chosen.zookeeper then
         return "no ZooKeeper: give --zookeeper HOSTS or set ZK_HOSTS; needed by " .. id
@@ -99,14 +99,14 @@ end
 local function records_of(results)
     local records, scenarios = {}, {}
     for i, result in ipairs(results) do
-        local own = {}
+        local indices = {}
         for n, sale in ipairs(result.sales or {}) do
             records[#records + 1] = sale:record()
-            own[n] = #records
+            indices[n] = #records
         end
         scenarios[i] = {
             title = result.title, id = result.id, expect = result.expect,
-            verdict = result.verdict, finding = result.finding, sales = own,
+            verdict = result.verdict, finding = result.finding, sales = indices,
         }
     end
     return records, scenarios

@@ -39,8 +39,8 @@ function language.sentences()
     if language.list then return language.list end
     local list, previous = {}, nil
     for line in io.lines(FOLDER .. "report/zh.txt") do
-        local short, text = line:match "^(.-) ?| (.*)$"
-        if text then list[#list + 1] = { short ~= "" and short or previous, text } end
+        local english, chinese = line:match "^(.-) ?| (.*)$"
+        if chinese then list[#list + 1] = { english ~= "" and english or previous, chinese } end
         previous = line
     end
     table.sort(list, function(a, b)

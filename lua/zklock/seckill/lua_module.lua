@@ -18,13 +18,13 @@ end
 ---@param built_in string     names of modules that are built in, for messages
 ---@return any? module
 ---@return string? message
-function lua_module.load(name, what, functions, others)
+function lua_module.load(name, what, functions, built_in)
     local file, field = name:match "^([^:]*):?(.*)$"
     local found, module = pcall(require, file)
     if not found then
         if tostring(module):find("module '" .. file .. "' not found", 1, true) then
             return nil, ("no %s %s: there are %s, or the name of a module of yours that "
-                .. "package.path finds"):format(what, misuse.show(name), others)
+                .. "package.path finds"):format(what, misuse.show(name), built_in)
         end
         return nil, ("the %s %s cannot be loaded: %s"):format(what, name, module)
     end

@@ -16,10 +16,10 @@ end
 local function write(name, text)
     local file, message = io.open(name, "wb")
     if not file then return nil, message end
-    local written, why = file:write(text)
-    local closed, why_not = file:close()
+    local written, write_error = file:write(text)
+    local closed, close_error = file:close()
     if written and closed then return true end
-    return nil, ("%s: %s"):format(name, why or why_not)
+    return nil, ("%s: %s"):format(name, write_error or close_error)
 end
 
 

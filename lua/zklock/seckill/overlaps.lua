@@ -38,13 +38,13 @@ local function add_overlaps(lock, changes, found)
         if change.shared then shared = shared + change.by else exclusive = exclusive + change.by end
         local next_change = changes[i + 1]
         if not next_change or next_change.at > change.at then
-            local several = exclusive > 1 or exclusive == 1 and shared > 0
-            if several and not current then
+            local is_overlap = exclusive > 1 or exclusive == 1 and shared > 0
+            if is_overlap and not current then
                 current = { lock = lock, from = change.at, holders = 0 }
                 found[#found + 1] = current
             end
-            if several then current.holders = math.max(current.holders, exclusive + shared) end
-            if current and not several then
+            if is_overlap then current.holders = math.max(current.holders, exclusive + shared) end
+            if current and not is_overlap then
                 current.to = change.at
                 current = nil
             end

@@ -67,13 +67,14 @@ function places.of(play, name)
 end
 
 
-local function has_lock_database(place)
+-- True if the locks use a database in MariaDB that is not the store's.
+local function has_own_lock_database(place)
     return place.database and place.database ~= place.url and database.is_url(place.database)
 end
 
 
 function places.create_database(place)
-    if has_lock_database(place) then database.create(place.database) end
+    if has_own_lock_database(place) then database.create(place.database) end
 end
 
 
@@ -89,7 +90,7 @@ end
 --- Lets the reaper remove the sale's data on servers, if this process is killed.
 function places.guard(place, store, reaper)
     if not (stores.load(store).remove or place.redis or place.switch
-        or has_lock_database(place)) then
+        or has_own_lock_database(place)) then
         return
     end
     local name = place.folder .. "/place.json"
@@ -101,7 +102,7 @@ end
 function places.remove(place, store)
     local module = stores.load(store)
     if module.remove then module.remove(place) end
-    if has_lock_database(place) then database.drop(place.database) end
+    if has_own_lock_database(place) then database.drop(place.database) end
     if place.redis then redis.remove(place.redis, (place.root:gsub("/store$", "/"))) end
     if place.switch then switch.remove(place.zookeeper, place.switch) end
     os.remove(place.folder .. "/place.json")

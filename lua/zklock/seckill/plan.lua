@@ -11,7 +11,7 @@ local misuse = require "zklock.value.misuse"
 local option = require "zklock.seckill.option"
 local options_of_worlds = require "zklock.world.options"
 local purchases = require "zklock.seckill.purchases"
-local seed = require "zklock.seckill.seed"
+local seed_article = require "zklock.seckill.seed"
 local shell = require "zklock.system.shell"
 local sorted_names = require "zklock.value.sorted_names"
 local stores = require "zklock.seckill.stores"
@@ -62,7 +62,7 @@ end
 
 local function read_products(options)
     local given = options.products
-    if given == nil then return { [seed.PRODUCT] = seed.STOCK } end
+    if given == nil then return { [seed_article.PRODUCT] = seed_article.STOCK } end
     local what = "products must be a table of stocks by name, as in { [\"10000001\"] = 100 }"
     if type(given) ~= "table" or next(given) == nil then
         refuse("%s, not %s", what, show(given))
@@ -261,9 +261,9 @@ end
 local function own_zookeeper_options(the_plan)
     local wanted
     for _, fault in ipairs(the_plan.faults) do
-        if fault.zookeeper or fault.cut then
+        if fault.zookeeper_kind or fault.cut then
             wanted = wanted or { relays = false }
-            wanted.relays = wanted.relays or fault.zookeeper == "cut"
+            wanted.relays = wanted.relays or fault.zookeeper_kind == "cut"
         end
     end
     if wanted and the_plan.zookeeper then
@@ -353,7 +353,7 @@ function plan.read(options)
         simulated and MOST_SIMULATED_SERVERS or MOST_SERVERS, 2)
     local the_plan = {
         products = read_products(options),
-        buyers = whole(options, "buyers", 1, MOST_BUYERS, seed.BUYERS),
+        buyers = whole(options, "buyers", 1, MOST_BUYERS, seed_article.BUYERS),
         arrivals = options.arrivals,
         quantity = whole(options, "quantity", 1, 1000000, 1),
         servers = servers,

@@ -33,7 +33,7 @@ local ENDLESS_FAULT = setmetatable({}, {
     __tostring = function() return "a fault does not end" end,
 })
 
-local plays = 0 -- plays of this process
+local play_count = 0 -- of this process
 
 
 ---@class zklock.seckill.Play
@@ -59,7 +59,7 @@ function Play:now() return core.now() - self.start end
 
 ---@param name string  of a barrier
 ---@return integer
-function Play:arrived(name) return barrier.arrived(self.folder .. "/" .. name) end
+function Play:arrived(name) return barrier.count_arrivals(self.folder .. "/" .. name) end
 
 
 local function write_plan(self)
@@ -86,12 +86,12 @@ end
 
 
 -- Notes the end of a server. Raises the server's error, unless a fault killed the server.
-local function check_server(server, ended_early)
+local function check_server(server, complaint)
     if server.ended or server.process:lives() then return end
     server.ended = true
-    if server.killed then return server.process:kill() end
+    if server.killed_at then return server.process:kill() end
     if server.process:finish() ~= "done" then
-        error(server.process.name .. " " .. ended_early, 0)
+        error(server.process.name .. " " .. complaint, 0)
     end
 end
 
@@ -114,7 +114,7 @@ end
 local function wait_for_servers(self)
     local path, due = self.folder .. "/start", core.now() + READY
     local next_check = core.now() + CHECK
-    while barrier.arrived(path) < #self.servers do
+    while barrier.count_arrivals(path) < #self.servers do
         if core.now() > due then
             error(("%s did not start within %d s: the strategy %s or the store %s hangs when it is "
                 .. "opened"):format(first_late_server(self), READY, self.plan.strategy,
@@ -214,7 +214,9 @@ local function read_records(self)
         last = math.max(last,
             record.read(self.folder, number, self.start, purchases, notes) or 0)
     end
-    record.end_holds(purchases, function(number) return self.servers[number].killed or last end)
+    record.end_holds(purchases, function(number)
+        return self.servers[number].killed_at or last
+    end)
     for _, note in ipairs(self.hang_notes) do
         notes[#notes + 1] = note
         local purchase = purchases[note.buyer]
@@ -314,8 +316,8 @@ end
 ---@param progress fun(play: zklock.seckill.Play)  called regularly
 ---@return zklock.seckill.Outcome
 function play.carry_out(plan, throwaway, progress)
-    plays = plays + 1
-    local name = "sale-" .. plays
+    play_count = play_count + 1
+    local name = "sale-" .. play_count
     local id = throwaway.folder:match "%.(%w+)$"
     local self = setmetatable({
         plan = plan, throwaway = throwaway, servers = {}, struck = {}, under_way = {},
@@ -327,7 +329,7 @@ function play.carry_out(plan, throwaway, progress)
     }, Play)
     self.zookeeper = self.own_zookeeper and self.own_zookeeper.hosts or plan.zookeeper
         or plan.needs_zookeeper and throwaway:zookeeper() or nil
-    self.place = place.of(self, ("zklock_%s_%d"):format(id:lower(), plays))
+    self.place = place.of(self, ("zklock_%s_%d"):format(id:lower(), play_count))
     local results = { pcall(carry_out, self, progress) }
     close(self)
     if not results[1] then error(results[2], 0) end

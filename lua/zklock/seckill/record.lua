@@ -211,11 +211,11 @@ end
 
 --- Sets the end of each unreleased hold to the end of its server.
 ---@param purchases zklock.seckill.Purchase[]
----@param ended fun(server: integer): number  end of the server in seconds since the sale began
-function record.end_holds(purchases, ended)
+---@param end_of fun(server: integer): number  end of the server in seconds since the sale began
+function record.end_holds(purchases, end_of)
     for _, purchase in ipairs(purchases) do
         if purchase.granted and not purchase.released then
-            purchase.ended = ended(purchase.server)
+            purchase.ended = end_of(purchase.server)
         end
     end
 end

@@ -20,8 +20,8 @@ function run.open(_, options)
 end
 
 
--- Session timeout in seconds for sales without faults. It outlasts delays of a busy machine.
-local CALM = 20
+-- Least session timeout in seconds for sales without faults. It outlasts delays of a busy machine.
+local CALM_SESSION = 20
 
 ---@param options table  options of seckill.sale
 ---@return zklock.seckill.Sale
@@ -29,7 +29,7 @@ function Run:sale(options)
     local own = self.options
     local all = {
         pause = own.pause, zookeeper = own.zookeeper, lua = own.lua, quiet = true,
-        session = options.faults and own.session or math.max(own.session, CALM),
+        session = options.faults and own.session or math.max(own.session, CALM_SESSION),
     }
     for name, value in pairs(options) do all[name] = value end
     return seckill.sale(all, self.throwaway)

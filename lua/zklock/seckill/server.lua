@@ -14,7 +14,7 @@ local min = math.min
 local unpack = table.unpack or unpack -- luacheck: std max
 
 
-local GROUP = 1000 -- buyers, because Lua limits the number of arguments
+local GROUP = 1000 -- buyers in one call of zklock.run, because Lua limits the number of arguments
 
 
 ---@class zklock.seckill.Server

@@ -33,7 +33,7 @@ local function run(file_name, number)
     math.randomseed(plan.seed * 1000 + number)
     local server = servers.new(plan, number, records.create(plan.folder, number))
     server:open()
-    server.faults, server.hang_detector = faults.watch(server), hang_detector.new(server)
+    server.faults, server.hang_detector = faults.of_server(server), hang_detector.new(server)
     server:come("ready-" .. number)
     server:come "start"
     assert(server.barriers:wait("start", plan.servers + 1, LONGEST_START, block))

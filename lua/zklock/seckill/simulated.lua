@@ -15,7 +15,7 @@ local zklock = require "zklock"
 
 
 local HOSTS, ROOT = "memory:sale", "/sale" -- of each world
-local MOST_STEPS, STEPS_PER_BUYER = 1e6, 1e4 -- a schedule's limit is their sum
+local BASE_STEPS, STEPS_PER_BUYER = 1e6, 1e4 -- for the limit of a schedule's steps
 
 
 ---@class zklock.seckill.SimulatedPlay
@@ -253,10 +253,10 @@ function simulated.program(plan)
 end
 
 
-function simulated.options(plan)
+function simulated.world_options(plan)
     return {
         faults = plan.random_faults,
-        limit = { steps = MOST_STEPS + STEPS_PER_BUYER * plan.buyers, seconds = plan.limit },
+        limit = { steps = BASE_STEPS + STEPS_PER_BUYER * plan.buyers, seconds = plan.limit },
     }
 end
 
@@ -265,7 +265,7 @@ function simulated.carry_out(plan)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end
     local program, sale_of = simulated.program(plan)
-    return sale_of(search.play(program, simulated.options(plan), plan.seed, { story = true }))
+    return sale_of(search.play(program, simulated.world_options(plan), plan.seed, { story = true }))
 end
 
 

@@ -56,12 +56,12 @@ local function holds_of(purchases, is_killed)
 end
 
 
--- The time when all holds that had begun by `moment` were over.
-local function free_since(holds, moment)
+-- The time when all holds that had begun by `time` were over.
+local function free_since(holds, time)
     local first, last = 0, #holds -- binary search for the last of these holds
     while first < last do
         local middle = math.ceil((first + last) / 2)
-        if holds[middle].from <= moment then first = middle else last = middle - 1 end
+        if holds[middle].from <= time then first = middle else last = middle - 1 end
     end
     return first > 0 and holds[first].to or 0
 end
@@ -70,11 +70,11 @@ end
 -- True if the lock was free for the last half of the buyer's wait, or for the last tenth if no
 -- buyer got the lock later. A shorter time is a normal hand-off.
 local function was_free(purchase, holds, the_end)
-    local moment, of_lock = purchase.told or the_end, holds[purchase.lock] or {}
-    local since = math.max(purchase.asked, free_since(of_lock, moment))
-    local is_last = not of_lock[1] or of_lock[#of_lock].from <= moment
+    local wait_end, of_lock = purchase.told or the_end, holds[purchase.lock] or {}
+    local since = math.max(purchase.asked, free_since(of_lock, wait_end))
+    local is_last = not of_lock[1] or of_lock[#of_lock].from <= wait_end
     local part = is_last and 0.1 or 0.5
-    return since <= moment and moment - since >= part * (moment - purchase.asked)
+    return since <= wait_end and wait_end - since >= part * (wait_end - purchase.asked)
 end
 
 

@@ -23,14 +23,14 @@ local ngx = ngx
 
 local RETRY_PAUSE = 0.5 -- seconds between attempts to open store and strategy
 local READY = 2 -- seconds that a purchase waits for its worker to be ready
-local POLL = 0.02 -- seconds between checks whether it is ready
+local POLL = 0.02 -- seconds between checks whether the worker is ready
 local QUANTITY_PATTERN = "^0*[1-9]%d?%d?%d?%d?%d?$"
 local BUYER_PATTERN = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
 
 
 local app = {}
 
-local given -- the server's options, as strings; see zklock.seckill.http.run
+local given -- the server's options as strings, from zklock.seckill.http.run
 
 local strategy_module
 
@@ -110,12 +110,12 @@ local function refuse(buyer, left)
 end
 
 
-local function sold(buyer, left)
+local function confirmation(buyer, left)
     return 200, { sold = true, left = left, token = buyer.token, server = server.name }
 end
 
 
-local function refuse_late()
+local function late_refusal()
     return refusal(503, "lost", "the lock was lost before the purchase, and another has taken it")
 end
 
@@ -126,8 +126,8 @@ local function buy(buyer)
     if not buyer:may_buy(left) then return refuse(buyer, left) end
     buyer:pause()
     left = left - buyer.quantity
-    if not buyer:buy(left) then return refuse_late() end
-    return sold(buyer, left)
+    if not buyer:buy(left) then return late_refusal() end
+    return confirmation(buyer, left)
 end
 
 
@@ -171,8 +171,8 @@ local function buy_together(buyer)
     end
     if not result.sold then return refuse(buyer, result.left) end
     buyer:tell(result.late and "late" or "sold")
-    if result.late then return refuse_late() end
-    return sold(buyer, result.left)
+    if result.late then return late_refusal() end
+    return confirmation(buyer, result.left)
 end
 
 
@@ -302,7 +302,7 @@ function app.configure(options)
     server.name, server.number = options.name, tonumber(options.number)
     server.timeout = tonumber(options.timeout)
     server.plan = { pause = tonumber(options.pause), fenced = true, faults = {} }
-    server.faults = faults.watch(server)
+    server.faults = faults.of_server(server)
 end
 
 

@@ -3,7 +3,7 @@
 --- first buyer's.
 
 
-local MOST = 100 -- purchases in one hold
+local MOST_BUYERS = 100 -- in one hold
 
 
 local Combined = {}
@@ -55,7 +55,7 @@ function Combined:submit_of(name)
         local lock = self.session:mutex(server:path("lock/" .. name))
         submit = lock:combine(function(lease, buyers)
             return server.call_as_holder(buy_batch, self, lease, buyers)
-        end, { most = MOST })
+        end, { most = MOST_BUYERS })
         self.submits[name] = submit
     end
     return submit

@@ -8,7 +8,7 @@ local shell = require "zklock.system.shell"
 local runs = require "zklock.seckill.http.run"
 
 
-local PORTS = { 8080, 8081 } -- the seed's
+local PORTS = { 8080, 8081 } -- the seed article's
 
 
 local environment = {
@@ -59,7 +59,7 @@ function environment.read(given)
 end
 
 
-local function is_taken(port)
+local function complaint_of(port)
     local listener = dependency.load("socket").bind("127.0.0.1", port)
     if not listener then
         return ("port %d is taken: choose two others with --ports A,B"):format(port)
@@ -82,7 +82,7 @@ function environment.missing(options)
     return shell.lacks(os.getenv "NGINX" or "nginx")
         or needs_wrk(options.scenarios) and shell.lacks "wrk"
         or options.store == "mysql" and shell.lacks "mariadbd"
-        or is_taken(options.ports[1]) or is_taken(options.ports[2]) or nil
+        or complaint_of(options.ports[1]) or complaint_of(options.ports[2]) or nil
 end
 
 

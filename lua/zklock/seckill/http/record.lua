@@ -3,7 +3,7 @@
 --- workers' records.
 
 local records = require "zklock.seckill.record"
-local seed = require "zklock.seckill.seed"
+local seed_article = require "zklock.seckill.seed"
 local servers = require "zklock.seckill.http.server"
 
 
@@ -13,8 +13,8 @@ local record = {}
 local function new_purchases()
     return setmetatable({}, { __index = function(purchases, number)
         local purchase = {
-            buyer = number, product = seed.PRODUCT, lock = seed.PRODUCT, quantity = 1,
-            outcome = "unanswered",
+            buyer = number, product = seed_article.PRODUCT, lock = seed_article.PRODUCT,
+            quantity = 1, outcome = "unanswered",
         }
         purchases[number] = purchase
         return purchase
@@ -27,7 +27,7 @@ local function read_server(run, number, purchases, notes)
     local own, last = new_purchases(), 0
     for worker = 1, servers.WORKERS do
         local folder = run.servers[number].folder
-        last = math.max(last, records.read(folder, worker, run.begun, own, notes) or 0)
+        last = math.max(last, records.read(folder, worker, run.began_at, own, notes) or 0)
     end
     for buyer, purchase in pairs(own) do
         purchase.server = number
@@ -65,8 +65,8 @@ function record.of(run)
     local purchases, notes, faults, seconds = new_purchases(), {}, {}, 0
     for number, server in ipairs(run.servers) do
         local last = read_server(run, number, purchases, notes)
-        if server.killed then
-            local at = math.max(last, server.killed - run.begun)
+        if server.killed_at then
+            local at = math.max(last, server.killed_at - run.began_at)
             faults[#faults + 1] = { at = at, kind = "kill", target = "server " .. number }
             last = at
         end

@@ -4,7 +4,7 @@ local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local places = require "zklock.seckill.place"
-local seed = require "zklock.seckill.seed"
+local seed_article = require "zklock.seckill.seed"
 local servers = require "zklock.seckill.http.server"
 local shell = require "zklock.system.shell"
 local sql = require "zklock.seckill.store.sql"
@@ -76,7 +76,7 @@ function Run:start(count, sale)
     local options = self.options
     local pause = sale.pause or options.pause
     self.timeout = sale.timeout or TIMEOUT + AHEAD * pause
-    self.place.products = { [seed.PRODUCT] = sale.stock or seed.STOCK }
+    self.place.products = { [seed_article.PRODUCT] = sale.stock or seed_article.STOCK }
     places.guard(self.place, options.store, self.reaper)
     self.store = sql.create(self.place)
     for i = 1, count do
@@ -96,17 +96,17 @@ end
 function Run:serve(count, sale)
     self:start(count, sale)
     for _, server in ipairs(self.servers) do server:await_ready() end
-    self.begun = core.now()
+    self.began_at = core.now()
 end
 
 
-function Run:now() return core.now() - self.begun end
+function Run:now() return core.now() - self.began_at end
 
 
 local PURCHASE = "/mall/commodity/purchase?commodityId=%s&number=%d"
 
 function run.purchase_path()
-    return PURCHASE:format(seed.PRODUCT, 1)
+    return PURCHASE:format(seed_article.PRODUCT, 1)
 end
 
 

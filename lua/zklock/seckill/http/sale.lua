@@ -6,7 +6,7 @@ local latency = require "zklock.seckill.http.latency"
 local record = require "zklock.seckill.http.record"
 local runs = require "zklock.seckill.http.run"
 local sales = require "zklock.seckill.sale"
-local seed = require "zklock.seckill.seed"
+local seed_article = require "zklock.seckill.seed"
 local wrk_load = require "zklock.seckill.http.wrk_load"
 
 
@@ -65,7 +65,7 @@ end
 ---@param combined boolean?  a hold may have several orders
 ---@return zklock.seckill.Played
 function sale.judge(store, stock, tally, combined)
-    local left, ordered = store:stock(seed.PRODUCT), store:ordered(seed.PRODUCT)
+    local left, ordered = store:stock(seed_article.PRODUCT), store:ordered(seed_article.PRODUCT)
     local problem = problem_of(store, stock, left, ordered, tally, combined)
     if problem then return { right = false, finding = problem } end
     return { right = true, finding = ("%d sold, %d left"):format(ordered, left) }
@@ -74,7 +74,7 @@ end
 
 local function sale_of(scenario, run)
     local known = record.of(run)
-    known.left = { [seed.PRODUCT] = run.store:stock(seed.PRODUCT) }
+    known.left = { [seed_article.PRODUCT] = run.store:stock(seed_article.PRODUCT) }
     known.orders = run.store:orders()
     return sales.of({
         name = scenario.title, strategy = scenario.strategy,
@@ -84,10 +84,10 @@ local function sale_of(scenario, run)
 end
 
 
--- The run is right by sale.judge, which checks tokens and lost answers, and by the verdict that
--- every sale gets.
-local function judged(scenario, run, tally, remark)
-    local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], tally,
+-- The run is right if it is right by sale.judge, which checks tokens and lost answers, and by the
+-- verdict that every sale gets.
+local function judge_run(scenario, run, tally, remark)
+    local outcome = sale.judge(run.store, run.place.products[seed_article.PRODUCT], tally,
         scenario.strategy == "combined")
     local own_sale = sale_of(scenario, run)
     if outcome.right and own_sale.verdict == "wrong" then
@@ -107,15 +107,15 @@ end
 local function ten_buyers(scenario, run)
     run:serve(scenario.servers, scenario)
     local tally, buyers = new_tally(), {}
-    for i = 0, seed.BUYERS - 1 do
+    for i = 0, seed_article.BUYERS - 1 do
         buyers[#buyers + 1] = function() buy(run, i, tally) end
     end
     client.run(buyers)
-    if tally.sold ~= seed.BUYERS then
-        error(("only %d of %d buyers were served: %s"):format(tally.sold, seed.BUYERS,
+    if tally.sold ~= seed_article.BUYERS then
+        error(("only %d of %d buyers were served: %s"):format(tally.sold, seed_article.BUYERS,
             tally.complaint or "no answer"), 0)
     end
-    return judged(scenario, run, tally)
+    return judge_run(scenario, run, tally)
 end
 
 
@@ -126,7 +126,7 @@ local function crowd(scenario, run)
     local tally, times = wrk_load.run(ports, runs.purchase_path(), run.reaper)
     run:wait_until_quiet()
     if tally.sold == 0 then error("nobody was served", 0) end
-    local outcome = judged(scenario, run, tally)
+    local outcome = judge_run(scenario, run, tally)
     outcome.latency = times
     return outcome
 end
@@ -167,7 +167,7 @@ local function kill_one(scenario, run)
     end
     client.run(shoppers)
     run:wait_until_quiet()
-    local outcome = judged(scenario, run, tally, (", %d answers lost"):format(tally.lost))
+    local outcome = judge_run(scenario, run, tally, (", %d answers lost"):format(tally.lost))
     outcome.again = outcome.right and tally.lost == 0 -- no shopper was waiting for the victim
     return outcome
 end

@@ -10,8 +10,7 @@ local zklock = require "zklock"
 
 
 local WORKERS = 2 -- processes; a lock may exclude workers of a server, but not other servers
-local LIMIT = 60 -- a server is ended in any case after LIMIT seconds and SALES pauses
-local SALES = 150
+local LIMIT, PAUSES = 60, 150 -- a server is ended in any case after LIMIT seconds and PAUSES pauses
 local READY = 30 -- seconds until a server must be ready, or quiet after a sale
 local POLL = 0.02 -- seconds between requests for its state
 
@@ -56,7 +55,7 @@ function server.start(folder, port, options, reaper)
             -- nginx would take sockets to inherit from the variable NGINX.
             ('unset NGINX; exec %s -p "$0" -c conf -e error.log >"$0/output" 2>&1')
                 :format(shell.quote(program)),
-            folder }, math.ceil(LIMIT + SALES * options.pause), reaper),
+            folder }, math.ceil(LIMIT + PAUSES * options.pause), reaper),
     }, Server)
 end
 
@@ -98,7 +97,7 @@ end
 function Server:kill()
     local running = self.process
     if not running then return end
-    self.process, self.killed = nil, core.now()
+    self.process, self.killed_at = nil, core.now()
     if self.pids[1] then
         shell.succeeds(("kill -KILL %s %s 2>/dev/null"):format(running.pid,
             table.concat(self.pids, " ")))

@@ -4,9 +4,8 @@
 local ngx = ngx
 
 
-local STEP = 0.001 -- seconds between looks, at first
-local LONGEST = 0.02 -- and at most
-local LIFE = 300 -- seconds until a dead holder's lock is free
+local FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.02 -- seconds between attempts
+local LIFE = 300 -- seconds until the lock of a dead holder is free
 
 
 local SharedMemory = {}
@@ -14,7 +13,7 @@ SharedMemory.__index = SharedMemory
 
 
 local locks = ngx.shared.locks
-local marks = 0
+local mark_count = 0
 
 
 function SharedMemory.open(server)
@@ -24,19 +23,19 @@ end
 
 -- A holder's mark in the key. Only the holder with that mark may delete it.
 local function next_mark()
-    marks = marks + 1
-    return ngx.worker.pid() .. "-" .. marks
+    mark_count = mark_count + 1
+    return ngx.worker.pid() .. "-" .. mark_count
 end
 
 
 function SharedMemory:enter(lock)
-    local mark, step, waited = next_mark(), STEP, 0
+    local mark, pause, waited = next_mark(), FIRST_PAUSE, 0
     while not locks:add(lock, mark, LIFE) do
         if waited >= self.timeout then
             return nil, "the local lock was held for too long", "timeout"
         end
-        ngx.sleep(step)
-        waited, step = waited + step, math.min(2 * step, LONGEST)
+        ngx.sleep(pause)
+        waited, pause = waited + pause, math.min(2 * pause, LONGEST_PAUSE)
     end
     return { lock = lock, mark = mark }
 end

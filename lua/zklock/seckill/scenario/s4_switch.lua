@@ -49,7 +49,7 @@ end
 local function read_stock(buyer)
     local stock = buyer.store:stock(buyer.product)
     local read_barrier = buyer.server.folder .. "/read"
-    local count = barrier.arrived(read_barrier)
+    local count = barrier.count_arrivals(read_barrier)
     if count >= MIDDLE and buyer.server.faults:strike(buyer) then
         wait_for_another(buyer, read_barrier, count)
     else

@@ -8,7 +8,7 @@ local zklock = require "zklock"
 
 
 local BUSY_LIMIT = 10 -- seconds
-local FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.1 -- seconds between looks at the writer
+local FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.1 -- seconds between checks for an open transaction
 
 
 ---@class zklock.seckill.MemoryTables
@@ -43,8 +43,8 @@ function memory.create(place)
 end
 
 
--- The store object with an open transaction, if any. Rolls back a dead process's transaction.
-local function writer_of(tables)
+-- Returns the store object with an open transaction, after a rollback if its process is dead.
+local function live_writer_of(tables)
     local writer = tables.writer
     if writer and writer.process and writer.process.over then writer:rollback() end
     return tables.writer
@@ -53,7 +53,7 @@ end
 
 local function wait_for_writer(self)
     local due, pause = runtime.now() + BUSY_LIMIT, FIRST_PAUSE
-    while writer_of(self.tables) do
+    while live_writer_of(self.tables) do
         if runtime.now() > due then error("the store is locked", 0) end
         zklock.sleep(pause)
         pause = math.min(2 * pause, LONGEST_PAUSE)
@@ -67,8 +67,8 @@ local function is_late(self, order)
 end
 
 
--- Keeps the token before its holder reads, to refuse late writes of earlier holders.
-local function keep_token(self, product, token)
+-- Stores the token before its holder reads, to refuse late writes of earlier holders.
+local function store_token(self, product, token)
     wait_for_writer(self)
     local greatest = self.tables.token
     if not greatest[product] or tokens.is_less(greatest[product], token) then
@@ -78,7 +78,7 @@ end
 
 
 function Memory:stock(product, token)
-    if token then keep_token(self, product, token) end
+    if token then store_token(self, product, token) end
     return self.tables.stock[product]
 end
 

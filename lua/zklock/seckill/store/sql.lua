@@ -56,7 +56,7 @@ end
 
 -- Stores the token before its holder reads, so that later writes of earlier holders are refused.
 -- The update is a transaction of its own, so that no row lock remains.
-local function keep_token(self, product, token)
+local function store_token(self, product, token)
     local digits = literal_token(token)
     self:execute(("UPDATE tb_commodity_info SET token = %s WHERE id = %s AND token < %s")
         :format(digits, self:text(product), digits))
@@ -68,7 +68,7 @@ end
 ---@param token string?  of a holder that will write
 ---@return integer?
 function Sql:stock(product, token)
-    if token then keep_token(self, product, token) end
+    if token then store_token(self, product, token) end
     return self:number(("SELECT number FROM tb_commodity_info WHERE id = %s")
         :format(self:text(product)))
 end

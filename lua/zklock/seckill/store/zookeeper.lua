@@ -63,8 +63,8 @@ function Store:stock(product)
 end
 
 
--- The buyer's lease if it is one of zklock, else the store's.
-local function writer_of(self, hold)
+-- The buyer's lease if it is a lease of zklock, else the store's.
+local function lease_for(self, hold)
     if type(hold) == "table" and hold.guard then return hold end
     return self.lease
 end
@@ -80,7 +80,7 @@ function Store:sell_all(orders)
         lines[i] = ("%d %s %s"):format(order.quantity, order.product, order.paid or "-")
     end
     writes[#writes + 1] = { "create", path, table.concat(lines, "\n") }
-    local written, message, code = writer_of(self, orders[1].hold):guard(writes)
+    local written, message, code = lease_for(self, orders[1].hold):guard(writes)
     if code == "unknown" and self.session:get(path) then return true end -- it has happened
     if not written and code ~= "lost" then error(message, 0) end
     return written == true

@@ -12,7 +12,7 @@ local sql_database = require "zklock.seckill.database"
 local wait_for = require "zklock.throwaway.wait_for"
 
 
-local ANSWER_LIMIT = 1 -- seconds for an answer of one of redlock's masters
+local ANSWER_LIMIT = 1 -- seconds until one of redlock's masters must answer
 
 
 local Strategy = {}
@@ -44,7 +44,7 @@ local definitions = {
 }
 
 
-local function addresses(needs, redis, database)
+local function address_options(needs, redis, database)
     if needs.redis then return { redis = redis } end
     return { [sql_database.is_url(database) and "mysql" or "sqlite"] = database }
 end
@@ -117,7 +117,8 @@ end
 
 -- Opens an engine other than cerberus.
 local function open_single(definition, engine, server)
-    local options = addresses(definition.needs, server.plan.redis, server.plan.place.database)
+    local options = address_options(definition.needs, server.plan.redis,
+        server.plan.place.database)
     for name, value in pairs(server.parameters.engine or {}) do options[name] = value end
     local strategy = open_strategy(server, engine, options, definition.lock or mutex)
     if engine == "redlock" then wait_for_master(strategy.engine) end

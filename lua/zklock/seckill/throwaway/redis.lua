@@ -17,7 +17,7 @@ local READY = 30 -- until it must answer
 local POLL = 0.02 -- between attempts to connect
 local ANSWER_LIMIT = 10
 
-local TRIES = 5   -- another process may take the free port first
+local TRIES = 5 -- because another process may take the free port first
 local FIRST_PORT = 10000
 local LEAST_PORTS = 1000 -- least number of ports to choose from
 

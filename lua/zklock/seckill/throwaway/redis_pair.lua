@@ -11,7 +11,7 @@ local relays = require "zklock.throwaway.relay"
 local wait_for = require "zklock.throwaway.wait_for"
 
 
-local READY = 30 -- seconds
+local READY = 30 -- seconds until the replica must follow the master
 
 
 ---@class zklock.seckill.throwaway.RedisPair
