@@ -30,7 +30,7 @@ struct task {
     zhandle_t *handle;
     char path[PATH_SIZE];
     char node[NODE_SIZE];
-    unsigned left; /* cycles that have not listed yet */
+    unsigned unlisted; /* cycles that have not listed yet */
     sem_t *done;
 };
 
@@ -61,7 +61,7 @@ static void format_prefix(char *prefix, const char *path) {
 
 /* --- serial --- */
 
-static void cycle(zhandle_t *handle, const char *path) {
+static void run_cycle(zhandle_t *handle, const char *path) {
     char prefix[NODE_SIZE], node[NODE_SIZE + 20];
     struct String_vector names;
     struct Stat stat;
@@ -88,7 +88,7 @@ static void on_created(int rc, const char *node, const void *data) {
 static void on_deleted(int rc, const void *data) {
     const struct task *task = data;
     check(rc, "delete");
-    if (task->left == 0) sem_post(task->done);
+    if (task->unlisted == 0) sem_post(task->done);
 }
 
 /* Comes after on_created, because the server answers in order. */
@@ -96,9 +96,9 @@ static void on_listed(int rc, const struct String_vector *names, const void *dat
     struct task *task = (struct task *)data;
     (void)names;
     check(rc, "get_children");
-    task->left--;
+    task->unlisted--;
     check(zoo_adelete(task->handle, task->node, -1, on_deleted, task), "delete");
-    if (task->left > 0) begin_cycle(task);
+    if (task->unlisted > 0) begin_cycle(task);
 }
 
 static void begin_cycle(struct task *task) {
@@ -112,23 +112,23 @@ static void begin_cycle(struct task *task) {
 
 /* --- commands --- */
 
-struct measure {
-    double begin, cpu;
+struct clocks {
+    double time, cpu;
 };
 
-static struct measure measure_now(void) {
-    return (struct measure){seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
+static struct clocks read_clocks(void) {
+    return (struct clocks){seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
-static void answer(struct measure begin) {
-    struct measure now = measure_now();
-    printf("ok %.6f %.6f\n", now.begin - begin.begin, now.cpu - begin.cpu);
+static void answer(struct clocks begin) {
+    struct clocks now = read_clocks();
+    printf("ok %.6f %.6f\n", now.time - begin.time, now.cpu - begin.cpu);
 }
 
 static void run_serial(zhandle_t *handle, const char *path, unsigned count) {
     ensure(handle, path);
-    struct measure begin = measure_now();
-    for (unsigned i = 0; i < count; i++) cycle(handle, path);
+    struct clocks begin = read_clocks();
+    for (unsigned i = 0; i < count; i++) run_cycle(handle, path);
     answer(begin);
 }
 
@@ -139,11 +139,11 @@ static void run_pipelined(zhandle_t *handle, const char *path, unsigned count,
     if (tasks == NULL || sem_init(&done, 0, 0) != 0) exit(1);
     ensure(handle, path);
     for (unsigned i = 0; i < task_count; i++) {
-        tasks[i] = (struct task){.handle = handle, .left = count, .done = &done};
+        tasks[i] = (struct task){.handle = handle, .unlisted = count, .done = &done};
         snprintf(tasks[i].path, sizeof tasks[i].path, "%s/%u", path, i);
         ensure(handle, tasks[i].path);
     }
-    struct measure begin = measure_now();
+    struct clocks begin = read_clocks();
     for (unsigned i = 0; i < task_count; i++) begin_cycle(&tasks[i]);
     for (unsigned i = 0; i < task_count; i++) sem_wait(&done);
     answer(begin);
@@ -154,7 +154,7 @@ static void run_pipelined(zhandle_t *handle, const char *path, unsigned count,
 static zhandle_t *open_handle(const char *hosts) {
     zhandle_t *handle = zookeeper_init2(hosts, NULL, TIMEOUT_MS, NULL, NULL, 0, discard);
     if (handle == NULL) exit(1);
-    zoo_set_servers_resolution_delay(handle, -1); /* the fastest it can be */
+    zoo_set_servers_resolution_delay(handle, -1); /* saves libzookeeper its look-ups of hosts */
     return handle;
 }
 

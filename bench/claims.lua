@@ -19,7 +19,7 @@ local requests = {} -- kept here, because a collected request is cancelled
 local function memory_of(count)
     for i = #requests + 1, count do
         requests[i] = session.handle:acquire(lock_options, "claim " .. i, nil, nil, {})
-        if i % 100 == 0 then -- because each list of names is large, if only for a moment
+        if i % 100 == 0 then -- so that few of the lists of names are in memory at the same time
             rig.wait_for("rest", function() return session:stats().in_flight == 0 end, 60)
         end
     end

@@ -19,7 +19,7 @@ local GRANTS = 100000
 local server = rig.shared()
 local library = os.tmpname()
 rig.shell("${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -shared -fPIC -o %s bench/ring.c -ldl", library)
-local host = nginx.start{
+local nginx_server = nginx.start{
     app = "bench.nginx_app",
     environment = "LD_PRELOAD=" .. library,
     events = "accept_mutex off;",
@@ -30,7 +30,7 @@ local host = nginx.start{
 -- Requests /ping on one connection, one request after the other, a millisecond apart. Returns
 -- median and p99 in microseconds.
 local function ping()
-    local connection, took = assert(socket.connect("127.0.0.1", host.port)), {}
+    local connection, took = assert(socket.connect("127.0.0.1", nginx_server.port)), {}
     connection:setoption("tcp-nodelay", true)
     for i = 1, PINGS do
         local begun = core.now()
@@ -51,12 +51,13 @@ end
 local function ping_while_waiting(hold)
     local path = rig.path()
     local lease = rig.hold(rig.session(server.hosts, { timeout = 30 }):mutex(path))
-    local request = host:begin(("/park?count=%d&hold=%g&path=%s"):format(WAITERS, hold, path))
+    local request = nginx_server:begin(("/park?count=%d&hold=%g&path=%s"):format(WAITERS, hold,
+                                                                                 path))
     server:wait_for_nodes(path, WAITERS + 1)
     if hold > 0 then lease:release() end
     local figures = ping()
-    local left = tonumber(host:get("/parked").body)
-    assert(left > 0, "nobody waits any more")
+    local parked = tonumber(nginx_server:get("/parked").body)
+    assert(parked > 0, "nobody waits any more")
     if hold == 0 then lease:release() end
     nginx.finish(request)
     rig.close_sessions()
@@ -72,7 +73,7 @@ local function compare(label, hold)
     local row = { label }
     for _, name in ipairs{ "median", "p99" } do
         for _, each in ipairs(figures) do
-            row[#row + 1] = ("%.0f µs"):format((rounds.middle(each, name)))
+            row[#row + 1] = ("%.0f µs"):format((rounds.median_of(each, name)))
         end
         row[#row + 1] = ("%.2f"):format((rounds.ratio(figures[2], figures[1], name)))
     end
@@ -81,13 +82,13 @@ end
 
 
 local function print_grants()
-    local worker, path, rows, before = host:workers()[1], rig.path(), {}, nil
+    local worker, path, rows, before = nginx_server:workers()[1], rig.path(), {}, nil
     for i = 1, 10 do
-        local answer = host:get(("/grants?count=%d&path=%s"):format(GRANTS / 10, path)).body
-        local mean, middle, late = answer:match("(%S+) (%S+) (%S+)")
+        local answer = nginx_server:get(("/grants?count=%d&path=%s"):format(GRANTS / 10, path)).body
+        local mean, median, p99 = answer:match("(%S+) (%S+) (%S+)")
         local memory = process.resident(worker) / 1024
         before = before or memory
-        rows[i] = { ("%d"):format(i * GRANTS / 10), mean, middle, late, ("%d"):format(memory),
+        rows[i] = { ("%d"):format(i * GRANTS / 10), mean, median, p99, ("%d"):format(memory),
                     ("%.3f"):format(memory / before) }
     end
     markdown.table({ "grants", "from thread to light thread, µs: mean", "median", "p99",

@@ -2,7 +2,7 @@
 
 local rig = require "spec.rig"
 
-local TICKS = tonumber(rig.shell("getconf CLK_TCK")) -- a second
+local TICKS_PER_SECOND = tonumber(rig.shell("getconf CLK_TCK"))
 
 local process = {}
 
@@ -25,7 +25,7 @@ end
 --- Seconds of processor time.
 function process.cpu(pid)
     local user, system = read(pid, "stat"):match("^.*%)" .. (" %S+"):rep(11) .. " (%d+) (%d+)")
-    return (user + system) / TICKS
+    return (user + system) / TICKS_PER_SECOND
 end
 
 

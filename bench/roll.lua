@@ -10,7 +10,7 @@ local zklock = require "zklock"
 
 local ROUNDS = tonumber(arg[1]) or 3
 local TIMEOUT = tonumber(arg[2]) or 10 -- seconds, of the sessions
-local BEFORE, BETWEEN, AFTER = 2, 5, 12 -- seconds
+local BEFORE, BETWEEN, AFTER = 2, 5, 12 -- seconds before, between and after the restarts
 local LIBRARY = os.getenv("ZKLOCK_BUILD") .. "/rig/names.so"
 local NAMES = { "zk1", "zk2", "zk3" }
 

@@ -95,6 +95,6 @@ print(("allocated memory: %d kB before, %+d kB since; resident: %d kB, %+d kB"):
 
 session:close()
 holder:close()
-local clean = #nodes == 1 and watches <= 1 and stats.claims == 0 and grown < 128
-print(clean and "nothing is left behind" or "SOMETHING IS LEFT BEHIND")
-os.exit(clean and 0 or 1, true)
+local is_clean = #nodes == 1 and watches <= 1 and stats.claims == 0 and grown < 128
+print(is_clean and "nothing is left behind" or "SOMETHING IS LEFT BEHIND")
+os.exit(is_clean and 0 or 1, true)

@@ -30,7 +30,7 @@ local sessions = {} -- the waiters', from 1; number 0 is the first holder's
 local kind, path, laps
 local held -- by the first holder
 local waiting, queued = 0, 0 -- waiters that have not ended; those that have been in line, or ended
-local last = 0 -- time of the latest end of a waiter
+local last_end = 0 -- time when the latest waiter ended
 local tally = { served = 0, timeouts = 0, others = 0 }
 
 local commands = {}
@@ -81,7 +81,7 @@ local function note_in_line() queued = queued + 1 end
 local function note_end(lease, code)
     local outcome = lease and "served" or code == "timeout" and "timeouts" or "others"
     tally[outcome] = tally[outcome] + 1
-    queued, last = queued + 1, core.now()
+    queued, last_end = queued + 1, core.now()
     waiting = waiting - 1
 end
 
@@ -128,7 +128,7 @@ end
 
 function commands.serve()
     await("the waiters' end", all_ended)
-    local answer = ("%.6f %d %d %d"):format(last, tally.served, tally.timeouts, tally.others)
+    local answer = ("%.6f %d %d %d"):format(last_end, tally.served, tally.timeouts, tally.others)
     tally = { served = 0, timeouts = 0, others = 0 }
     return answer
 end
@@ -208,11 +208,11 @@ local function run_tasks(count, task, patience)
     for i = 1, count do
         coroutine.wrap(function()
             task(i)
-            last, waiting = core.now(), waiting - 1
+            last_end, waiting = core.now(), waiting - 1
         end)()
     end
     await("the end of the tasks", all_ended, patience)
-    return last - begin, os.clock() - cpu
+    return last_end - begin, os.clock() - cpu
 end
 
 
@@ -241,7 +241,7 @@ end
 -- --- memory, outages -----------------------------------------------------------------------
 
 local kept = {} -- leases
-local spare     -- the session of `connect`
+local spare     -- the session that `connect` opened
 
 
 -- Acquires AT_ONCE locks at a time.

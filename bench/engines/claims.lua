@@ -22,8 +22,8 @@ local function id_of(world, label)
 end
 
 
--- NUM-01, NUM-02: locks a second in all, when nobody waits for another.
-local function own_locks(world)
+-- NUM-01, NUM-02: grants a second of all contenders together, each with a lock of its own.
+local function measure_own_locks(world)
     local ids = world:ids(function(contender)
         return not contender.lock and contender.engine ~= "sql-optimistic"
     end)
@@ -31,8 +31,8 @@ local function own_locks(world)
     local figures, rows = world:rounds(ids, shape), {}
     for _, id in ipairs(ids) do
         rows[#rows + 1] = {
-            world.contenders[id].label, markdown.range(rounds.middle(figures[id], "rate")),
-            number((rounds.middle(figures[id], "requests"))),
+            world.contenders[id].label, markdown.range(rounds.median_of(figures[id], "rate")),
+            number((rounds.median_of(figures[id], "requests"))),
         }
     end
     print(("\n**%d contenders, each with a lock of its own**"):format(CONTENDERS))
@@ -41,7 +41,7 @@ end
 
 
 -- NUM-02: Redis without any lock.
-local function bare_redis(world)
+local function measure_bare_redis(world)
     local host, port = world.servers:address("redis"):match("^(.*):(%d+)$")
     local output = rig.shell("redis-benchmark -h %s -p %s -t set -c 50 -n %d -q", host, port,
                              COMMANDS)
@@ -57,7 +57,7 @@ local memory_of = {
 
 
 -- NUM-01: the cost of many held locks, and of another lock meanwhile.
-local function many_locks(world, label)
+local function held_locks_row(world, label)
     local id, locks = id_of(world, label), world.options.locks
     if not id then return nil end
     local shape = { contenders = BUSY.contenders, seconds = world.options.seconds }
@@ -65,16 +65,16 @@ local function many_locks(world, label)
     local seconds = world.crowd:hold(id, locks)
     local bytes = memory_of[label](world) - memory
     local meanwhile = world:measure(id, shape)
-    world.crowd:free(id)
+    world.crowd:release(id)
     return { label, number(seconds), ("%.0f"):format(bytes / locks), number(before.rate),
              number(meanwhile.rate) }
 end
 
 
-local function held_locks(world)
+local function measure_held_locks(world)
     local rows = {}
     for _, label in ipairs{ "zookeeper", "redis-expire" } do
-        rows[#rows + 1] = many_locks(world, label)
+        rows[#rows + 1] = held_locks_row(world, label)
     end
     if not rows[1] then return end
     print(("\n**%d locks held at once, by %d processes**"):format(world.options.locks,
@@ -100,7 +100,7 @@ end
 
 
 -- NUM-04: three of five masters, with 5 or 50 ms for each.
-local function quorum(world)
+local function measure_quorum(world)
     local rows, masters = {}, world.servers.throwaway.redis_servers
     local addresses, tries = world.servers:address "masters", TRIES * world.options.rounds
     for silent = 0, SILENT do
@@ -124,8 +124,8 @@ end
 
 return function(world)
     world:start_crowd()
-    own_locks(world)
-    if is_measured(world, "redis-set") then bare_redis(world) end
-    held_locks(world)
-    if is_measured(world, "redlock") then quorum(world) end
+    measure_own_locks(world)
+    if is_measured(world, "redis-set") then measure_bare_redis(world) end
+    measure_held_locks(world)
+    if is_measured(world, "redlock") then measure_quorum(world) end
 end

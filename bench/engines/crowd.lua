@@ -17,7 +17,7 @@ local crowd = {}
 
 --- Starts `count` processes, which write their grants into files of `folder`.
 function crowd.start(count, folder)
-    local self = setmetatable({ processes = {}, folder = folder, locks = 0 }, Crowd)
+    local self = setmetatable({ processes = {}, folder = folder, lock_count = 0 }, Crowd)
     for i = 1, count do
         -- With setsid, so that Ctrl-C reaches only the benchmark; the processes end with it.
         self.processes[i] = rig.servant(("setsid %s bench/engines/worker.lua %d"):format(LUA, i))
@@ -57,8 +57,8 @@ end
 
 -- The name of a new lock for all contenders, or "own" for a lock each.
 local function lock_of(self, shape)
-    self.locks = self.locks + 1
-    return shape.own and "own" or "lock-" .. self.locks
+    self.lock_count = self.lock_count + 1
+    return shape.own and "own" or "lock-" .. self.lock_count
 end
 
 
@@ -99,7 +99,7 @@ end
 -- `own` if each has its own lock. count_requests() returns the servers' count, or nil if only the
 -- clients count.
 function Crowd:run(id, contender, shape, count_requests)
-    local before, counted, grants = count_requests(), 0, {}
+    local before, by_clients, grants = count_requests(), 0, {}
     local lock, list = lock_of(self, shape), shares(self, shape.contenders)
     local begin = core.now() + LEAD
     for _, share in ipairs(list) do
@@ -107,9 +107,9 @@ function Crowd:run(id, contender, shape, count_requests)
                            shape.laps or 0, share.count, share.first, begin,
                            begin + (shape.seconds or 0), share.path)
     end
-    for _, share in ipairs(list) do counted = counted + tonumber(share.process:answer()) end
+    for _, share in ipairs(list) do by_clients = by_clients + tonumber(share.process:answer()) end
     for _, share in ipairs(list) do read_grants(share.path, grants) end
-    return figures(grants, shape, begin, before and count_requests() - before or counted)
+    return figures(grants, shape, begin, before and count_requests() - before or by_clients)
 end
 
 
@@ -125,8 +125,8 @@ function Crowd:hold(id, locks)
 end
 
 
-function Crowd:free(id)
-    for _, process in ipairs(self.processes) do process:tell("free %d", id) end
+function Crowd:release(id)
+    for _, process in ipairs(self.processes) do process:tell("release %d", id) end
     for _, process in ipairs(self.processes) do process:answer() end
 end
 

@@ -12,7 +12,7 @@ local stages = require "bench.engines.stages"
 local LONGER = 2     -- seconds more than a lease, for which a holder is stopped, or goes on
 local PATIENT = 5    -- seconds more than a lease, for which the waiter waits
 local AFTER = 1      -- seconds after the stop, in which the waiter still holds and a third tries
-local FAST_FAIL = 1  -- seconds of redlock, because a busy machine is no fault
+local FAST_FAIL = 1  -- seconds for each of redlock's masters, which may be slow on a busy machine
 
 
 -- The options that set an engine's lease.
@@ -45,10 +45,10 @@ local function casts_of(world, stage, without)
 end
 
 
--- Seconds from a moment until an answer's time; nil for "never".
-local function seconds_until(answer, moment)
+-- Seconds from `start` until an answer's time; nil for "never".
+local function seconds_until(answer, start)
     local time = tonumber(answer:match("^[%d.]+"))
-    return time and time - moment
+    return time and time - start
 end
 
 
@@ -56,12 +56,12 @@ local plays = {}
 
 
 function plays.killed(scene, lease)
-    local moment = scene:take(lease + PATIENT)
-    scenes.sleep_until(moment)
+    local strike_time = scene:take(lease + PATIENT)
+    scenes.sleep_until(strike_time)
     scene:signal("KILL")
     scene:note_answers("waiter", "served")
     for _, cast in ipairs(scene.casts) do
-        cast.result = { seconds = seconds_until(cast.served, moment) }
+        cast.result = { seconds = seconds_until(cast.served, strike_time) }
     end
 end
 
@@ -75,21 +75,21 @@ end
 
 
 function plays.stopped(scene, lease)
-    local moment, length = scene:take(lease + PATIENT), lease + LONGER
-    scene:tell("holder", "keep %.6f", moment + length / 2)
-    scenes.sleep_until(moment)
+    local strike_time, length = scene:take(lease + PATIENT), lease + LONGER
+    scene:tell("holder", "keep %.6f", strike_time + length / 2)
+    scenes.sleep_until(strike_time)
     scene:signal("STOP")
-    scene:tell("waiter", "keep %.6f", moment + length + AFTER)
-    scenes.sleep_until(moment + length)
+    scene:tell("waiter", "keep %.6f", strike_time + length + AFTER)
+    scenes.sleep_until(strike_time + length)
     scene:signal("CONT")
     scene:note_answers("holder", "out")
     scene:tell("third", "take 0")
     scene:note_answers("third", "third_answer")
-    scene:tell("third", "free")
+    scene:tell("third", "release")
     scene:note_answers("waiter", "served")
     for _, cast in ipairs(scene.casts) do
         local both = seconds_of_two(cast)
-        cast.result = { seconds = seconds_until(cast.served, moment), both = both,
+        cast.result = { seconds = seconds_until(cast.served, strike_time), both = both,
                         three = both and cast.third_answer ~= "never" }
     end
 end
@@ -97,9 +97,9 @@ end
 
 -- The holder goes on while its server is struck.
 function plays.struck(scene, lease, stage)
-    local moment = scene:take(lease + PATIENT)
-    scene:tell("holder", "keep %.6f", moment + lease + LONGER)
-    scenes.sleep_until(moment)
+    local strike_time = scene:take(lease + PATIENT)
+    scene:tell("holder", "keep %.6f", strike_time + lease + LONGER)
+    scenes.sleep_until(strike_time)
     local struck = stage:strike()
     scene:note_answers("holder", "out")
     scene:note_answers("waiter", "served")

@@ -55,10 +55,10 @@ end
 
 
 local function row(contender, figures, reference, shape)
-    local function median_of(name) return (rounds.middle(figures, name)) end
-    local p99, least, most = rounds.middle(figures, "p99")
+    local function median_of(name) return (rounds.median_of(figures, name)) end
+    local p99, least, most = rounds.median_of(figures, "p99")
     local cells = {
-        contender.label, markdown.range(rounds.middle(figures, "rate")),
+        contender.label, markdown.range(rounds.median_of(figures, "rate")),
         reference and number((rounds.ratio(figures, reference, "rate"))) or DASH,
         milliseconds(median_of "p50"),
         markdown.range(1000 * p99, 1000 * least, 1000 * most), number(median_of "requests"),

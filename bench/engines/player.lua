@@ -70,7 +70,7 @@ function commands.keep(limit)
 end
 
 
-function commands.free()
+function commands.release()
     if lease then lease:release() end
 end
 

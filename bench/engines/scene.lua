@@ -58,13 +58,15 @@ end
 -- they give up `limit` seconds later.
 function Scene:take(limit)
     self:tell("holder", "take %.6f", core.now() + limit)
-    self:note_answers("holder", "had")
+    self:note_answers("holder", "granted")
     for _, cast in ipairs(self.casts) do
-        if cast.had == "never" then error(cast.contender.label .. ": nobody has the lock", 0) end
+        if cast.granted == "never" then
+            error(cast.contender.label .. ": nobody has the lock", 0)
+        end
     end
-    local moment = core.now() + SETTLED
-    self:tell("waiter", "take %.6f", moment + limit)
-    return moment
+    local time = core.now() + SETTLED
+    self:tell("waiter", "take %.6f", time + limit)
+    return time
 end
 
 
@@ -76,7 +78,7 @@ function Scene:signal(name)
 end
 
 
-function scene.sleep_until(moment) zklock.sleep(math.max(moment - core.now(), 0)) end
+function scene.sleep_until(time) zklock.sleep(math.max(time - core.now(), 0)) end
 
 
 --- Ends all players, also those that were killed.

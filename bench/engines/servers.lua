@@ -58,7 +58,7 @@ function Servers:option(kind) return OPTION[kind] .. "=" .. self:address(kind) e
 local function ask_redis(self, address, section)
     local connection = self.connections[address] or connections.new(address, ANSWER)
     self.connections[address] = connection
-    self.asked[address] = (self.asked[address] or 0) + 1
+    self.own_requests[address] = (self.own_requests[address] or 0) + 1
     return connection:call("info", section)[section]
 end
 
@@ -69,16 +69,16 @@ local function packets_to_redis(self, addresses)
     local sum = 0
     for _, address in ipairs(engine_options.addresses_of(addresses)) do
         local packets = ask_redis(self, address, "stats").total_reads_processed
-        sum = sum + packets - self.asked[address]
+        sum = sum + packets - self.own_requests[address]
     end
     return sum
 end
 
 
 local function statements_of_mysql(self, address)
-    self.asked[address] = (self.asked[address] or 0) + 1
+    self.own_requests[address] = (self.own_requests[address] or 0) + 1
     local row = self.mysql:rows("SHOW GLOBAL STATUS LIKE 'Questions'")[1]
-    return tonumber(row[2]) - self.asked[address]
+    return tonumber(row[2]) - self.own_requests[address]
 end
 
 
@@ -113,7 +113,7 @@ end
 --- Servers that will be started on first use, with their data in ${TMPDIR:-/tmp}.
 function servers.new()
     return setmetatable({
-        throwaway = throwaway.open(), addresses = {}, connections = {}, asked = {},
+        throwaway = throwaway.open(), addresses = {}, connections = {}, own_requests = {},
     }, Servers)
 end
 

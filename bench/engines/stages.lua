@@ -22,14 +22,14 @@ local MASTERS = 5 -- of redlock
 local JUMP = 3600 -- seconds
 
 
-local function nothing() end
+local function do_nothing() end
 
 local stages = {}
 
 
 -- --- servers that are killed, and started again at once, each with what it has kept -------------
 
-local Killed = { prepare = nothing, recover = nothing }
+local Killed = { prepare = do_nothing, recover = do_nothing }
 Killed.__index = Killed
 
 

@@ -160,17 +160,17 @@ end
 function commands.hold(id, first, count)
     local client, leases = clients[id], {}
     share(tonumber(count), function(i)
-        local lock = new_lock(client, ("kept-%d"):format(first + i - 1), "default")
+        local lock = new_lock(client, ("held-%d"):format(first + i - 1), "default")
         leases[i] = assert(lock:acquire(PATIENCE))
     end)
-    client.kept = leases
+    client.held = leases
 end
 
 
-function commands.free(id)
-    local leases = clients[id].kept
+function commands.release(id)
+    local leases = clients[id].held
     share(#leases, function(i) assert(leases[i]:release()) end)
-    clients[id].kept = nil
+    clients[id].held = nil
 end
 
 

@@ -22,7 +22,7 @@ end
 -- The medians of the ratio to the row's first client, and of the time.
 local function figures(client_rounds, base)
     return number((rounds.ratio(client_rounds, base, "ms"))),
-           number((rounds.middle(client_rounds, "ms")))
+           number((rounds.median_of(client_rounds, "ms")))
 end
 
 

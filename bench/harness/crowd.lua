@@ -93,7 +93,7 @@ end
 
 --- Sets the lock and the number of sessions that contend for it; session 0 of the first process
 -- acquires it.
-function Crowd:line(kind, sessions, laps)
+function Crowd:prepare_line(kind, sessions, laps)
     self:open(sessions)
     kind = self.client.kinds[kind] or kind
     self.path = ("/bench-%s/%s"):format(self.name, kind)
@@ -139,8 +139,9 @@ function Crowd:throng(count, deadline)
 end
 
 
--- The sum of the answers to "serve": the time of the last end, and { served, timeouts, others }.
-local function ends(self)
+-- Waits for the answers to "serve". Returns the latest time, and the sums { served, timeouts,
+-- others }.
+local function await_ends(self)
     local last, sums = 0, { 0, 0, 0 }
     for _, process in ipairs(self.processes) do
         local words, i = process:answer():gmatch("%S+"), 0
@@ -162,16 +163,16 @@ function Crowd:serve()
     local begin = core.now()
     first:command("release")
     first:tell("serve")
-    local last, tally = ends(self)
+    local last, tally = await_ends(self)
     return last - begin, tally
 end
 
 
 --- Waits until all have given up, then releases. Returns the time when the last waiter gave up, and
 -- { served, timeouts, others }.
-function Crowd:give_up()
+function Crowd:await_giving_up()
     for _, process in ipairs(self.processes) do process:tell("serve") end
-    local last, tally = ends(self)
+    local last, tally = await_ends(self)
     self.processes[1]:command("release")
     return last, tally
 end

@@ -72,7 +72,7 @@ local OPTIONS = {
 }
 
 
-local function shown(value)
+local function default_text(value)
     if not value then return "" end
     return (" (%s)"):format(type(value) == "table" and table.concat(value, ",") or value)
 end
@@ -81,7 +81,7 @@ end
 local function add(parser, bench, name, text, convert)
     local word, default = "--" .. name:gsub("_", "-"), bench.options[name]
     if convert == "flag" then return parser:flag(word, text .. ".") end
-    parser:option(word, text .. shown(default) .. "."):convert(
+    parser:option(word, text .. default_text(default) .. "."):convert(
         convert or list_of(one_of(bench.words and bench.words[name] or default)))
 end
 

@@ -3,7 +3,7 @@
 
 local core = require "zklock.core"
 
-local LEAST = 3 -- rounds, even without patience
+local LEAST_ROUNDS = 3 -- even after the patience
 
 local rounds = {}
 
@@ -18,7 +18,8 @@ function rounds.run(options, contenders, measure)
             local i = (round + k - 2) % #contenders + 1
             figures[i][round] = measure(contenders[i])
         end
-        if round >= LEAST and core.now() - begin > (options.patience or math.huge) then break end
+        local has_patience = core.now() - begin <= (options.patience or math.huge)
+        if round >= LEAST_ROUNDS and not has_patience then break end
     end
     return figures
 end
@@ -32,7 +33,7 @@ end
 
 
 --- Median, least and most of the figure with that name.
-function rounds.middle(figures, name)
+function rounds.median_of(figures, name)
     local values = {}
     for i, each in ipairs(figures) do values[i] = each[name] end
     return rounds.median(values)

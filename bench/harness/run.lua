@@ -51,7 +51,7 @@ local function measure(world, row)
     local figures = rounds.run(world.options, list, function(contender)
         return module.one(world, row, contender)
     end)
-    return world:result(row, list, figures)
+    return world:note_result(row, list, figures)
 end
 
 

@@ -56,14 +56,14 @@ end
 
 --- The ratio of a figure to the first contender's in the same round, and the figure's median.
 function tables.ratio(figures, base, name)
-    local value = number((rounds.middle(figures, name)))
+    local value = number((rounds.median_of(figures, name)))
     return figures == base and "1; " .. value
         or range(rounds.ratio(figures, base, name)) .. "; " .. value
 end
 
 
 --- The median and the range of a figure.
-function tables.value(figures, _, name) return range(rounds.middle(figures, name)) end
+function tables.value(figures, _, name) return range(rounds.median_of(figures, name)) end
 
 
 -- A count is shown without a decimal point.
@@ -79,7 +79,7 @@ function tables.list(title, results, columns)
         for _, name in ipairs(result.names) do
             local row = { result.row.label, label_of(name) }
             for i = 2, #columns, 2 do
-                row[#row + 1] = text((rounds.middle(result.figures[name], columns[i])))
+                row[#row + 1] = text((rounds.median_of(result.figures[name], columns[i])))
             end
             rows[#rows + 1] = row
         end

@@ -7,7 +7,7 @@ local process = require "bench.process"
 local rig = require "spec.rig"
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
-local HEAP = 1024 -- megabytes, most of a Curator process, where each waiter has a list
+local HEAP = 1024 -- megabytes, most of a Curator process, in which each waiter holds a list
 
 local world = {}
 
@@ -109,7 +109,7 @@ end
 
 --- Notes the figures of a row, as rounds.run returns them. Returns { row, names of the contenders
 -- in order, figures by name }.
-function World:result(row, list, figures)
+function World:note_result(row, list, figures)
     local result = { row = row, names = {}, figures = {} }
     for i, contender in ipairs(list) do
         result.names[i], result.figures[contender.name] = contender.name, figures[i]

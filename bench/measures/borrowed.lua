@@ -38,14 +38,14 @@ end
 
 function borrowed.one(world, row, contender)
     local session = borrowed.sessions(world)[1]
-    local free, lent = borrowed.new_path(session), borrowed.new_path(session)
+    local free, kept = borrowed.new_path(session), borrowed.new_path(session)
     local function cycle(path) return 1000 * contender.crowd:cycles("proxy", "free", path, 1, 1) end
-    keep(session, lent)
+    keep(session, kept)
     world.proxy:command("delay %g", row.delay)
     local lease = assert(session:mutex(free):acquire(PATIENCE))
     local begin = core.now()
     lease:release{ wait = PATIENCE }
-    local figures = { write = 1000 * (core.now() - begin), free = cycle(free), kept = cycle(lent) }
+    local figures = { write = 1000 * (core.now() - begin), free = cycle(free), kept = cycle(kept) }
     figures.more = figures.kept - figures.free
     world.proxy:command("delay 0")
     return figures

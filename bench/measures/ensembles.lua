@@ -27,7 +27,7 @@ function ensembles.run(world, row)
         return measure(crowd.processes[1], contender.hosts, world.options)
     end
     for _, contender in ipairs(list) do run(contender) end -- creates the paths, and warms up
-    local result = world:result(row, list, rounds.run(world.options, list, run))
+    local result = world:note_result(row, list, rounds.run(world.options, list, run))
     crowd:stop()
     other:stop()
     return result

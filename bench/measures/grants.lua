@@ -20,7 +20,7 @@ function grants.one(world, row, contender)
     local proxy, crowd = world.proxy, contender.crowd
     local waiters = row.sessions * row.waiters
     local count = waiters * row.laps
-    crowd:line(row.kind or "mutex", row.sessions, row.laps)
+    crowd:prepare_line(row.kind or "mutex", row.sessions, row.laps)
     traffic.take(proxy, 0)
     crowd:join(row.waiters)
     local queueing = traffic.take(proxy, 0)
@@ -43,8 +43,8 @@ function grants.show(results)
     for _, half in ipairs{ "queue", "serve" } do
         tables.grid(half == "queue" and "to queue, a waiter: requests; bytes"
             or "to be served, a grant: requests; bytes", tables.lines(results), function(figures)
-            return number((rounds.middle(figures, half .. "_requests"))) .. "; " ..
-                   number((rounds.middle(figures, half .. "_bytes")))
+            return number((rounds.median_of(figures, half .. "_requests"))) .. "; " ..
+                   number((rounds.median_of(figures, half .. "_bytes")))
         end)
     end
 end

@@ -25,7 +25,7 @@ function memory.one(world, row, contender)
     local function keep(path)
         return function(count) crowd.processes[1]:command("keep /%s-%s %d", path, name, count) end
     end
-    crowd:line("mutex", 1, 1) -- warm
+    crowd:prepare_line("mutex", 1, 1) -- warm
     crowd:join(10)
     crowd:serve()
     keep "warm" (10)
@@ -33,7 +33,7 @@ function memory.one(world, row, contender)
         session = grown(SESSIONS, function(count) crowd:open(1 + count) end),
         lock = grown(math.ceil(row.share * LOCKS), keep "kept"),
     }
-    crowd:line("mutex", 1, 1)
+    crowd:prepare_line("mutex", 1, 1)
     figures.waiter = grown(math.ceil(row.share * WAITERS), function(n) crowd:join(n) end)
     crowd:serve()
     crowd:stop()

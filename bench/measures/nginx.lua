@@ -19,29 +19,31 @@ local measure = {}
 
 
 -- Measures again, for twice as long, if no request was answered.
-local function rate(host, path, seconds)
+local function rate(nginx_server, path, seconds)
     local output = rig.shell("wrk -t 1 -c %d -d %gs 'http://127.0.0.1:%d%s' 2>&1", CONNECTIONS,
-                             seconds, host.port, path)
-    if output:find("Non-2xx") then error(output .. host:log(), 0) end
+                             seconds, nginx_server.port, path)
+    if output:find("Non-2xx") then error(output .. nginx_server:log(), 0) end
     local requests = tonumber(output:match("Requests/sec:%s+([%d.]+)")) or error(output, 0)
     if requests > 0 or seconds > PATIENCE then return requests end
-    return rate(host, path, 2 * seconds)
+    return rate(nginx_server, path, 2 * seconds)
 end
 
 
 function measure.run(world, row)
     if rig.shell("command -v nginx && command -v wrk") == "" then
         print("nginx or wrk is missing")
-        return world:result(row, {}, {})
+        return world:note_result(row, {}, {})
     end
-    local host = nginx.start{ app = "bench.nginx_app", environment = "ZK_HOSTS=" .. world.address,
-                              http = "keepalive_requests 1000000;" }
+    local nginx_server = nginx.start{
+        app = "bench.nginx_app", environment = "ZK_HOSTS=" .. world.address,
+        http = "keepalive_requests 1000000;",
+    }
     local figures = rounds.run(world.options, HANDLERS, function(handler)
-        local requests = rate(host, handler.path, math.max(1, world.options.seconds))
+        local requests = rate(nginx_server, handler.path, math.max(1, world.options.seconds))
         return { rate = requests, ms = 1000 / requests }
     end)
     nginx.stop_all()
-    return world:result(row, HANDLERS, figures)
+    return world:note_result(row, HANDLERS, figures)
 end
 
 

@@ -29,8 +29,8 @@ local function measure(world, list)
     for _, each in ipairs(list) do each.process:tell("wait /outage-%s %g", each.name, LIMIT) end
     local answers = {}
     for i, each in ipairs(list) do
-        local seconds, what = each.process:answer():match("^(%S+) (%S+)$")
-        answers[i] = { seconds = tonumber(seconds), what = what }
+        local seconds, outcome = each.process:answer():match("^(%S+) (%S+)$")
+        answers[i] = { seconds = tonumber(seconds), outcome = outcome }
     end
     world.server:resume()
     return answers
@@ -48,7 +48,7 @@ function outage.run(world, row)
         for round, answers in ipairs(all) do figures[i][round] = answers[i] end
     end
     row.silence = world.options.silence
-    return world:result(row, list, figures)
+    return world:note_result(row, list, figures)
 end
 
 
@@ -56,9 +56,9 @@ end
 function outage.show(results)
     tables.grid("acquire(0.5) while the server is stopped", tables.lines(results, "seconds"),
                 function(figures, _, name, row)
-        local seconds, least, most = rounds.middle(figures, name)
+        local seconds, least, most = rounds.median_of(figures, name)
         if seconds > row.silence then return ("none in %g s"):format(row.silence) end
-        return ("%s s: %s"):format(markdown.range(seconds, least, most), figures[#figures].what)
+        return ("%s s: %s"):format(markdown.range(seconds, least, most), figures[#figures].outcome)
     end)
 end
 

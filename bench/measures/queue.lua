@@ -11,7 +11,9 @@ local traffic = require "bench.harness.traffic"
 local zklock = require "zklock"
 
 local WARM = 50 -- waiters of each process
-local GRACE, FACTOR = 2, 3 -- time to get in line, in seconds, and in times that were needed before
+-- Waiters that give up may take GRACE seconds to get in line, and FACTOR times the time that the
+-- served waiters took.
+local GRACE, FACTOR = 2, 3
 local TRIES = 8
 local PATIENCE = 300 -- seconds
 local POLL = 0.02 -- seconds
@@ -42,7 +44,7 @@ end
 
 
 local function measure_served(world, row, crowd, figures)
-    crowd:line(row.kind, row.sessions, 1)
+    crowd:prepare_line(row.kind, row.sessions, 1)
     local before = crowd:memory()
     traffic.take(world.proxy, 0)
     figures.queue_s = crowd:throng(row.waiters)
@@ -59,12 +61,12 @@ end
 -- are in line, they come again, and wait twice as long.
 local function queue_until(world, row, crowd, wait)
     for _ = 1, TRIES do
-        crowd:line(row.kind, row.sessions, 1)
+        crowd:prepare_line(row.kind, row.sessions, 1)
         traffic.take(world.proxy, 0)
         local deadline = core.now() + wait
         crowd:throng(row.waiters, deadline)
         if core.now() < deadline then return deadline end
-        crowd:give_up()
+        crowd:await_giving_up()
         wait = 2 * wait
     end
     error("they do not get in line in time", 0)
@@ -74,7 +76,7 @@ end
 local function measure_giving_up(world, row, crowd, figures)
     local deadline = queue_until(world, row, crowd, GRACE + FACTOR * (figures.queue_s or 0))
     note_traffic(world, row, figures, "again")
-    local last, tally = crowd:give_up()
+    local last, tally = crowd:await_giving_up()
     figures.late_ms = 1000 * (last - deadline)
     figures.gone_s = await_no_nodes(world, deadline)
     figures.timeouts = tally.timeouts
@@ -86,7 +88,7 @@ end
 function queue.one(world, row, contender)
     local crowd = world:start_crowd(contender.name, row.processes, "-Xss256k")
     local figures = {}
-    crowd:line(row.kind, row.sessions, 1)
+    crowd:prepare_line(row.kind, row.sessions, 1)
     crowd:throng(WARM * row.processes)
     crowd:serve()
     if not row.only_gives_up then measure_served(world, row, crowd, figures) end
