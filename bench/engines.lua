@@ -36,7 +36,7 @@ local function measure(options)
 end
 
 
--- An error or Ctrl-C ends this process at once, because all started processes end with it.
+-- An error or Ctrl-C ends this process at once. All started processes end with it.
 local ok, problem = xpcall(measure, debug.traceback, read_options(BENCH, arg))
 if not ok then
     io.stderr:write(tostring(problem), "\n")

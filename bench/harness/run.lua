@@ -123,7 +123,7 @@ local function run(bench)
 end
 
 
--- An error or Ctrl-C ends this process at once, because all started processes end with it.
+-- An error or Ctrl-C ends this process at once. All started processes end with it.
 return function(bench)
     local ok, problem = xpcall(run, debug.traceback, bench)
     if ok then return end

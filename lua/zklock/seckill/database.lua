@@ -216,7 +216,7 @@ function Database:value(query)
 end
 
 
---- Like value, as a number; MariaDB returns numbers as text.
+--- Like value, as a number. MariaDB returns numbers as text.
 function Database:number(query)
     return tonumber(self:value(query))
 end

@@ -65,7 +65,6 @@ local function most_overtaken(queue)
 end
 
 
--- Seconds between the request of buyer `whom` in the queue and the latest that overtook it.
 local function lead_of(queue, whom)
     local overtaken, lead = queue[whom], 0
     for i = whom + 1, #queue do

@@ -67,7 +67,6 @@ function fault.of_server(server)
 end
 
 
--- Only this buyer waits; the server's other buyers go on.
 local function wait_until_removed(path)
     while exists(path) do zklock.sleep(POLL) end
     return "goes on"

@@ -90,7 +90,7 @@ local function give_up_late_calls(self)
 end
 
 
--- A task beside the buyers, which adds beats and checks calls. Raises ONLY_HUNG_LEFT.
+-- Adds beats and checks calls, in a task beside the buyers. Raises ONLY_HUNG_LEFT.
 local function watch(self, count)
     local server, last, next_beat = self.server, core.now(), 0
     while server.served < count do

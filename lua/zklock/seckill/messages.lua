@@ -13,7 +13,6 @@ local messages = {}
 ---@field text string      "create lock", "get and watch #3", "#3 was deleted", with a node's number
 
 
--- Shortens a node's name to its sequence number.
 local function short_node(node)
     local number = node:match "(%d%d%d%d%d%d%d%d%d%d)$"
     if number then return ("#%d"):format(tonumber(number)) end

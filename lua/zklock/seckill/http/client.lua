@@ -10,8 +10,8 @@ local client = {}
 local LIMIT = 20 -- seconds for a request
 
 
--- Calls `step` until it returns a result or a problem other than "timeout", or until `due`, and
--- yields between calls.
+-- Calls `step` until it succeeds, until its problem is not "timeout", or until `due`, and yields
+-- between calls.
 local function yield_until_done(connection, direction, due, step)
     while true do
         local result, problem = step()

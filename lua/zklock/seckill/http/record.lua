@@ -22,7 +22,7 @@ local function new_purchases()
 end
 
 
--- Adds the server's purchases and notes to the lists. Returns the time of the last line.
+-- Adds to `purchases` and `notes`. Returns the time of the last line.
 local function read_server(run, number, purchases, notes)
     local own, last = new_purchases(), 0
     for worker = 1, servers.WORKERS do

@@ -55,7 +55,6 @@ function cerberus.needs(needs_of, parameters)
 end
 
 
--- Removes the first addresses from the list.
 local function take_addresses(addresses, count)
     local taken = {}
     for i = 1, count do taken[i] = table.remove(addresses, 1) end

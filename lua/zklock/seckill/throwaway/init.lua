@@ -41,7 +41,6 @@ function throwaway.with(fn, ...)
 end
 
 
--- Starts a ZooKeeper, which `close` ends.
 local function start_zookeeper(self, options)
     local started = zookeeper.start(self.reaper, options)
     self.ensembles[#self.ensembles + 1] = started
