@@ -45,7 +45,7 @@ local function seconds(text) -- an argparse converter
 end
 
 
-local function servers(text) -- an argparse converter
+local function zookeeper_hosts(text) -- an argparse converter
     if not text:find "^memory:" then return text end
     return nil, text .. " is a server inside one process, and a sale has several"
 end
@@ -70,7 +70,7 @@ function command_line.describe(parser, environment)
         .. "that a busy machine ends no session."):format(DEFAULTS.session))
         :argname "S" :convert(seconds)
     parser:option("--zookeeper", "Address, for example 127.0.0.1:2181 (default: $ZK_HOSTS).")
-        :argname "HOSTS" :convert(servers)
+        :argname "HOSTS" :convert(zookeeper_hosts)
     parser:option("--report", "Write what happened into a page for the browser.")
         :argname "FILE"
     parser:option("--json", "Write the results into a file as well.")

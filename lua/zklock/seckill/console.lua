@@ -112,8 +112,7 @@ function Console:sum_up(results)
 end
 
 
---- Clears the progress line after an interrupt.
-function Console:abandon()
+function Console:clear_progress()
     if self.err then self.err:write(CLEAR) end
 end
 

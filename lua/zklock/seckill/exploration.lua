@@ -54,8 +54,7 @@ local function search_of(given)
 end
 
 
--- Returns the sale's options with the defaults of an exploration.
-local function with_defaults(options, is_systematic)
+local function with_exploration_defaults(options, is_systematic)
     if options.seed ~= nil then refuse "explore has the seeds from 1 on, and no other" end
     local all = { faults = is_systematic and SYSTEMATIC_FAULTS or FAULTS }
     for name, value in pairs(options) do all[name] = value end
@@ -74,7 +73,7 @@ end
 function exploration.plan(options, given)
     local search = search_of(given)
     if type(options) == "table" then
-        options = with_defaults(options, search.all or search.schedule)
+        options = with_exploration_defaults(options, search.all or search.schedule)
     end
     return plans.read(options), search
 end

@@ -110,9 +110,9 @@ end
 local function action_of(given, kind, strategy)
     if kind == "run" then return given.run, given.what, given.where end
     if kind == "switch" then
-        local value = given.switch
-        local function run(play) strategy.switch(play, value) end
-        return run, "switch to " .. (value == "" and "the next" or value), "cerberus_engine"
+        local engine = given.switch
+        local function run(play) strategy.switch(play, engine) end
+        return run, "switch to " .. (engine == "" and "the next" or engine), "cerberus_engine"
     end
     if given[kind] ~= "zookeeper" then
         if kind == "cut" then return cut_action(given.length), kind end

@@ -33,7 +33,7 @@ end
 
 ---@param failures table<string, integer>
 ---@return string
-function figures.failure_text(failures)
+function figures.outcomes_text(failures)
     local words = {}
     for i, outcome in ipairs(sorted_names(failures)) do
         words[i] = ("%d %s"):format(failures[outcome], outcome)

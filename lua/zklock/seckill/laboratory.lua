@@ -153,7 +153,7 @@ local function run(chosen, out, err)
     end)
     reaper:close()
     if not ok then
-        console:abandon()
+        console:clear_progress()
         error(results, 0)
     end
     console:sum_up(results)

@@ -103,7 +103,7 @@ function places.remove(place, store)
     local module = stores.load(store)
     if module.remove then module.remove(place) end
     if has_own_lock_database(place) then database.drop(place.database) end
-    if place.redis then redis.remove(place.redis, (place.root:gsub("/store$", "/"))) end
+    if place.redis then redis.delete_keys(place.redis, (place.root:gsub("/store$", "/"))) end
     if place.switch then switch.remove(place.zookeeper, place.switch) end
     os.remove(place.folder .. "/place.json")
 end

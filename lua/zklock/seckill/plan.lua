@@ -110,7 +110,7 @@ end
 
 -- Returns a function that gives buyer i's product. By default products rotate so that every server
 -- sells all of them.
-local function chooser(options, stocks, servers)
+local function product_chooser(options, stocks, servers)
     local product = options.product
     local names = sorted_names(stocks)
     if product == nil then
@@ -161,12 +161,12 @@ end
 ---@field at number?        arrival in seconds since the sale began; nil at its start
 
 local function assign_buyers(options, the_plan)
-    local choose = chooser(options, the_plan.products, the_plan.servers)
+    local choose_product = product_chooser(options, the_plan.products, the_plan.servers)
     local lock_of = LOCK_NAMES[the_plan.lock]
     local times = arrivals.read(options.arrivals, the_plan.buyers, the_plan.seed) or {}
     local assignments, locks, known = {}, {}, {}
     for buyer = 1, the_plan.buyers do
-        local product = choose(buyer)
+        local product = choose_product(buyer)
         local lock = lock_of(product)
         assignments[buyer] = {
             buyer = buyer, product = product, lock = lock, quantity = the_plan.quantity,

@@ -391,7 +391,7 @@ local function failure_text(purchases)
     local counts, failures = figures.counts(purchases)
     if counts.failed == 0 then return nil end
     return ("%d of %d buyers failed (%s)"):format(counts.failed, #purchases,
-        figures.failure_text(failures))
+        figures.outcomes_text(failures))
 end
 
 

@@ -104,7 +104,7 @@ end
 -- plays ----------------------------------------------------------------------------------------
 
 -- Ten concurrent buyers; buyer i goes to port "808" + (i mod 2), as in the seed article.
-local function ten_buyers(scenario, run)
+local function play_ten_buyers(scenario, run)
     run:serve(scenario.servers, scenario)
     local tally, buyers = new_tally(), {}
     for i = 0, seed_article.BUYERS - 1 do
@@ -119,7 +119,7 @@ local function ten_buyers(scenario, run)
 end
 
 
-local function crowd(scenario, run)
+local function play_crowd(scenario, run)
     run:serve(scenario.servers, scenario)
     local ports = {}
     for i, server in ipairs(run.servers) do ports[i] = server.port end
@@ -158,7 +158,7 @@ local function new_victim_watch(run, victim, tally)
 end
 
 
-local function kill_one(scenario, run)
+local function play_kill(scenario, run)
     run:serve(scenario.servers, scenario)
     local tally, shoppers = new_tally(), {}
     local watch = new_victim_watch(run, run.servers[#run.servers], tally)
@@ -191,7 +191,7 @@ end
 
 
 local function crowd_scenario(scenario)
-    scenario.play, scenario.wrk = crowd, true
+    scenario.play, scenario.wrk = play_crowd, true
     scenario.servers, scenario.pause = 2, CROWD_PAUSE
     scenario.stock = scenario.stock or CROWD_STOCK
     return sale.scenario(scenario)
@@ -201,29 +201,29 @@ end
 sale.scenarios = {
     sale.scenario{
         id = "HTTP-01", title = "no lock, one server", expect = "wrong",
-        servers = 1, strategy = "none", play = ten_buyers,
+        servers = 1, strategy = "none", play = play_ten_buyers,
         explanation = "One nginx serves ten requests at once. All read the same stock, and each "
             .. "writes it back less one: sales are lost.",
     },
     sale.scenario{
         id = "HTTP-02", title = "local lock, one server", expect = "right",
-        servers = 1, strategy = "shared", play = ten_buyers,
+        servers = 1, strategy = "shared", play = play_ten_buyers,
         explanation = "A lock in nginx's shared memory, which all its workers see, is enough as "
             .. "long as there is one nginx.",
     },
     sale.scenario{
         id = "HTTP-03", title = "local lock, two servers", expect = "wrong",
-        servers = 2, strategy = "shared", play = ten_buyers,
+        servers = 2, strategy = "shared", play = play_ten_buyers,
         explanation = "With two nginx there are two such locks, and neither knows of the other.",
     },
     sale.scenario{
         id = "HTTP-04", title = "zklock, two servers", expect = "right",
-        servers = 2, strategy = "zookeeper", play = ten_buyers,
+        servers = 2, strategy = "zookeeper", play = play_ten_buyers,
         explanation = "zklock's lock is one for both nginx, and for all their workers.",
     },
     sale.scenario{
         id = "HTTP-05", title = "zklock, one server killed", expect = "right",
-        servers = 2, strategy = "zookeeper", play = kill_one,
+        servers = 2, strategy = "zookeeper", play = play_kill,
         explanation = "One nginx is killed while buyers wait for it. What it held is free when "
             .. "ZooKeeper ends its sessions; the other one sells the rest.",
     },
@@ -254,7 +254,7 @@ sale.scenarios = {
     },
     sale.scenario{
         id = "HTTP-11", title = "combined, one server killed", expect = "right",
-        servers = 2, strategy = "combined", play = kill_one,
+        servers = 2, strategy = "combined", play = play_kill,
         explanation = "One nginx is killed in the middle of its batches. A batch is in the store "
             .. "as a whole, or not at all; the other server sells the rest.",
     },

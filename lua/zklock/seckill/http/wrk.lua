@@ -50,8 +50,7 @@ function response(status)
 end
 
 
--- Combines the global variable `name` of all threads.
-local function combined(name, combine)
+local function combine_threads(name, combine)
     local result
     for _, thread in ipairs(threads) do
         local value = thread:get(name)
@@ -67,9 +66,10 @@ local function sum(a, b) return a + b end
 function done(summary, latency)
     local errors = summary.errors
     print(("result sold=%d sold_out=%d other=%d lost=%d"):format(
-        combined("sold", sum), combined("sold_out", sum), combined("other", sum),
+        combine_threads("sold", sum), combine_threads("sold_out", sum),
+        combine_threads("other", sum),
         errors.connect + errors.read + errors.write + errors.timeout)
         .. (" duration=%d median=%d p99=%d max=%d"):format(
-        combined("last", math.max) - combined("first", math.min),
+        combine_threads("last", math.max) - combine_threads("first", math.min),
         latency:percentile(50), latency:percentile(99), latency.max))
 end

@@ -98,7 +98,7 @@ function Memory:write(order)
 end
 
 
-local function finish(self)
+local function end_transaction(self)
     self.uncommitted = {}
     if self.tables.writer == self then self.tables.writer = nil end
 end
@@ -111,11 +111,11 @@ function Memory:commit()
         tables.token[order.product] = order.token or tables.token[order.product]
         tables.orders[#tables.orders + 1] = order
     end
-    finish(self)
+    end_transaction(self)
 end
 
 
-function Memory:rollback() finish(self) end
+function Memory:rollback() end_transaction(self) end
 
 
 --- Writes the stock and several orders of one holder, all or none.
@@ -134,7 +134,7 @@ function Memory:sell(order) return self:sell_all{ order } end
 
 
 function Memory:orders() return self.tables.orders end
-function Memory:close() finish(self) end
+function Memory:close() end_transaction(self) end
 
 
 return memory

@@ -19,13 +19,13 @@ local Strategy = {}
 Strategy.__index = Strategy
 
 
-local function mutex(engine, name, wish) return engine:mutex(name, { lease = wish.lease }) end
+local function new_mutex(engine, name, wish) return engine:mutex(name, { lease = wish.lease }) end
 
-local function fair(engine, name, wish)
+local function new_fair_mutex(engine, name, wish)
     return engine:mutex(name, { fair = true, lease = wish.lease })
 end
 
-local function side_of(engine, name, wish)
+local function new_side(engine, name, wish)
     local lock = assert(engine:rwlock(name, { lease = wish.lease }))
     return wish.side == "read" and lock:read() or lock:write()
 end
@@ -36,8 +36,8 @@ local definitions = {
     ["redis-set"] = { needs = { redis = 1 } },
     ["redis-timestamp"] = { needs = { redis = 1 } },
     ["redisson"] = { needs = { redis = 1 } },
-    ["redisson-fair"] = { needs = { redis = 1 }, engine = "redisson", lock = fair },
-    ["redisson-rw"] = { needs = { redis = 1 }, engine = "redisson", lock = side_of },
+    ["redisson-fair"] = { needs = { redis = 1 }, engine = "redisson", new_lock = new_fair_mutex },
+    ["redisson-rw"] = { needs = { redis = 1 }, engine = "redisson", new_lock = new_side },
     ["redlock"] = { needs = { redis = 5 } },
     ["sql-pessimistic"] = { needs = { database = true, mysql = true } },
     ["sql-table"] = { needs = { database = true } },
@@ -120,7 +120,7 @@ local function open_single(definition, engine, server)
     local options = address_options(definition.needs, server.plan.redis,
         server.plan.place.database)
     for name, value in pairs(server.parameters.engine or {}) do options[name] = value end
-    local strategy = open_strategy(server, engine, options, definition.lock or mutex)
+    local strategy = open_strategy(server, engine, options, definition.new_lock or new_mutex)
     if engine == "redlock" then wait_for_master(strategy.engine) end
     return strategy
 end
@@ -149,7 +149,7 @@ for name, safe in pairs{ ["cerberus"] = false, ["cerberus-safe"] = true } do
         switch = function(play, value) cerberus.switch(needs_of, play, value) end,
         open = function(server)
             local options = cerberus.options(needs_of, server.plan, safe)
-            return open_strategy(server, "cerberus", options, mutex)
+            return open_strategy(server, "cerberus", options, new_mutex)
         end,
     }
 end

@@ -120,16 +120,16 @@ end
 function redis.keys(address) return redis.ask(address, "keys", "*") end
 
 
-local function remove_some(connection, cursor, pattern)
+local function delete_batch(connection, cursor, pattern)
     local batch = connection:call("scan", cursor, { match = pattern, count = 1000 })
     if batch[2][1] then connection:call("del", batch[2]) end
     return batch[1]
 end
 
 
-local function remove_all(connection, pattern)
+local function delete_all(connection, pattern)
     local cursor = "0"
-    repeat cursor = remove_some(connection, cursor, pattern) until cursor == "0"
+    repeat cursor = delete_batch(connection, cursor, pattern) until cursor == "0"
 end
 
 
@@ -137,10 +137,10 @@ end
 --- lease time, if they have one.
 ---@param addresses string  "HOST:PORT,HOST:PORT"
 ---@param text string
-function redis.remove(addresses, text)
+function redis.delete_keys(addresses, text)
     for _, address in ipairs(engine_options.addresses_of(addresses)) do
         local connection = connections.new(address, ANSWER_LIMIT)
-        failure.catch(address, remove_all, connection, "*" .. text .. "*")
+        failure.catch(address, delete_all, connection, "*" .. text .. "*")
         connection:close()
     end
 end
