@@ -1,5 +1,5 @@
---- The cost of an uncontended lock, beside the same three requests made one after the other by bare
--- libzookeeper (bench/bare.c).
+--- The cost of an uncontended lock, beside its three requests by libzookeeper alone, one after the
+-- other (bench/bare.c).
 --
 --   make bench                      both networks; the server does not fsync
 --   make bench FSYNC=yes            the server fsyncs, to the disk of the source tree

@@ -1,4 +1,4 @@
---- The cost of a lock with zklock, Apache Curator, kazoo and go-zookeeper, and of the same requests
+--- The cost of a lock with zklock, Apache Curator, kazoo and go-zookeeper, and of a lock's requests
 -- by libzookeeper alone, on a server that keeps its log on the disk.
 --
 --   make bench WHAT=peers                                        all, in about ten minutes
@@ -8,8 +8,8 @@
 
 local CLIENTS = { "zklock", "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial", "pipelined" }
 
--- Where zklock's cycle needs no request and takes microseconds, zklock makes `often` times as many
--- cycles. `delayed` is the count with a delay; a row without it is measured only without a delay.
+-- `delayed` is the count with a delay; a row without it is measured only without a delay. zklock
+-- makes `zklock_factor` times as many cycles where its cycle needs no request.
 local CYCLES = {
     { name = "free", label = "free", kind = "free", count = 100, delayed = 20 },
     { name = "many", label = "16 free at once", kind = "free", count = 20, delayed = 10,

@@ -1,6 +1,6 @@
 --- Tables of results (world.lua), as in docs/performance.md. A line of a grid has a `label`, a
--- `result`, and the name of a `figure`, by default "ms". A function returns the text of a cell from
--- a contender's figures, the figures of the line's first contender, and the figure's name.
+-- `result`, and the name of a `figure`, by default "ms". The function `cell` returns a cell's text
+-- from a contender's figures, those of the line's first contender, the figure's name, and the row.
 
 local clients = require "bench.harness.clients"
 local markdown = require "bench.markdown"

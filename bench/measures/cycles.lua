@@ -1,10 +1,10 @@
 --- Cycles of one process of each client, on a lock that nobody else wants. A row has
 --
---   kind      of cycle (crowd.lua)
---   count     of each task
---   tasks     at the same time; 1 by default
---   often     zklock's factor for the count, where its cycles need no request
---   threads   Curator's numbers of tasks instead; the total of cycles stays
+--   kind            of cycle (crowd.lua)
+--   count           of each task
+--   tasks           at the same time; 1 by default
+--   zklock_factor   for zklock's count, where its cycles need no request
+--   threads         Curator's numbers of tasks instead; the total of cycles stays
 
 local markdown = require "bench.markdown"
 local rounds = require "bench.harness.rounds"

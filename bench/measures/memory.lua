@@ -1,5 +1,5 @@
 --- Memory of a client's process, in kilobytes for each further session, held lock, and waiter. A
--- row has `share`, a factor for the numbers below.
+-- row has `scale`, a factor for the numbers of locks and waiters below.
 
 local tables = require "bench.harness.tables"
 

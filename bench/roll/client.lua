@@ -1,6 +1,7 @@
---- The client of bench/roll.lua that has zklock. It holds one lock for SECONDS, and acquires and
--- releases another again and again. Then it prints the longest time without a grant of the other
--- lock, the number of grants, and whether the first lock and the session are still the same.
+--- The client of bench/roll.lua that uses zklock. It holds one lock for SECONDS, and acquires and
+-- releases a second lock again and again. Then it prints the longest time without a grant of the
+-- second lock, the number of its grants, whether the first lock is still held, and whether the
+-- session is still the same.
 --
 --   client.lua HOSTS TIMEOUT SECONDS
 

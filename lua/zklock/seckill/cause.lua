@@ -1,4 +1,4 @@
---- The causes of failed purchases, which are earlier faults and other holders of the lock.
+--- The causes of failed purchases, such as a fault before the answer or another holder of the lock.
 --- zklock.seckill.stuck judges buyers that waited in vain.
 
 local stuck = require "zklock.seckill.stuck"
@@ -43,8 +43,8 @@ local function had_another_holder(purchase, purchases)
 end
 
 
--- True if a "timeout" came after at least half of the buyer's patience. A buyer that needs several
--- locks may have waited for an earlier lock in the other half.
+-- True if a "timeout" came after at least half of the buyer's patience. A buyer of several locks
+-- may have spent the rest of its patience on the locks before.
 local function waited_long_enough(purchase, plan)
     local patience = purchase.patience or plan.timeout or 0
     return purchase.told - purchase.asked >= patience / 2

@@ -30,7 +30,7 @@ local function changes_by_lock(purchases)
 end
 
 
--- Changes at the same moment count together. A hold that begins when another hold ends neither
+-- Changes at the same time count together. A hold that begins when another hold ends neither
 -- overlaps with it nor divides a longer overlap.
 local function add_overlaps(lock, changes, found)
     local exclusive, shared, current = 0, 0, nil

@@ -40,7 +40,8 @@ local play_count = 0 -- of this process
 ---@field plan zklock.seckill.Plan
 ---@field folder string
 ---@field servers table[]   { process =, pulse =, ended =, killed_at =, stopped = }
----@field struck zklock.seckill.Fault[]
+---@field began_at number   time when the servers began, by zklock's clock
+---@field struck zklock.seckill.Fault[]  faults that happened
 ---@field under_way table<integer, true | zklock.seckill.Fault>  by a fault's number in the plan;
 ---true before it strikes
 ---@field hang_notes zklock.seckill.Note[]  about servers that hung

@@ -185,11 +185,11 @@ function InMemory:write(buyer, word, details)
 end
 
 
---- A server's record for a simulated sale that began at `start`. It updates purchases directly.
+--- A server's record for a simulated sale that began at `began_at`. It updates purchases directly.
 ---@param purchases table<integer, zklock.seckill.Purchase>  by buyer
 ---@param notes zklock.seckill.Note[]
 ---@param server integer
----@param start number
+---@param began_at number
 ---@return zklock.seckill.Record
 function record.in_memory(purchases, notes, server, start)
     return setmetatable({ purchases = purchases, notes = notes, server = server, start = start },
@@ -223,7 +223,7 @@ end
 
 ---@param folder string
 ---@param server integer
----@param start number  the time when the sale began
+---@param began_at number  the time when the sale began
 ---@param purchases table<integer, zklock.seckill.Purchase>  by buyer
 ---@param notes zklock.seckill.Note[]  receives the server's notes
 ---@return number? last  time of the last line in seconds since the start

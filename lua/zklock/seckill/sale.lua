@@ -32,6 +32,7 @@ local verdicts = require "zklock.seckill.verdict"
 ---@field seed integer?    of a simulated sale
 ---@field story string?    of a simulated sale, a line for each step
 ---@field schedule string?  the name of its schedule, if a systematic search found it
+---@field depth integer?   the least depth of `pct` at which its seed is wrong, with `pct` only
 ---@field moment zklock.Moment?  the step that made the wrong end likely, if an exploration found it
 ---@field messages zklock.seckill.Message[]?  of a simulated sale
 local Sale = { __name = "zklock.seckill.sale" }

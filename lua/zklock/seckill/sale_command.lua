@@ -163,7 +163,7 @@ end
 
 
 ---@param given table  argparse's result
----@return table? asked  { strategies =, options =, seeds = } for `run`; `seeds` is their number,
+---@return table? request  { strategies =, options =, seeds = } for `run`; `seeds` is their number,
 ---nil without --explore
 ---@return string? message  the mistake, and the allowed values
 function sale_command.read(given)
@@ -234,7 +234,7 @@ local function explore(asked, files, out)
 end
 
 
----@param asked table  from `read`
+---@param request table  from `read`
 ---@param files { report: string?, json: string?, csv: string?, junit: string? }
 ---@param out file*
 ---@return boolean right  true if all sales are right

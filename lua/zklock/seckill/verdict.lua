@@ -16,7 +16,7 @@ local verdict = {}
 ---@field outcome zklock.seckill.Outcome
 ---@field products table<string, { stock: integer, left: integer, ordered: integer }>
 ---@field orders table<integer, table[]>  by buyer
----@field asked table<integer, true>      buyers who asked
+---@field asked table<integer, true>      buyers that asked for a lock or got an answer
 ---@field returned table<string, true>    products with pieces given back
 ---@field last_grants table<string, number>  results of last_grant_with, by quantity and product
 ---@field has_cause fun(purchase: zklock.seckill.Purchase): boolean  of a failure

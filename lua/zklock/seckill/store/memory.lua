@@ -28,7 +28,7 @@ Memory.__index = Memory
 local memory = {}
 
 
----@param place zklock.seckill.Place  the same table for the whole sale
+---@param place zklock.seckill.Place  one table for the whole sale
 ---@return zklock.seckill.MemoryStore
 function memory.open(place)
     local store = { tables = place.tables, process = runtime.current(), uncommitted = {} }
