@@ -17,13 +17,14 @@ local CYCLES = {
     { name = "try", label = "try, taken", kind = "try", count = 200, delayed = 20 },
     { name = "reentry", label = "re-entry", kind = "reentry", count = 5000 },
     { name = "read", label = "read", kind = "read", count = 100, delayed = 20 },
-    { name = "kept", label = "kept", kind = "kept", count = 20, delayed = 5, often = 500 },
+    { name = "kept", label = "kept", kind = "kept", count = 20, delayed = 5,
+      zklock_factor = 500 },
     { name = "turns", label = "one lock, 8 tasks, turns", kind = "turns", count = 5, delayed = 2,
-      tasks = 8, often = 500 },
+      tasks = 8, zklock_factor = 500 },
     { name = "turns", label = "one lock, 64 tasks, turns", kind = "turns", count = 1, delayed = 1,
-      tasks = 64, often = 500 },
+      tasks = 64, zklock_factor = 500 },
     { name = "combined", label = "one lock, 64 tasks, combined", kind = "combined", count = 1,
-      delayed = 1, tasks = 64, often = 500 },
+      delayed = 1, tasks = 64, zklock_factor = 500 },
 }
 
 -- Waiters that acquire the lock `laps` times each, in options.loopers sessions.
@@ -35,9 +36,9 @@ local LOOPS = {
 
 local function cycles_row(options, each, delay, more)
     local row = { name = each.name, label = each.label, measure = "cycles", can = each.name,
-                  clients = CLIENTS, kind = each.kind, tasks = each.tasks, often = each.often,
-                  count = math.ceil(options.share * (delay > 0 and each.delayed or each.count)),
-                  delay = delay }
+                  clients = CLIENTS, kind = each.kind, tasks = each.tasks, delay = delay,
+                  count = math.ceil(options.scale * (delay > 0 and each.delayed or each.count)),
+                  zklock_factor = each.zklock_factor }
     for name, value in pairs(more or {}) do row[name] = value end
     return row
 end
@@ -58,7 +59,7 @@ local function add_rows(rows, options, delay)
     end
     for _, each in ipairs(LOOPS) do
         local sessions, waiters = options.loopers, math.min(options.loopers, each.waiters)
-        local laps = math.ceil(options.share * (delay > 0 and each.delayed or each.laps))
+        local laps = math.ceil(options.scale * (delay > 0 and each.delayed or each.laps))
         rows[#rows + 1] = grants_row(each.name, ("%d × %d"):format(sessions, waiters), sessions,
                                  waiters, laps, delay)
     end
@@ -82,16 +83,16 @@ require "bench.harness.run" {
                          "ensemble" },
                 clients = false, sessions = { 2, 8, 32, 64 }, delays = { 0, 10 }, rounds = 5,
                 patience = 6, processes = 2, silence = 12, locks = 20000, seconds = 2, batch = 16,
-                loopers = 8, share = 1, heap = false, json = false, against = false, quick = false,
+                loopers = 8, scale = 1, heap = false, json = false, against = false, quick = false,
                 no_fsync = false },
     quick = { rounds = 1, sessions = { 2, 4 }, delays = { 0, 2 }, processes = 1, silence = 1.5,
-              locks = 200, seconds = 0.3, loopers = 3, share = 0.05 },
+              locks = 200, seconds = 0.3, loopers = 3, scale = 0.05 },
     words = { clients = CLIENTS },
     rows = function(options)
         local rows = {}
         for _, delay in ipairs(options.delays) do add_rows(rows, options, delay) end
         rows[#rows + 1] = { name = "memory", label = "memory", measure = "memory", can = "keep",
-                            clients = CLIENTS, share = options.share }
+                            clients = CLIENTS, scale = options.scale }
         rows[#rows + 1] = { name = "held", label = "held", measure = "held" }
         rows[#rows + 1] = { name = "nginx", label = "in nginx", measure = "nginx" }
         rows[#rows + 1] = { name = "outage", label = "outage", measure = "outage", can = "wait",

@@ -181,8 +181,8 @@ end
 --- Bytes that its processes occupy, without the free part of their heaps.
 function Crowd:memory()
     local sum = 0
-    for i, free in ipairs(tell_all(self, "collect")) do
-        sum = sum + process_figures.resident(self.pids[i]) - tonumber(free)
+    for i, free_bytes in ipairs(tell_all(self, "collect")) do
+        sum = sum + process_figures.resident(self.pids[i]) - tonumber(free_bytes)
     end
     return sum
 end

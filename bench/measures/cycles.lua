@@ -34,8 +34,8 @@ end
 --- Milliseconds a cycle, and processor microseconds a cycle, of the client and of the server.
 function cycles.one(world, row, contender)
     local where = row.delay > 0 and "proxy" or "server"
-    local count = row.count * (row.often and contender.crowd.client.tells and row.often or 1)
-    count = math.ceil(count * (row.tasks or 1) / contender.tasks)
+    local factor = contender.crowd.client.tells and row.zklock_factor or 1
+    local count = math.ceil(row.count * factor * (row.tasks or 1) / contender.tasks)
     local path = ("/%s-%s-%d"):format(row.kind, contender.crowd.name, contender.tasks)
     world.proxy:command("delay %g", row.delay)
     local before = world:server_cpu()

@@ -31,10 +31,10 @@ function memory.one(world, row, contender)
     keep "warm" (10)
     local figures = {
         session = grown(SESSIONS, function(count) crowd:open(1 + count) end),
-        lock = grown(math.ceil(row.share * LOCKS), keep "kept"),
+        lock = grown(math.ceil(row.scale * LOCKS), keep "kept"),
     }
     crowd:prepare_line("mutex", 1, 1)
-    figures.waiter = grown(math.ceil(row.share * WAITERS), function(n) crowd:join(n) end)
+    figures.waiter = grown(math.ceil(row.scale * WAITERS), function(n) crowd:join(n) end)
     crowd:serve()
     crowd:stop()
     return figures

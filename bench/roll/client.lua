@@ -13,17 +13,17 @@ local PAUSE = 0.05 -- seconds
 
 local session = assert(zklock.connect(arg[1], { timeout = tonumber(arg[2]) }))
 local lease = assert(session:mutex("/roll/zklock-held"):acquire(20))
-local other, id = session:mutex("/roll/zklock"), session:id()
+local second, id = session:mutex("/roll/zklock"), session:id()
 print("ready")
 io.stdout:flush()
 
 local last, gap, count = core.now(), 0, 0
 local over = last + tonumber(arg[3])
 while core.now() < over do
-    local got = other:acquire(TRY)
+    local second_lease = second:acquire(TRY)
     gap = math.max(gap, core.now() - last)
-    if got then
-        got:release()
+    if second_lease then
+        second_lease:release()
         count, last = count + 1, core.now()
     end
     zklock.sleep(PAUSE)

@@ -52,7 +52,7 @@ end
 
 
 --- Returns a function that is true if a failed purchase had a cause.
-function cause.of(plan, outcome)
+function cause.test_of(plan, outcome)
     return function(purchase)
         if stuck.is_hung(purchase) then return true end
         if may_have_been_struck(purchase, outcome.faults) then return true end

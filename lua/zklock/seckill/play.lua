@@ -55,7 +55,7 @@ Play.__index = Play
 local play = {}
 
 
-function Play:now() return core.now() - self.start end
+function Play:now() return core.now() - self.began_at end
 
 
 ---@param name string  of a barrier
@@ -213,7 +213,7 @@ local function read_records(self)
     local last = 0
     for number in ipairs(self.servers) do
         last = math.max(last,
-            record.read(self.folder, number, self.start, purchases, notes) or 0)
+            record.read(self.folder, number, self.began_at, purchases, notes) or 0)
     end
     record.end_holds(purchases, function(number)
         return self.servers[number].killed_at or last
@@ -290,7 +290,7 @@ local function carry_out(self, progress)
     for number = 1, self.plan.servers do self.servers[number] = start_server(self, number) end
     wait_for_servers(self)
     fault.prepare(self)
-    self.start = core.now()
+    self.began_at = core.now()
     barrier.come(self.folder .. "/start")
     assert(barrier.wait(self.folder .. "/start", #self.servers + 1, READY, zklock.sleep))
     run(self, progress)

@@ -180,7 +180,7 @@ local InMemory = {}
 InMemory.__index = InMemory
 
 function InMemory:write(buyer, word, details)
-    apply_event(self.purchases, self.notes, self.server, runtime.now() - self.start, buyer, word,
+    apply_event(self.purchases, self.notes, self.server, runtime.now() - self.began_at, buyer, word,
         details ~= nil and one_line(details) or "")
 end
 
@@ -191,9 +191,10 @@ end
 ---@param server integer
 ---@param began_at number
 ---@return zklock.seckill.Record
-function record.in_memory(purchases, notes, server, start)
-    return setmetatable({ purchases = purchases, notes = notes, server = server, start = start },
-        InMemory)
+function record.in_memory(purchases, notes, server, began_at)
+    return setmetatable({
+        purchases = purchases, notes = notes, server = server, began_at = began_at,
+    }, InMemory)
 end
 
 
@@ -226,15 +227,15 @@ end
 ---@param began_at number  the time when the sale began
 ---@param purchases table<integer, zklock.seckill.Purchase>  by buyer
 ---@param notes zklock.seckill.Note[]  receives the server's notes
----@return number? last  time of the last line in seconds since the start
-function record.read(folder, server, start, purchases, notes)
+---@return number? last  time of the last line in seconds since then
+function record.read(folder, server, began_at, purchases, notes)
     local file = io.open(path_of(folder, server))
     if not file then return nil end
     local last
     for line in file:read("*a"):gmatch "([^\n]*)\n" do -- skips a partial last line
         local at, buyer, word, details = line:match "^(%S+) (%d+) (%l+) ?(.*)$"
         if at then
-            at, buyer = tonumber(at) - start, tonumber(buyer)
+            at, buyer = tonumber(at) - began_at, tonumber(buyer)
             last = at
             apply_event(purchases, notes, server, at, buyer, word, details)
         end

@@ -129,9 +129,9 @@ local function words_of(text)
 end
 
 
-local function check_options(asked)
-    if not asked.seeds then return plans.read(asked.options) end
-    explorations.plan(asked.options, { seeds = asked.seeds })
+local function check_options(request)
+    if not request.seeds then return plans.read(request.options) end
+    explorations.plan(request.options, { seeds = request.seeds })
 end
 
 
@@ -142,13 +142,13 @@ local function in_command_line_form(message)
 end
 
 
-local function complaint(asked)
-    for _, strategy in ipairs(asked.strategies) do
-        asked.options.strategy = strategy
-        local ok, message = pcall(check_options, asked)
+local function complaint(request)
+    for _, strategy in ipairs(request.strategies) do
+        request.options.strategy = strategy
+        local ok, message = pcall(check_options, request)
         if not ok then return in_command_line_form(message:gsub("^[^:]+:%d+: ", "")) end
     end
-    asked.options.strategy = nil
+    request.options.strategy = nil
 end
 
 
@@ -181,12 +181,12 @@ function sale_command.read(given)
     options.zookeeper = given.zookeeper
         or not seeds and not strikes_zookeeper(options.faults) and os.getenv "ZK_HOSTS" or nil
     options.lua = given.lua
-    local asked = {
+    local request = {
         strategies = words_of(options.strategy or "zookeeper"), options = options, seeds = seeds,
     }
-    local message = complaint(asked)
+    local message = complaint(request)
     if message then return nil, message end
-    return asked
+    return request
 end
 
 
@@ -214,12 +214,12 @@ end
 
 
 -- The output files show each strategy's first wrong sale.
-local function explore(asked, files, out)
+local function explore(request, files, out)
     local first, cases = {}, {}
-    for i, strategy in ipairs(asked.strategies) do
-        asked.options.strategy = strategy
+    for i, strategy in ipairs(request.strategies) do
+        request.options.strategy = strategy
         local began = core.now()
-        local found = assert(seckill.explore(asked.options, { seeds = asked.seeds }))
+        local found = assert(seckill.explore(request.options, { seeds = request.seeds }))
         out:write(tostring(found), "\n")
         first[#first + 1] = found.first
         cases[i] = case_of(found.name, core.now() - began, found.wrong == 0, found)
@@ -238,9 +238,9 @@ end
 ---@param files { report: string?, json: string?, csv: string?, junit: string? }
 ---@param out file*
 ---@return boolean right  true if all sales are right
-function sale_command.run(asked, files, out)
-    if asked.seeds then return explore(asked, files, out) end
-    local sales = seckill.compare(asked.strategies, asked.options)
+function sale_command.run(request, files, out)
+    if request.seeds then return explore(request, files, out) end
+    local sales = seckill.compare(request.strategies, request.options)
     local cases = {}
     for i, sale in ipairs(sales) do
         out:write(tostring(sale), "\n")

@@ -320,7 +320,7 @@ verdict.rules = {
 local function account_of(plan, outcome, products)
     local account = {
         plan = plan, outcome = outcome, products = products, orders = {}, asked = {},
-        returned = {}, last_grants = {}, has_cause = cause.of(plan, outcome),
+        returned = {}, last_grants = {}, has_cause = cause.test_of(plan, outcome),
     }
     for _, order in ipairs(outcome.orders) do
         local buyer = order.buyer or false

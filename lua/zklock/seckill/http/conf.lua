@@ -63,11 +63,11 @@ end
 
 
 local function lua_fields(options)
-    local pairs_of = {}
+    local fields = {}
     for name, value in pairs(options) do
-        pairs_of[#pairs_of + 1] = ("%s = %q"):format(name, tostring(value))
+        fields[#fields + 1] = ("%s = %q"):format(name, tostring(value))
     end
-    return table.concat(pairs_of, ", ")
+    return table.concat(fields, ", ")
 end
 
 

@@ -24,12 +24,12 @@ end
 
 -- Adds to `purchases` and `notes`. Returns the time of the last line.
 local function read_server(run, number, purchases, notes)
-    local own, last = new_purchases(), 0
+    local added, last = new_purchases(), 0
     for worker = 1, servers.WORKERS do
         local folder = run.servers[number].folder
-        last = math.max(last, records.read(folder, worker, run.began_at, own, notes) or 0)
+        last = math.max(last, records.read(folder, worker, run.began_at, added, notes) or 0)
     end
-    for buyer, purchase in pairs(own) do
+    for buyer, purchase in pairs(added) do
         purchase.server = number
         purchases[buyer] = purchase
     end
