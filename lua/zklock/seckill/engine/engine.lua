@@ -22,7 +22,7 @@ local strict_methods = require "zklock.value.strict_methods"
 ---@field wakes boolean?       a release wakes waiters; else they poll
 ---@field owned boolean?       only the holder can release a lock
 ---@field token boolean?       leases have a fencing token
----@field switch boolean?      several engines with a switch
+---@field switch boolean?      a switch chooses among several engines
 
 ---@class zklock.engine.Engine
 ---@field name string
@@ -110,7 +110,7 @@ function Engine:multi(locks)
 end
 
 
---- Checks that the server answers, by a try for a lock that nobody holds for long.
+--- Checks that the server answers, by one try for a lock that nobody holds for long.
 ---@return true? ok
 ---@return string? message
 ---@return string? code  "connection"
@@ -124,7 +124,7 @@ end
 
 --- Ends the owner's waits with "interrupted".
 ---@param owner any?  the running coroutine by default
----@return integer count
+---@return integer count  of those waits
 function Engine:interrupt(owner)
     local key, count = owners.key(owner), 0
     for request in pairs(self.requests) do
@@ -139,7 +139,7 @@ end
 
 --- Sets the switch; see zklock.seckill.engine.cerberus.
 ---@param value string      an engine's name; any other text means the next in the order
----@param timeout number?   seconds until all processes must follow
+---@param timeout number?   seconds to wait for all processes to follow
 ---@return true? done
 ---@return string? message
 ---@return string? code  "timeout", "connection", "unsupported"

@@ -1,10 +1,10 @@
 --- Engine "redis-expire", which locks with SETNX, then EXPIRE, and unlocks with DEL (ALG-09), as in
---- the seed's flash sale.
+--- the seed article's flash sale.
 ---
---- It keeps the seed's faults. A client that dies between SETNX and EXPIRE leaves a lock for ever
---- (BUG-15); the option `gap` widens that moment. The value does not name the owner, and DEL does
---- not check it, so a late release removes the next holder's lock (BUG-16, PIT-07) and reports
---- success.
+--- It keeps the seed article's faults. A client that dies between SETNX and EXPIRE leaves a lock
+--- for ever (BUG-15); the option `gap` is a pause in between. The value does not name the owner,
+--- and DEL does not check it, so a late release removes the next holder's lock (BUG-16, PIT-07) and
+--- reports success.
 ---
 --- Waiters poll every 3 ms and some nanoseconds (CFG-13), for 2 s by default (CFG-11), with
 --- zklock.sleep. A command blocks the process.
@@ -38,9 +38,9 @@ function way.try(lock)
         return nil, engine.options.poll + MOST_JITTER * math.random()
     end
     if engine.options.gap > 0 then core.poll({}, engine.options.gap) end
-    local asked, lease = core.now(), lease_of(lock)
+    local asked_at, lease = core.now(), lease_of(lock)
     engine.redis:call("expire", lock.name, ("%d"):format(lease))
-    return { expires = asked + lease }
+    return { expires = asked_at + lease }
 end
 
 

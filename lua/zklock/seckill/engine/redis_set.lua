@@ -24,9 +24,9 @@ local way = {
 
 function way.try(lock)
     local engine = lock.engine
-    local asked, lease, value = clock.now(), lock.lease or engine.options.lease, redis.unique()
+    local asked_at, lease, value = clock.now(), lock.lease or engine.options.lease, redis.unique()
     if engine.redis:call("set", lock.name, value, "NX", "PX", redis.milliseconds(lease)) then
-        return { value = value, expires = asked + lease }
+        return { value = value, expires = asked_at + lease }
     end
     return nil, single_redis.pause(engine)
 end

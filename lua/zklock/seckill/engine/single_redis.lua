@@ -5,7 +5,7 @@ local options = require "zklock.seckill.engine.options"
 local redis = require "zklock.seckill.engine.redis"
 
 
-local ANSWER = 2 -- seconds; Jedis's default
+local ANSWER_TIMEOUT = 2 -- seconds; Jedis's default
 
 local single_redis = {}
 
@@ -17,7 +17,7 @@ end
 
 
 function single_redis.defaults(own)
-    own.answer = ANSWER
+    own.answer = ANSWER_TIMEOUT
     return own
 end
 

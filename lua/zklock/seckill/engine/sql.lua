@@ -1,5 +1,5 @@
---- A connection to SQLite or MariaDB. A statement blocks the process, but reports a locked row
---- instead of waiting.
+--- A connection to SQLite or MariaDB. A statement blocks the process, but returns
+--- at once if another client's row or lock is in the way.
 
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
@@ -11,7 +11,7 @@ local zklock = require "zklock"
 local unpack = table.unpack or unpack -- luacheck: std max
 
 
-local LIMIT = 10 -- seconds to repeat a statement that must succeed
+local LONGEST = 10 -- seconds in which a statement that must succeed is repeated
 
 
 -- Errors caused by another client's row or lock.
@@ -65,7 +65,7 @@ end
 
 
 ---@param statement string
----@return any result  a cursor, or the number of changed rows; nil if the row is locked
+---@return any result  a cursor, or the number of changed rows; nil after one of TAKEN_ERRORS
 function Sql:try(statement)
     local result, message = self.database.connection:execute(statement)
     if result or is_taken(message) then return result end
@@ -73,11 +73,11 @@ function Sql:try(statement)
 end
 
 
---- Repeats the statement while the row is locked.
+--- Repeats the statement while it ends with one of TAKEN_ERRORS.
 ---@param statement string
 ---@return integer changed  rows
 function Sql:insist(statement)
-    local due = core.now() + LIMIT
+    local due = core.now() + LONGEST
     while true do
         local result = self:try(statement)
         if result then return result end
@@ -87,7 +87,7 @@ function Sql:insist(statement)
 end
 
 
---- nil without a row, or if the row is locked
+--- The first column of the first row; nil without a row, or after one of TAKEN_ERRORS.
 function Sql:value(query)
     local cursor = self:try(query)
     if not cursor then return nil end

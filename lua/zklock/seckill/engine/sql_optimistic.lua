@@ -4,8 +4,8 @@
 --- acquire() reads the version and never waits. release() increments the version if it is
 --- unchanged; otherwise the lease is "lost". with() then runs its function again, up to `retries`
 --- times with Curator's backoff from `base` on (CFG-06), without undoing earlier effects. So the
---- protected data must be written by the same statement, as the strategy sql-optimistic does, with
---- a version column in the product's row.
+--- protected data must be written by the statement that increments the version. The strategy
+--- sql-optimistic does so, with a version column in the product's row.
 ---
 --- A statement blocks the process. On SQLite or MariaDB.
 

@@ -1,9 +1,9 @@
 --- Engine "sql-table", where a row is the lock (ALG-01), with SELECT, then INSERT, and DELETE by
 --- name and owner. On SQLite or MariaDB.
 ---
---- It keeps the seed's faults. A dead holder's row stays for ever. There is no reentry, and no
---- order of waiters. The database is a single point of failure (PIT-18), and each try costs a
---- statement.
+--- It keeps the seed article's faults. A dead holder's row stays for ever. There is no reentry, and
+--- no order of waiters. The database is a single point of failure (PIT-18), and each try costs a
+--- statement or two.
 ---
 --- Waiters poll with zklock.sleep. A statement blocks the process.
 

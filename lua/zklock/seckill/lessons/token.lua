@@ -14,7 +14,7 @@ local function run(fenced)
 end
 
 
--- Counts wrong sales, with servers stopped at moments that the seed chooses.
+-- Counts wrong sales, with servers stopped at moments that the random seed chooses.
 local function count_wrong(purchase, fenced)
     local found = assert(seckill.explore({
         buyers = 2, products = { bun = 2 }, purchase = purchase, fenced = fenced,

@@ -6,8 +6,8 @@ local evidence = require "zklock.seckill.scenario.evidence"
 local seckill = require "zklock.seckill"
 local seed = require "zklock.seckill.seed"
 
-local SESSION = 2 -- seconds, the seed's (CFG-04)
-local SEEDS = 1000
+local SESSION = 2 -- seconds, the seed article's (CFG-04)
+local SCHEDULES = 1000
 
 local s0 = {}
 
@@ -39,8 +39,8 @@ end
 
 -- traps of the native API ------------------------------------------------------------------------
 
--- If the session expires, the wait ends, and the next wait gets a new session.
-local function enter_again(buyer)
+-- An expired session ends the wait; a second wait gets a new session.
+local function enter_despite_expiry(buyer)
     local hold, _, code = buyer:enter()
     return hold or code == "expired" and buyer:enter()
 end
@@ -54,11 +54,11 @@ function s0.trapped(buyer)
         buyer:note "KeeperErrorCode = ConnectionLoss"
         return buyer:tell "connection"
     end
-    if not enter_again(buyer) then return end
-    local stock = buyer:stock() -- at the breakpoint
+    if not enter_despite_expiry(buyer) then return end
+    local stock = buyer:stock() -- the program pauses here
     if buyer.strategy:state(buyer.hold) == "lost" then
         buyer:leave()
-        if not enter_again(buyer) then return end
+        if not enter_despite_expiry(buyer) then return end
         stock = buyer:stock()
     end
     buyer:buy_from(stock)
@@ -100,7 +100,7 @@ local LOSS = {
 local function explore(own_options)
     local options = { buyers = 2, servers = 2, products = { bun = 1 }, quiet = true }
     for name, value in pairs(own_options) do options[name] = value end
-    return assert(seckill.explore(options, { seeds = SEEDS, moment = false }))
+    return assert(seckill.explore(options, { seeds = SCHEDULES, moment = false }))
 end
 
 
@@ -151,8 +151,8 @@ s0.scenarios = {
         explanation = "The same, and no buyer waits longer than 3 seconds for the lock.",
         sale = { servers = 2, strategy = "zookeeper", timeout = 3 },
     },
-    -- Unfenced, because the seed's store knows no tokens. With tokens the next buyer would wait for
-    -- the row's lock until the commit.
+    -- Unfenced, because the seed article's store knows no tokens. With tokens the next buyer would
+    -- wait for the row's lock until the commit.
     s0.oversell {
         id = "DEMO-06a", title = "zklock, released before the commit",
         expect = "wrong", race = true,

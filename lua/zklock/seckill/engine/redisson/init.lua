@@ -6,11 +6,11 @@
 --- renews it every third of that, in zklock.run. A lock with `mutex(name, { lease = 10 })` is not
 --- renewed. Pub/sub wakes waiters, which also try again when the lock would expire.
 ---
---- It keeps the seed's faults. The release of a lost lock succeeds (Redisson now raises). A renewal
---- that finds the lock gone tells nobody, so the holder must check. A lock is lost with a master
---- that dies before replication (PIT-16). A reader can never become a writer; a waiting writer does
---- not hold up readers, and a dead reader counts while others read. In a fair queue a dead waiter
---- delays those behind it for `fair_wait` (5 minutes), by the clients' clocks.
+--- It keeps the seed article's faults. The release of a lost lock succeeds (Redisson now raises). A
+--- renewal that finds the lock gone tells nobody, so the holder must check. A lock is lost with a
+--- master that dies before replication (PIT-16). A reader can never become a writer; a waiting
+--- writer does not hold up readers, and a dead reader counts while others read. In a fair queue a
+--- dead waiter delays those behind it for `fair_wait` (5 minutes), by the clients' clocks.
 ---
 --- A command blocks the process, a wait does not.
 
@@ -25,8 +25,8 @@ local script = require "zklock.seckill.engine.redisson.script"
 local single_redis = require "zklock.seckill.engine.single_redis"
 
 
-local LONGEST = 0.5     -- seconds between tries for a lock that has no expiry
-local AT_ONCE = 0.000001
+local NO_EXPIRY_PAUSE = 0.5 -- seconds between tries for a lock that never expires
+local AT_ONCE = 0.000001 -- seconds
 
 
 local way = {
@@ -88,7 +88,7 @@ local function run_script(lock, action, field)
 end
 
 
--- Subscribes the request, which then tries again at once, so that it misses no message.
+-- Subscribes the request, which must then try again at once, so that it misses no message.
 local function listen(lock, request, field)
     local channel = channel_of(lock)
     if lock.kind == "fair" then channel = channel .. ":" .. field end
@@ -97,15 +97,15 @@ end
 
 
 function way.try(lock, owner, request)
-    local asked, field = core.now(), field_of(lock, owner)
+    local asked_at, field = core.now(), field_of(lock, owner)
     local left_ms = run_script(lock, "acquire", field)
-    if not left_ms then return { value = field, expires = asked + lease_of(lock) } end
+    if not left_ms then return { value = field, expires = asked_at + lease_of(lock) } end
     request.refused = true
     if not request.waiter then
         listen(lock, request, field)
         return nil, AT_ONCE
     end
-    return nil, left_ms > 0 and left_ms / 1000 or LONGEST
+    return nil, left_ms > 0 and left_ms / 1000 or NO_EXPIRY_PAUSE
 end
 
 
@@ -136,9 +136,9 @@ end
 
 
 function way.renew(lease)
-    local asked = core.now()
+    local asked_at = core.now()
     if run_script(lease.lock, "renew", lease.value) == 0 then return false end
-    lease.expires = asked + lease_of(lease.lock)
+    lease.expires = asked_at + lease_of(lease.lock)
     return true
 end
 

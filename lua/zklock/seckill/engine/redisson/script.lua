@@ -1,5 +1,5 @@
 --- Redisson's scripts to acquire, release and renew each kind of lock (ALG-04). A lock is a hash,
---- as in the seed.
+--- as in the seed article.
 ---
 ---     myLock:  { "GUID:thread" = 1 }
 ---     anyLock: { mode = "read", "GUID:thread" = 2, "GUID:thread" = 1 }
