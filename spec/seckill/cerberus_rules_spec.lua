@@ -126,7 +126,8 @@ end
 
 local function start()
     return {
-        epoch = { number = 1, engines = { "A" }, wish = 0 }, wish = { text = "A", version = 0 },
+        epoch = { number = 1, engines = { "A" }, wish_version = 0 },
+        wish = { text = "A", version = 0 },
         {}, {},
     }
 end
@@ -207,13 +208,14 @@ describe("the rules of the switch", function()
         local function after(epoch, text, version)
             return rules.following(epoch, { "A", "B", "C" }, { text = text, version = version })
         end
-        local one = { number = 4, engines = { "A" }, wish = 1 }
+        local one = { number = 4, engines = { "A" }, wish_version = 1 }
         assert.is_nil(after(one, "A", 2))
-        assert.same({ number = 5, engines = { "A", "B" }, wish = 2 }, (after(one, "B", 2)))
+        assert.same({ number = 5, engines = { "A", "B" }, wish_version = 2 }, (after(one, "B", 2)))
         assert.same({ "A", "B" }, after(one, "no engine", 2).engines) -- CFG-17
         assert.is_nil(after(one, "no engine", 1))                     -- looked at before
-        assert.same({ "C", "A" }, after({ number = 4, engines = { "C" }, wish = 1 }, "", 2).engines)
-        local both = { number = 5, engines = { "A", "B" }, wish = 2 }
+        local last = { number = 4, engines = { "C" }, wish_version = 1 }
+        assert.same({ "C", "A" }, after(last, "", 2).engines)
+        local both = { number = 5, engines = { "A", "B" }, wish_version = 2 }
         local following, must_wait = after(both, "B", 2)
         assert.same({ { "B" }, true }, { following.engines, must_wait })
         following, must_wait = after(both, "C", 3)
@@ -221,7 +223,7 @@ describe("the rules of the switch", function()
     end)
 
     it("an epoch is stored as a line of text", function()
-        local epoch = { number = 5, engines = { "A", "B" }, wish = 2 }
+        local epoch = { number = 5, engines = { "A", "B" }, wish_version = 2 }
         assert.same(epoch, rules.parse(rules.text(epoch)))
         assert.is_nil(rules.parse "")
         assert.is_nil(rules.parse "five 2 A")

@@ -72,7 +72,8 @@ describe("an outage of ZooKeeper in a sale", function()
                 others[purchase.outcome] = "server " .. purchase.server ~= fault.target
             end
             assert.same({ sold = true, late = false, expired = false }, others)
-            assert.equal("lost", evidence.noted(it_is, "^goes on, and its hold is (%l+)$")[1][1])
+            local note = evidence.match_notes(it_is, "^goes on, and its hold is (%l+)$")[1]
+            assert.equal("lost", note[1])
         end)
     end
 

@@ -201,7 +201,8 @@ describe("a simulated sale", function()
         local struck = it_is.faults[1]
         assert.same({ "stop", 1 }, { struck.kind, #it_is.faults })
         assert.near(30, struck.ended - struck.at, 1e-6)
-        assert.same({ "lost" }, { evidence.noted(it_is, "^wakes, and its hold is (%l+)$")[1][1] })
+        local waking_note = evidence.match_notes(it_is, "^wakes, and its hold is (%l+)$")[1]
+        assert.same({ "lost" }, { waking_note[1] })
         assert.equal("wrong", sale(with(options, { fenced = false })).verdict)
     end)
 

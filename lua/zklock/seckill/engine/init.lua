@@ -1,4 +1,5 @@
---- Engines are locks of several servers behind one interface, for comparison with zklock's.
+--- Engines make locks on Redis, databases or ZooKeeper. All have one interface, for comparison with
+--- zklock's locks.
 ---
 ---     local engine = require("zklock.engine").open("redis-set", { redis = "127.0.0.1:6379" })
 ---     local lock = engine:mutex "stock"
@@ -48,6 +49,7 @@ end
 function engine.has(name) return way_of(name).has end
 
 
+--- The checks of the engine's options by their names.
 ---@param name string
 ---@return table<string, function>
 function engine.fields(name) return way_of(name).fields end
@@ -67,7 +69,7 @@ end
 function engine.validate(name, given) complete(name, given) end
 
 
---- The time that a lock may outlive its holder's process.
+--- The longest time for which a lock may outlive its holder's process.
 ---@param name string
 ---@param given table  the engine's options
 ---@return number seconds  math.huge without a limit
@@ -77,13 +79,13 @@ function engine.life(name, given)
 end
 
 
--- Lua modules for an engine with such an option.
+-- The Lua modules that an option needs.
 local needs = {
     mysql = { "luasql.mysql" }, redis = { "redis", "socket" }, sqlite = { "luasql.sqlite3" },
 }
 
 -- An error message if a module cannot be loaded, or nil.
-local function missing(completed)
+local function missing_module(completed)
     for option, names in pairs(needs) do
         for _, each in ipairs(completed[option] and names or {}) do
             local found, problem = pcall(dependency.load, each)
@@ -101,7 +103,7 @@ end
 ---@return string? code  "connection", or "unsupported" without a Lua module
 function engine.open(name, given)
     local completed, way = complete(name, given), way_of(name)
-    local problem = missing(completed)
+    local problem = missing_module(completed)
     if problem then return failure.of("unsupported", name, problem) end
     return failure.catch(name, way.open, Engine.new(name, way, completed))
 end

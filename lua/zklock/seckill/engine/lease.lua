@@ -11,14 +11,14 @@ local now = clock.now
 ---@field lock zklock.engine.Lock
 ---@field name string
 ---@field owner string
----@field value any        the engine's data of the grant
----@field expires number?  end by runtime.now, if the lock expires
+---@field value any        the engine's data about the grant
+---@field expires number?  its end by runtime.now, if the lock expires
 ---@field version string?  of the row of sql-optimistic, in digits
----@field parts table[]?  leases of a multi-lock
----@field bound table?     a lease of zklock; this lease is lost with it
+---@field parts table[]?   leases of a multi-lock
+---@field bound table?     a lease of zklock, with which this lease is lost
 ---@field renewed_with table?  a lease of zklock; the watchdog renews only while that is held
 ---@field over "lost"|"released"|nil
----@field closed boolean?  its scope has ended
+---@field closed boolean?  Lease:close() has asked the server once
 local Lease = { __name = "zklock.engine.lease" }
 Lease.__index = Lease
 
@@ -40,8 +40,8 @@ local function state_of(self)
 end
 
 
---- True if the engine may still hold the lock, by this process's clock. A suspect lease counts,
---- even if the lease that it is bound to is lost.
+--- True if the engine's server may still keep the lock for this lease, by this process's clock. So
+--- a suspect lease lives, and so does a lease whose `bound` is lost.
 ---@return boolean
 function Lease:lives()
     local state = state_of(self)
@@ -71,7 +71,8 @@ function Lease:remaining()
 end
 
 
--- Calls a function of the engine's way. If there is none, `lack` is the failure's detail.
+-- Calls a function of the engine's way. If it fails or is missing, returns the failure; `lack` is
+-- the detail of "unsupported".
 local function ask(self, verb, lack)
     if self.over then return failure.of(self.over, self.name) end
     local fn = self.lock.way[verb]

@@ -32,7 +32,7 @@ local now = clock.now
 ---@field way table
 ---@field name string
 ---@field kind "mutex"|"fair"|"read"|"write"|"multi"
----@field lease number?  seconds until it expires without renewal
+---@field lease number?  its own lease time in seconds; the engine's by default
 local Lock = { __name = "zklock.engine.lock" }
 Lock.__index = Lock
 
@@ -45,8 +45,9 @@ Lock.__index = Lock
 ---@field due number?           deadline by runtime.now; nil waits for ever
 ---@field granted boolean?
 ---@field interrupted boolean?
----@field unreachable string?   error of the last try, if too few servers answered
+---@field unreachable_error string?  of the last try, if too few servers answered
 ---@field unsure boolean?       the last try did not learn whether the lock is taken
+---@field finished boolean?     way.finish was called
 local Request = {}
 Request.__index = Request
 
@@ -54,8 +55,8 @@ Request.__index = Request
 function Request:close()
     self.lock.engine.requests[self] = nil
     local finish = self.lock.way.finish
-    if finish and not self.closed then
-        self.closed = true
+    if finish and not self.finished then
+        self.finished = true
         failure.catch(self.lock.name, finish, self.lock, self)
     end
 end
@@ -67,8 +68,8 @@ local function sleep(_, _, seconds) zklock.sleep(seconds) end
 
 
 local function timeout_failure(self, request, timeout)
-    if request.unreachable then
-        return failure.of("connection", self.name, request.unreachable)
+    if request.unreachable_error then
+        return failure.of("connection", self.name, request.unreachable_error)
     end
     if timeout > 0 then return failure.of("timeout", self.name, ("waited %g s"):format(timeout)) end
     if request.unsure then
@@ -90,13 +91,13 @@ local function try_until_due(self, request, timeout)
     local wait = self.way.wait or sleep
     while true do
         if request.interrupted then return failure.of("interrupted", self.name) end
-        local grant, pause, code = failure.catch(self.name, self.way.try, self, request.owner,
-            request)
-        if code then return nil, pause, code end
+        local grant, pause_or_message, code = failure.catch(self.name, self.way.try, self,
+            request.owner, request)
+        if code then return nil, pause_or_message, code end
         if grant then return new_lease(self, request, grant) end
         local left = request.due and request.due - now() or math.huge
         if left <= 0 then return timeout_failure(self, request, timeout) end
-        wait(self, request, math.min(pause, left))
+        wait(self, request, math.min(pause_or_message, left))
     end
 end
 

@@ -35,8 +35,8 @@ local function gather(self, take, ...)
 end
 
 
---- Calls take(leases, ...), which appends leases and returns true if none is missing. If not, and
---- after an error, the leases are released.
+--- Calls take(leases, ...), which appends leases and returns true if none is missing. Otherwise,
+--- and after an error, the leases are released.
 ---@param take fun(leases: table[], ...): boolean
 ---@return table[]? leases
 function parts.gather(take, ...)
@@ -49,7 +49,7 @@ end
 ---@param leases table[]
 ---@param method "check"|"renew"
 ---@return boolean all_held  false if any lease is lost
-function parts.each(leases, method)
+function parts.ask_each(leases, method)
     for _, lease in ipairs(leases) do
         local ok, message, code = lease[method](lease)
         if not ok and code ~= "lost" then failure.raise(code, message) end

@@ -7,8 +7,8 @@ local is_interrupt = require "zklock.value.is_interrupt"
 
 ---@class zklock.engine.Redis
 ---@field address string  "HOST:PORT"
----@field answer number   longest wait for an answer, in seconds
----@field client table?   nil if not connected
+---@field answer_timeout number  seconds
+---@field client table?  nil if not connected
 local Redis = {}
 Redis.__index = Redis
 
@@ -17,17 +17,17 @@ local redis = {}
 
 
 --- A connection that opens on use.
-function redis.new(address, answer)
-    return setmetatable({ address = address, answer = answer }, Redis)
+function redis.new(address, answer_timeout)
+    return setmetatable({ address = address, answer_timeout = answer_timeout }, Redis)
 end
 
 
 local function connect(self)
     local host, port = self.address:match "^(.*):(%d+)$"
     local client = dependency.load("redis").connect{
-        host = host, port = port, timeout = self.answer,
+        host = host, port = port, timeout = self.answer_timeout,
     }
-    client.network.socket:settimeout(self.answer)
+    client.network.socket:settimeout(self.answer_timeout)
     return client
 end
 
@@ -57,7 +57,8 @@ function Redis:ensure_client()
 end
 
 
---- Calls fn(client, ...); a missing answer ends the connection.
+--- Calls fn(client, ...) and returns the reply. Any error raises a failure; unless it is an error
+--- reply of the server, the connection is closed.
 function Redis:use(fn, ...)
     local ok, reply = pcall(fn, self.client, ...)
     if ok then return reply end
@@ -97,6 +98,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) 
 return 0]]
 
 
+--- 128 random bits in hexadecimal digits.
 function redis.unique()
     local file = assert(io.open("/dev/urandom", "rb"))
     local bytes = file:read(16)

@@ -1,11 +1,12 @@
 --- Engine "redis-timestamp", with a key that holds the time when the lock ends (ALG-03). SETNX
 --- takes a free lock, and GETSET an expired lock. The key itself never expires. Its value is
---- "MILLISECONDS OWNER", where OWNER is the client identity that the seed checks in the release.
+--- "MILLISECONDS ID" with a random ID, new for each try; the release checks the value, as the seed
+--- article's release checks the client.
 ---
---- It keeps the seed's faults. A client with a fast wall clock takes held locks; the option `skew`
---- is added to the clock. A client that loses the race has overwritten the winner's value with
---- GETSET, so the winner's release is "lost", and the lock stays until its end. Between the
---- release's GET and DEL the lock may change hands (PIT-07).
+--- It keeps the seed article's faults. A client with a fast wall clock takes held locks; the option
+--- `skew` is added to the clock. Two clients that find an expired lock both send GETSET; the later
+--- overwrites the winner's value, so the winner's release is "lost", and the lock stays until its
+--- end. Between the release's GET and DEL the lock may change hands (PIT-07).
 ---
 --- Waiters poll with zklock.sleep. A command blocks the process.
 
@@ -37,7 +38,7 @@ local function is_past(engine, value)
 end
 
 
--- Steps 2 to 4 of ALG-03, which take over an expired lock.
+-- Takes over an expired lock, unless another client's GETSET came first (ALG-03).
 local function take_over(engine, name, value)
     local old = engine.redis:call("get", name)
     if not old or not is_past(engine, old) then return false end
@@ -47,10 +48,10 @@ end
 
 function way.try(lock)
     local engine, name = lock.engine, lock.name
-    local asked, lease = core.now(), lock.lease or engine.options.lease
+    local asked_at, lease = core.now(), lock.lease or engine.options.lease
     local value = ("%s %s"):format(redis.milliseconds(wall_clock(engine) + lease), redis.unique())
     if engine.redis:call("setnx", name, value) or take_over(engine, name, value) then
-        return { value = value, expires = asked + lease }
+        return { value = value, expires = asked_at + lease }
     end
     return nil, single_redis.pause(engine)
 end

@@ -1,10 +1,11 @@
---- Engine "redlock", with a key on each of N independent Redis masters (ALG-08). Each is asked in
---- turn, for at most `fast_fail` seconds (CFG-10). The lock is granted if N/2+1 masters agree
---- within its lease time; otherwise it is released on all masters.
+--- Engine "redlock", with a key on each of N independent Redis masters (ALG-08). They are
+--- asked one after the other, each for at most `fast_fail` seconds (CFG-10). The lock is granted if
+--- N/2+1 masters agree within its lease time; otherwise it is released on all masters.
 ---
---- It keeps the seed's faults. On a master whose clock jumps the key expires early (PIT-17), and a
---- master that restarts without its keys grants the lock again. A holder that pauses beyond the
---- lease time loses the lock without notice (Q-03). There is no allowance for clock drift.
+--- It keeps the seed article's faults. On a master whose clock jumps the key expires early
+--- (PIT-17), and a master that restarts without its keys grants the lock again. A holder that
+--- pauses beyond the lease time loses the lock without notice (Q-03). There is no allowance for
+--- clock drift.
 ---
 --- Waiters poll at random times with zklock.sleep. Requests block the process, up to N times
 --- `fast_fail` when no master answers.
@@ -69,21 +70,21 @@ end
 local function has_value(master, name, value) return master:call("get", name) == value end
 
 
--- The request is unreachable if too few masters answered for a quorum, and unsure if no master
--- refused but the quorum came too late.
+-- The request is unsure if no master refused. Its error is set if too few masters answered for a
+-- quorum.
 local function note_answers(engine, request, yes, silent, problem)
     request.unsure = yes + silent == #engine.masters
-    request.unreachable = #engine.masters - silent < engine.quorum
+    request.unreachable_error = #engine.masters - silent < engine.quorum
         and ("%d of %d masters do not answer: %s"):format(silent, #engine.masters, problem) or nil
 end
 
 
 function way.try(lock, _, request)
     local engine = lock.engine
-    local lease, value, asked = lock.lease or engine.options.lease, redis.unique(), core.now()
+    local lease, value, asked_at = lock.lease or engine.options.lease, redis.unique(), core.now()
     local yes, silent, problem = ask_all(engine, set, lock.name, value, lease)
-    if yes >= engine.quorum and core.now() - asked < lease then
-        return { value = value, expires = asked + lease }
+    if yes >= engine.quorum and core.now() - asked_at < lease then
+        return { value = value, expires = asked_at + lease }
     end
     note_answers(engine, request, yes, silent, problem)
     ask_all(engine, compare_and_delete, lock.name, value)

@@ -2,12 +2,12 @@
 --- lock; its COMMIT is the release (ALG-01). It needs MariaDB, because SQLite lacks that statement.
 ---
 --- Each held lock has a connection with an open transaction. When the holder dies, the server rolls
---- back and so releases the lock. Without COMMIT the lock is held for ever (PIT-15). There is no
---- lease time, no order of waiters, and no reentry. An index finds the row; without an index
---- (`index = false`) InnoDB locks the whole table (PIT-15).
+--- back and so releases the lock. A living holder that never commits holds it for ever (PIT-15).
+--- There is no lease time, no order of waiters, and no reentry. An index finds the row; without an
+--- index (`index = false`) InnoDB locks the whole table (PIT-15).
 ---
---- Waiters poll with FOR UPDATE NOWAIT and zklock.sleep, because the seed's statement would block
---- their process.
+--- Waiters poll with FOR UPDATE NOWAIT and zklock.sleep, because the seed article's statement
+--- would block their process.
 
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
@@ -80,7 +80,7 @@ local function give_back(engine, connection, is_usable)
 end
 
 
--- The row must exist before it can be locked.
+-- The row must exist before it can be locked. Returns false if another client is in the way.
 local function ensure_row(engine, connection, name)
     if engine.known_rows[name] then return true end
     local statements = engine.statements
@@ -107,21 +107,25 @@ end
 function way.try(lock)
     local engine = lock.engine
     local connection = take_connection(engine)
-    local ok, locked = pcall(lock_row, engine, connection, lock.name)
-    if ok and locked then return { value = connection } end
+    local ok, locked_or_error = pcall(lock_row, engine, connection, lock.name)
+    if ok and locked_or_error then return { value = connection } end
     give_back(engine, connection, ok)
-    if not ok then error(locked, 0) end
+    if not ok then error(locked_or_error, 0) end
     return nil, engine.options.poll * (0.5 + math.random())
 end
 
 
 -- The lock is held as long as its connection lives.
-function way.check(lease) return (pcall(lease.value.value, lease.value, "SELECT 1")) end
+function way.check(lease)
+    local connection = lease.value
+    return (pcall(connection.value, connection, "SELECT 1"))
+end
 
 
 function way.release(lease)
-    local committed = pcall(lease.value.try, lease.value, "COMMIT")
-    give_back(lease.lock.engine, lease.value, committed)
+    local connection = lease.value
+    local committed = pcall(connection.try, connection, "COMMIT")
+    give_back(lease.lock.engine, connection, committed)
     return committed
 end
 

@@ -50,7 +50,7 @@ local function stock(record)
         local left, ordered = (record.left or {})[product], (record.ordered or {})[product]
         list[i] = {
             product = product, first = first, left = left, ordered = ordered,
-            fault = words.fault_of(first, left, ordered),
+            mismatch = words.mismatch_of(first, left, ordered),
         }
     end
     return list
@@ -69,8 +69,8 @@ end
 local function beliefs(record)
     local known = { suspect = {}, lost = {} }
     for _, note in ipairs(record.notes or {}) do
-        local moments = known[note.line:match "its hold is (%l+)$"]
-        if moments then moments[note.buyer] = moments[note.buyer] or note.at end
+        local times = known[note.line:match "its hold is (%l+)$"]
+        if times then times[note.buyer] = times[note.buyer] or note.at end
     end
     return function(state)
         return function(each)
@@ -100,7 +100,7 @@ local function purchases(list, belief, product_index, lock_index, outcome_index)
 end
 
 
--- Writes of purchases to products other than their own; `of` is the index of the purchase.
+-- Writes of purchases to products other than their own.
 local function writes(list, product_index)
     local all, purchase_index = {}, {}
     for i, purchase in ipairs(list) do
@@ -109,7 +109,7 @@ local function writes(list, product_index)
         end
     end
     return {
-        of = purchase_index, at = time_column(all, "at"),
+        purchase = purchase_index, at = time_column(all, "at"),
         product = column(all, function(each) return product_index(each.product) end),
         left = column(all, function(each) return each.left end),
         quantity = column(all, function(each) return each.quantity or 1 end),
@@ -174,7 +174,7 @@ local function settings(record)
 end
 
 
--- Nil if no exploration found the sale.
+-- The step from which the sale was likely to end wrong; nil if no exploration looked for it.
 local function moment_of(moment)
     if not moment then return nil end
     local curve = moment.curve

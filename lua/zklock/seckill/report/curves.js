@@ -36,7 +36,7 @@ const WAITS = { of: sortedWaits, title: "Waits", verb: "waited", meaning: "" };
 const ANSWERS = { of: sortedAnswers, title: "Answers", verb: "had their answer after",
   meaning: "The time from a buyer's request to what it is told, also if that is a failure. " };
 
-// The longest wait among that share of the buyers.
+// The longest time among that share of the sorted times, from the shortest on.
 function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
 }
@@ -173,7 +173,7 @@ function stockCurves(sale, stock) {
 }
 
 const stockColumns = [
-  { title: "at", of: row => moment(row.at), number: true },
+  { title: "at", of: row => timeText(row.at), number: true },
   { title: "buyer", of: row => row.purchase.buyer, number: true },
   { title: "product", of: row => row.product },
   { title: "stock as written", of: row => grouped(row.written), number: true },
@@ -190,7 +190,7 @@ function stockSentence(rows) {
   const last = rows[rows.length - 1], apart = last.written - last.rightly;
   const ending = apart === 0 ? "At the end they meet again." :
     `At the end they are ${plural(Math.abs(apart), "item", "items")} apart.`;
-  return `They part first at ${moment(parting.at, 3)}, ${why}. ${ending}`;
+  return `They part first at ${timeText(parting.at, 3)}, ${why}. ${ending}`;
 }
 
 function storeSentence(stock, written) {
@@ -234,7 +234,7 @@ function drawStock(parent, sale, time) {
 
 const momentColumns = [
   { title: "after step", of: row => grouped(row.step), number: true },
-  { title: "at", of: row => moment(row.at), number: true },
+  { title: "at", of: row => timeText(row.at), number: true },
   { title: "end wrong", of: row => grouped(row.wrong), number: true },
 ];
 
@@ -273,10 +273,10 @@ function drawMoment(parent, sale, time) {
 
 // --- grants a second -------------------------------------------------------------------
 
-// A slice of 1, 2 or 5 times a power of ten, for about sixty slices.
+// The length of a slice, 1, 2 or 5 times a power of ten, for at most sixty slices.
 function sliceOf(seconds) {
-  const wish = seconds / 60, power = 10 ** Math.floor(Math.log10(wish));
-  return [1, 2, 5, 10].map(factor => factor * power).find(slice => slice >= wish);
+  const least = seconds / 60, power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].map(factor => factor * power).find(slice => slice >= least);
 }
 
 function grantSlices(sale) {
@@ -293,8 +293,8 @@ const meanRate = (count, seconds) => count >= seconds ? `${figures(count / secon
   `one every ${duration(seconds / count)}`;
 
 const grantColumns = [
-  { title: "from", of: row => moment(row.from, 3), number: true },
-  { title: "to", of: row => moment(row.to, 3), number: true },
+  { title: "from", of: row => timeText(row.from, 3), number: true },
+  { title: "to", of: row => timeText(row.to, 3), number: true },
   { title: "grants", of: row => grouped(row.count), number: true },
   { title: "a second", of: row => figures(row.count / (row.to - row.from)), number: true },
 ];

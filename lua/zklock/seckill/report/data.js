@@ -1,16 +1,17 @@
 // --- data.js: the sales, from the columns that columns.lua has packed ------------------
-// In the columns times are microseconds and -1 means none; here they are seconds and null.
+// In the columns times are microseconds, and -1 means none. After unpacking times are seconds, and
+// null means none.
 
 const NONE = -1;
 
-const moments = column => column.map(at => at === NONE ? null : at / 1e6);
+const toSeconds = column => column.map(at => at === NONE ? null : at / 1e6);
 
 function unpackPurchases(sale) {
   const columns = sale.purchases;
-  const asked = moments(columns.asked), granted = moments(columns.granted);
-  const released = moments(columns.released), ended = moments(columns.ended);
-  const written = moments(columns.written), told = moments(columns.told);
-  const suspect = moments(columns.suspect), lost = moments(columns.lost);
+  const asked = toSeconds(columns.asked), granted = toSeconds(columns.granted);
+  const released = toSeconds(columns.released), ended = toSeconds(columns.ended);
+  const written = toSeconds(columns.written), told = toSeconds(columns.told);
+  const suspect = toSeconds(columns.suspect), lost = toSeconds(columns.lost);
   return columns.buyer.map((buyer, i) => ({
     index: i, buyer: buyer === NONE ? "?" : buyer, server: columns.server[i],
     product: sale.products[columns.product[i]], lock: sale.locks[columns.lock[i]],
@@ -25,8 +26,8 @@ function unpackPurchases(sale) {
 
 // Adds the purchases' writes to products other than their own.
 function unpackWrites({ writes, products, purchases }) {
-  const at = moments(writes.at);
-  writes.of.forEach((index, i) => purchases[index].writes.push({ at: at[i],
+  const at = toSeconds(writes.at);
+  writes.purchase.forEach((index, i) => purchases[index].writes.push({ at: at[i],
     product: products[writes.product[i]], left: writes.left[i], quantity: writes.quantity[i] }));
 }
 
@@ -40,7 +41,7 @@ function soldPieces(purchase) {
 
 function unpackOverlaps(sale) {
   const { lock, holders, ...columns } = sale.overlaps;
-  const from = moments(columns.from), to = moments(columns.to);
+  const from = toSeconds(columns.from), to = toSeconds(columns.to);
   return lock.map((index, i) =>
     ({ lock: sale.locks[index], from: from[i], to: to[i], holders: holders[i] }));
 }
@@ -49,7 +50,7 @@ const bySent = (a, b) => a.sent - b.sent;
 
 // A lost message has no time of arrival.
 function unpackMessages({ messages, locks }) {
-  const sent = moments(messages.sent), arrived = moments(messages.arrived);
+  const sent = toSeconds(messages.sent), arrived = toSeconds(messages.arrived);
   return messages.kind.map((kind, i) => ({ kind, server: messages.server[i], sent: sent[i],
     arrived: arrived[i], isLost: arrived[i] === null, lock: locks[messages.lock[i]] ?? null,
     text: messages.texts[messages.text[i]] }));
@@ -112,16 +113,16 @@ function redden(sale) {
   }
 }
 
-// A write is late if it comes after its hold, after the loss of the lock, or, if the lock has
-// tokens, after the next grant. (Without tokens two holders are red, and either write may be the
-// wrong one.) A refused write is known only by its answer.
+// Sets each hold's `lateWrite`. A write is late if it comes after its hold, after the loss of the
+// lock, or, if the lock has tokens, after the next grant. (Without tokens two holders are red, and
+// either write may be the wrong one.) A refused write is known only by its answer.
 function findLateWrites(sale) {
   for (const holds of byLock(sale.holds).values()) {
     let next = Infinity; // next exclusive grant of the lock
     for (const hold of holds.sort((a, b) => b.granted - a.granted)) {
       const refused = hold.outcome === "late", at = refused ? hold.told : hold.written;
       const until = Math.min(hold.end, hold.lost ?? Infinity, hold.token ? next : Infinity);
-      hold.late = at !== null && (refused || at > until) ? { at, until, refused } : null;
+      hold.lateWrite = at !== null && (refused || at > until) ? { at, until, refused } : null;
       if (!hold.shared) next = hold.granted;
     }
   }
@@ -174,7 +175,7 @@ function duration(seconds) {
 }
 
 // A time of the sale, to the microsecond by default.
-function moment(seconds, digits = 6) {
+function timeText(seconds, digits = 6) {
   return seconds === null ? "–" : seconds.toFixed(digits) + SPACE + "s";
 }
 

@@ -7,6 +7,7 @@ local utf8 = require "zklock.value.utf8"
 local json = {}
 
 local OBJECT = { __jsontype = "object" } -- marks empty tables that are {} and not []
+-- Keys whose value is an object even if it is empty.
 local OBJECTS = { products = true, left = true, ordered = true, fairness = true, failures = true,
                   options = true, quantile = true }
 

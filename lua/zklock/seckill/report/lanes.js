@@ -59,7 +59,7 @@ function paintHolds(pen, scale, lane) {
   for (const kind in paths) fillKind(pen, paths[kind], kind, scale.ratio);
 }
 
-// Merges overlaps of different locks that meet; `holders` is the greatest number of one lock.
+// Merges overlaps of different locks that meet; `holders` is the most holders of one lock.
 function stretchesOf(overlaps) {
   const merged = [];
   for (const { from, to, holders } of overlaps) {
@@ -113,7 +113,7 @@ const middleOf = (lane, hold) => rowTop(lane, hold) + lane.rowHeight / 2;
 
 // A line from the end of the hold to its late write.
 function paintLateWrite(pen, scale, lane, hold) {
-  const { at, until, refused } = hold.late, y = scale.y(middleOf(lane, hold));
+  const { at, until, refused } = hold.lateWrite, y = scale.y(middleOf(lane, hold));
   if (!isSeen(scale, Math.min(until, at), at)) return;
   if (until < at) {
     pen.strokeStyle = colours.ink;
@@ -132,7 +132,7 @@ function paintMoments(pen, scale, lane) {
     if (hold.released === null && isSeen(scale, hold.end, hold.end))
       paintOpenEnd(pen, scale.x(hold.end), top, top + (lane.rowHeight + 4) * scale.ratio,
         scale.ratio);
-    if (hold.late) paintLateWrite(pen, scale, lane, hold);
+    if (hold.lateWrite) paintLateWrite(pen, scale, lane, hold);
     for (const state in BELIEFS) {
       if (hold[state] === null || !isSeen(scale, hold[state], hold[state])) continue;
       paintBelief(pen, scale.x(hold[state]), scale.y(middleOf(lane, hold)), BELIEFS[state],
@@ -153,7 +153,7 @@ function paintLanes(plot, sale, lanes, total, time) {
   pen.save();
   clip(pen, scale, (SIGN + 2) * scale.ratio); // room for a sign at the end
   for (const lane of lanes) paintMoments(pen, scale, lane);
-  paintPointed(pen, scale, time.pointed);
+  paintMark(pen, scale, time.markedAt);
   pen.restore();
 }
 
@@ -167,7 +167,7 @@ function nearest(row, at, slack) {
     if (row[middle].granted <= at + slack) low = middle + 1; else high = middle;
   }
   for (let i = low - 1; i >= Math.max(0, low - 3); i--)
-    if (row[i].end + slack >= at || row[i].late?.at + slack >= at) return row[i];
+    if (row[i].end + slack >= at || row[i].lateWrite?.at + slack >= at) return row[i];
   return null;
 }
 
@@ -179,17 +179,18 @@ function describeHold(sale, hold) {
     `waited ${hold.asked === null ? "?" : duration(hold.granted - hold.asked)}, held ` +
       (hold.released === null ? "until its server ended, or unknown"
         : duration(hold.released - hold.granted)),
-    `granted ${moment(hold.granted)}, released ${moment(hold.released)}`,
+    `granted ${timeText(hold.granted)}, released ${timeText(hold.released)}`,
   ];
   if (hold.token) lines.push(`token ${hold.token}`);
   for (const state in BELIEFS)
-    if (hold[state] !== null) lines.push(`knew that it was ${state} at ${moment(hold[state])}`);
-  if (hold.late?.refused)
-    lines.push(`the store refused its write at ${moment(hold.late.at)}`);
+    if (hold[state] !== null) lines.push(`knew that it was ${state} at ${timeText(hold[state])}`);
+  if (hold.lateWrite?.refused)
+    lines.push(`the store refused its write at ${timeText(hold.lateWrite.at)}`);
   if (hold.written !== null) {
-    const late = hold.late ? `, ${duration(hold.late.at - hold.late.until)} after its hold` : "";
+    const late = hold.lateWrite;
+    const after = late ? `, ${duration(late.at - late.until)} after its hold` : "";
     lines.push((hold.left === null ? "wrote" : `wrote "${grouped(hold.left)} left"`) +
-      ` at ${moment(hold.written)}${late}`);
+      ` at ${timeText(hold.written)}${after}`);
   }
   if (hold.red.length)
     lines.push(`with others at once for ${duration(lengthOf(hold.red))}`);
@@ -209,8 +210,8 @@ function describeLanes(plot, sale, lanes) {
   }
   for (const fault of sale.faults)
     if (Math.abs(fault.at - at) < 2 * slack || (fault.at <= at && fault.ended >= at))
-      lines.push(`fault: ${fault.kind} of ${fault.target} at ${moment(fault.at)}` +
-        (fault.ended === null ? "" : `, until ${moment(fault.ended)}`));
+      lines.push(`fault: ${fault.kind} of ${fault.target} at ${timeText(fault.at)}` +
+        (fault.ended === null ? "" : `, until ${timeText(fault.ended)}`));
   return lines;
 }
 
@@ -229,8 +230,8 @@ const KEYS = [
   ["fault", "⚡ fault", sale => sale.faults.length > 0],
   ["suspect", "hold suspect", hasHold(hold => hold.suspect !== null)],
   ["lost", "hold lost", hasHold(hold => hold.lost !== null)],
-  ["late", "late write, made", hasHold(hold => hold.late?.refused === false)],
-  ["stopped", "late write, refused", hasHold(hold => hold.late?.refused)],
+  ["late", "late write, made", hasHold(hold => hold.lateWrite?.refused === false)],
+  ["stopped", "late write, refused", hasHold(hold => hold.lateWrite?.refused)],
   ["open", "end unknown", hasHold(hold => hold.released === null)],
 ];
 
@@ -257,7 +258,7 @@ function overlapSentence(sale) {
   const most = sale.atOnce === 2 ? "two" : `up to ${grouped(sale.atOnce)}`;
   return `Red and hatched: ${most} ${sale.history ? "clients" : "buyers"} ` +
     (sale.unlocked ? "bought at once, for there is no lock, " : "held one lock at once, ") +
-    `the first time at ${moment(sale.overlaps[0].from, 3)}, for ` +
+    `the first time at ${timeText(sale.overlaps[0].from, 3)}, for ` +
     `${duration(lengthOf(sale.overlaps))} in ${plural(count, "stretch", "stretches")} of time` +
     (locks > 1 ? ` and ${grouped(locks)} locks.` : ".");
 }

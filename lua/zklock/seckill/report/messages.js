@@ -2,7 +2,7 @@
 // Each server and ZooKeeper have a line, and time runs to the right. An arrow leads from the
 // sending of a message to its arrival. At a step, only messages sent by then are shown.
 
-const MOST_PROCESSES = 12; // most servers with lines
+const MOST_SERVERS = 12; // of a sale whose messages are drawn
 const MOST_ARROWS = 60; // in view
 const ROW = 46; // pixels between servers' lines
 const TO_ZOOKEEPER = 78; // pixels between a server's line and ZooKeeper's
@@ -36,8 +36,8 @@ function windowOf(sale) {
 }
 
 function spanAt(length, time) {
-  if (time.pointed === null) return [time.from, time.to];
-  const from = Math.max(0, time.pointed - .8 * length);
+  if (time.markedAt === null) return [time.from, time.to];
+  const from = Math.max(0, time.markedAt - .8 * length);
   return [from, from + length];
 }
 
@@ -154,7 +154,7 @@ function paintProcesses(pen, scale, sale, { servers, zookeeper }, at) {
 
 // Names are placed by priority, first the step's message, then requests and events, then answers.
 function paintMessages(plot, sale, processes, time) {
-  const pen = plot.ctx, scale = canvasScale(plot), at = time.pointed;
+  const pen = plot.ctx, scale = canvasScale(plot), at = time.markedAt;
   const { shown, count } = shownMessages(sale, scale, at);
   const isNow = ({ each }) => at !== null && endTimeOf(each) === at;
   const arrows = shown.map(each => arrowOf(each, processes, scale, at));
@@ -170,7 +170,7 @@ function paintMessages(plot, sale, processes, time) {
   const isAnswer = ({ each }) => each.kind === "answer";
   for (const arrow of [...arrows.filter(isNow), ...arrows.filter(each => !isAnswer(each)),
     ...arrows.filter(isAnswer)]) nameArrow(pen, arrow, scale, taken);
-  paintPointed(pen, scale, at);
+  paintMark(pen, scale, at);
   pen.restore();
   return { arrows, count };
 }
@@ -187,9 +187,9 @@ function messageWords(sale, each) {
 
 function describeMessage(sale, each) {
   if (!sale.hasBothEnds)
-    return [`${serverName(sale, each)} ${each.text} (lock ${each.lock})`, moment(each.sent)];
-  return [messageWords(sale, each), `sent ${moment(each.sent)}` + (each.isLost ? "" :
-    `, arrived ${moment(each.arrived)}, under way for ${duration(each.arrived - each.sent)}`)];
+    return [`${serverName(sale, each)} ${each.text} (lock ${each.lock})`, timeText(each.sent)];
+  return [messageWords(sale, each), `sent ${timeText(each.sent)}` + (each.isLost ? "" :
+    `, arrived ${timeText(each.arrived)}, under way for ${duration(each.arrived - each.sent)}`)];
 }
 
 // The distance of a point from an arrow.
@@ -209,9 +209,9 @@ function describeNearest(plot, sale, arrows) {
 }
 
 const messageColumns = sale => [
-  { title: sale.hasBothEnds ? "sent" : "at", of: each => moment(each.sent), number: true },
+  { title: sale.hasBothEnds ? "sent" : "at", of: each => timeText(each.sent), number: true },
   ...(sale.hasBothEnds ? [{ title: "arrived", of: each => each.isLost ? "lost" :
-    moment(each.arrived), number: true }] : []),
+    timeText(each.arrived), number: true }] : []),
   { title: "server", of: each => serverName(sale, each) },
   { title: "way", of: each => each.kind === "request" ? "to ZooKeeper" : "from ZooKeeper" },
   { title: "lock", of: each => each.lock ?? "–" },
@@ -243,14 +243,14 @@ function messageKey(sale) {
 }
 
 function tellShown(note, { arrows, count }, [from, to], time) {
-  const text = time.pointed !== null ? `Around this step: ${moment(from)} to ${moment(to)}.` :
+  const text = time.markedAt !== null ? `Around this step: ${timeText(from)} to ${timeText(to)}.` :
     arrows.length === count ? "" : `${grouped(arrows.length)} of the ${grouped(count)} messages ` +
     "of this time are drawn: zoom in for the others.";
   if (note.textContent !== text) note.textContent = text;
 }
 
 function drawMessages(parent, sale, time) {
-  if (!sale.messages.length || sale.servers.length > MOST_PROCESSES) return;
+  if (!sale.messages.length || sale.servers.length > MOST_SERVERS) return;
   const processes = layProcesses(sale), { servers, zookeeper, total } = processes;
   const hasNumbers = sale.messages.some(each => each.text.includes("#"));
   const lines = [...servers, zookeeper].sort((a, b) => a.y - b.y);

@@ -161,7 +161,7 @@ const productColumns = [
   { title: "left in the store", of: each => countText(each.left), number: true },
   { title: "left, if right", number: true,
     of: each => each.ordered === undefined ? "–" : grouped(each.first - each.ordered) },
-  { title: "wrong", of: each => each.fault ?? "" },
+  { title: "wrong", of: each => each.mismatch ?? "" },
 ];
 
 const optionColumns = [
@@ -170,7 +170,7 @@ const optionColumns = [
 ];
 
 const noteColumns = sale => [
-  { title: "at", of: note => moment(note.at), number: true },
+  { title: "at", of: note => timeText(note.at), number: true },
   { title: "server", of: note => serverName(sale, note) },
   { title: personOf(sale), of: note => note.buyer ?? "–", number: true },
   { title: "token", of: note => note.token ?? "–", number: true },
@@ -220,7 +220,7 @@ function showSale(sale) {
 // --- light, dark, paper ----------------------------------------------------------------
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-let chosen = null; // the theme chosen by the button
+let chosenTheme = null; // by the button
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
@@ -230,7 +230,7 @@ function setTheme(name) {
   redrawPlots();
 }
 
-const setOwnTheme = () => setTheme(chosen ?? (dark.matches ? "dark" : "light"));
+const setOwnTheme = () => setTheme(chosenTheme ?? (dark.matches ? "dark" : "light"));
 
 let opened = []; // details opened for printing
 
@@ -262,7 +262,7 @@ function start() {
   paintSigns();
   dark.addEventListener("change", setOwnTheme);
   byId("theme").onclick = () => {
-    chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    chosenTheme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     setOwnTheme();
   };
   new ResizeObserver(() => fitPlots()).observe(byId("header")); // to fit the new width

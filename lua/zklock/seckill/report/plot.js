@@ -115,7 +115,7 @@ function redrawPlots() {
 
 // The legend's text for the pointer's position.
 const atPointer = (plot, at) => at === null || plot.cursor.left < 0 ? "" :
-  moment(plot.posToVal(plot.cursor.left, "x"));
+  timeText(plot.posToVal(plot.cursor.left, "x"));
 
 // --- the shown span of a sale's time, which all its pictures share ---------------------
 
@@ -127,7 +127,7 @@ class Time {
     this.from = 0;
     this.to = this.end;
     this.listeners = [];
-    this.pointed = null; // time marked in the lanes
+    this.markedAt = null; // time marked in the lanes
   }
 
   // Options of a plot with this span.
@@ -174,7 +174,7 @@ class Time {
     }
   }
 
-  zoom(factor, at = this.pointed ?? (this.from + this.to) / 2) {
+  zoom(factor, at = this.markedAt ?? (this.from + this.to) / 2) {
     this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
   }
 
@@ -185,9 +185,9 @@ class Time {
 
   showAll() { this.show(0, this.end); }
 
-  // Marks a time, and scrolls there.
-  point(at) {
-    this.pointed = at;
+  // Marks a time, and scrolls there; null removes the mark.
+  mark(at) {
+    this.markedAt = at;
     const half = (this.to - this.from) / 2;
     if (at !== null && (at < this.from || at > this.to)) this.show(at - half, at + half);
     else this.redraw();
@@ -224,7 +224,7 @@ function timeBar(parent, time) {
   }
   const shown = element("output", bar);
   const showSpan = () => {
-    shown.textContent = `${moment(time.from, 3)} to ${moment(time.to, 3)}`;
+    shown.textContent = `${timeText(time.from, 3)} to ${timeText(time.to, 3)}`;
   };
   time.listeners.push(showSpan);
   showSpan();

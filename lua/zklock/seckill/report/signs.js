@@ -119,7 +119,7 @@ function faultSpan(sale, lanes, fault, total) {
   return lane ? [lane.top - 3, lane.height + 6] : [0, total];
 }
 
-// A band with a line at its beginning [left, top, …, height].
+// A band, with a line at its beginning if that is in view; `begin` is [x, top, …, height].
 function paintFault(pen, band, begin, ratio) {
   pen.globalAlpha = .2;
   pen.fillStyle = colours.fault;
@@ -172,7 +172,7 @@ function clip(pen, { left, top, width, height }, margin) {
 }
 
 // Marks the time of the current step.
-function paintPointed(pen, scale, at) {
+function paintMark(pen, scale, at) {
   if (at === null || !isSeen(scale, at, at)) return;
   const x = scale.x(at), size = 5 * scale.ratio;
   pen.fillStyle = colours.ink;

@@ -4,7 +4,7 @@
 
 const MOST_NAMES = 12; // most waiting buyers by name
 
-const named = (sale, { buyer, ...each }) =>
+const personWords = (sale, { buyer, ...each }) =>
   `${personOf(sale)} ${buyer} (${serverName(sale, each)})`;
 
 // Names the product if there are several.
@@ -23,7 +23,7 @@ const EVENTS = {
   lost: [() => "knows that its hold is lost",
     (state, each) => { if (state.holding.has(each)) state.holding.set(each, "lost"); }, 5],
   written: [each => (each.left === null ? "writes" : wroteWords(each, each.writes.length > 0)) +
-    (each.late ? ", too late" : ""),
+    (each.lateWrite ? ", too late" : ""),
     (state, each) => { if (each.left !== null) state.stock.set(each.product, each.left); }, 0],
   told: [each => each.outcome === "late" ? "is late: the store refuses its write" :
     `is told: ${each.outcome}`,
@@ -38,7 +38,7 @@ const EVENTS = {
 
 // Effects of faults. A stopped server stands still, and a killed server has no waiting buyers.
 const STRIKES = {
-  stop: (state, target) => { state.still.add(target); },
+  stop: (state, target) => { state.stopped.add(target); },
   kill: (state, target, sale) => {
     for (const each of state.waiting)
       if (serverName(sale, each) === target) state.waiting.delete(each);
@@ -52,17 +52,17 @@ function stepsOfFaults(sale) {
       act: state => STRIKES[kind]?.(state, target, sale) });
     if (ended !== null)
       steps.push({ at: ended, rank: 0, text: `Over: ${kind} of ${target}.`,
-        act: state => { state.still.delete(target); } });
+        act: state => { state.stopped.delete(target); } });
   }
   return steps;
 }
 
 function stepsOfNotes(sale) {
   return sale.notes.filter(note => note.at !== null).map(note => ({ at: note.at, rank: 6,
-    text: `${named(sale, note)} notes: ${note.line}`, act: () => {} }));
+    text: `${personWords(sale, note)} notes: ${note.line}`, act: () => {} }));
 }
 
-// Steps of a simulated sale's messages; real sales show them as events of purchases.
+// Steps of a simulated sale's messages; in a real sale the events of purchases stand for them.
 function stepsOfMessages(sale) {
   if (!sale.hasBothEnds) return [];
   return sale.messages.map(each => ({ at: each.isLost ? each.sent : each.arrived, rank: -1,
@@ -75,18 +75,19 @@ function stepsOf(sale) {
   for (const each of sale.purchases) for (const name in EVENTS) {
     if (each[name] === null || (name === "written" && wroteOnlyOthers(each))) continue;
     const [words, act, rank] = EVENTS[name];
-    steps.push({ at: each[name], rank, text: `${named(sale, each)} ${words(each)}.`,
+    steps.push({ at: each[name], rank, text: `${personWords(sale, each)} ${words(each)}.`,
       act: state => act(state, each) });
   }
   for (const each of sale.purchases) for (const write of each.writes)
-    steps.push({ at: write.at, rank: 0, text: `${named(sale, each)} ${wroteWords(write, true)}.`,
+    steps.push({ at: write.at, rank: 0,
+      text: `${personWords(sale, each)} ${wroteWords(write, true)}.`,
       act: state => { state.stock.set(write.product, write.left); } });
   return steps.sort((a, b) => a.at - b.at || a.rank - b.rank);
 }
 
 // The state after the first `count` steps.
 function stateAfter(sale, steps, count) {
-  const state = { waiting: new Set(), holding: new Map(), still: new Set(),
+  const state = { waiting: new Set(), holding: new Map(), stopped: new Set(),
     stock: new Map(sale.stock.map(each => [each.product, each.first])),
     sold: new Map(sale.products.map(product => [product, 0])) };
   for (let i = 0; i < count; i++) steps[i].act(state);
@@ -96,10 +97,10 @@ function stateAfter(sale, steps, count) {
 // --- the state in words ----------------------------------------------------------------
 
 function holderWords(sale, state, hold) {
-  const words = [named(sale, hold)];
+  const words = [personWords(sale, hold)];
   if (hold.token) words.push(`token ${hold.token}`);
   if (hold.shared) words.push("shared");
-  words.push(state.still.has(serverName(sale, hold)) ? "stands still, and last knew: " +
+  words.push(state.stopped.has(serverName(sale, hold)) ? "stands still, and last knew: " +
     state.holding.get(hold) : `knows: ${state.holding.get(hold)}`);
   return words.join(", ");
 }
@@ -143,21 +144,22 @@ const BUTTONS = [
 function fillSteps(details, sale, time) {
   const steps = stepsOf(sale), walker = element("div", details, undefined, "walker");
   const bar = element("div", walker, undefined, "pager");
-  const where = document.createElement("output"), what = element("p", walker, "", "finding");
+  const position = document.createElement("output");
+  const stepText = element("p", walker, "", "finding");
   const list = element("dl", walker);
   let at = 0;
   const go = to => {
     at = Math.max(0, Math.min(to, steps.length));
     const step = steps[at - 1];
-    where.textContent = `step ${grouped(at)} of ${grouped(steps.length)}, at ` +
-      moment(step ? step.at : 0);
-    what.textContent = step ? step.text : "Nothing has happened yet.";
+    position.textContent = `step ${grouped(at)} of ${grouped(steps.length)}, at ` +
+      timeText(step ? step.at : 0);
+    stepText.textContent = step ? step.text : "Nothing has happened yet.";
     list.replaceChildren();
     for (const [name, words] of linesOf(sale, stateAfter(sale, steps, at))) {
       element("dt", list, name);
       element("dd", list, words);
     }
-    time.point(step ? step.at : 0);
+    time.mark(step ? step.at : 0);
   };
   for (const [text, label, target, key] of BUTTONS) {
     const button = element("button", bar, text);
@@ -166,8 +168,8 @@ function fillSteps(details, sale, time) {
     button.setAttribute("aria-label", label);
     button.onclick = () => go(target(at, steps.length));
   }
-  bar.append(where);
-  what.setAttribute("aria-live", "polite");
+  bar.append(position);
+  stepText.setAttribute("aria-live", "polite");
   walker.tabIndex = 0;
   walker.setAttribute("role", "group");
   walker.setAttribute("aria-label", "Step by step. Keys: left, right, Home, End.");
@@ -190,6 +192,6 @@ function stepsBehind(parent, sale, time) {
   };
   details.addEventListener("toggle", () => {
     if (details.open) details.fill();
-    else time.point(null);
+    else time.mark(null);
   });
 }

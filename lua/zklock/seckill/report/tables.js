@@ -101,26 +101,26 @@ function purchaseColumns(sale) {
     ...(sale.history ? [] : [{ title: "product", of: each => each.product }]),
     ...(sale.purchases.some(each => each.lock !== each.product)
       ? [{ title: "lock", of: each => each.lock }] : []),
-    { title: "asked", of: each => moment(each.asked), number: true },
-    { title: "granted", of: each => moment(each.granted), number: true },
-    { title: "released", of: each => moment(each.released), number: true },
+    { title: "asked", of: each => timeText(each.asked), number: true },
+    { title: "granted", of: each => timeText(each.granted), number: true },
+    { title: "released", of: each => timeText(each.released), number: true },
     { title: "token", of: each => each.token || "–", number: true },
     ...(sale.history ? [] : [
-      { title: "written", of: each => moment(each.written), number: true },
+      { title: "written", of: each => timeText(each.written), number: true },
       { title: "wrote", of: each => each.left === null ? "–" : grouped(each.left), number: true },
     ]),
     ...(sale.purchases.some(each => each.suspect !== null)
-      ? [{ title: "suspect", of: each => moment(each.suspect), number: true }] : []),
+      ? [{ title: "suspect", of: each => timeText(each.suspect), number: true }] : []),
     ...(sale.purchases.some(each => each.lost !== null)
-      ? [{ title: "lost", of: each => moment(each.lost), number: true }] : []),
+      ? [{ title: "lost", of: each => timeText(each.lost), number: true }] : []),
     { title: "outcome", of: each => each.outcome + (each.shared ? ", shared" : "") },
   ];
 }
 
 const overlapColumns = [
-  { title: "from", of: each => moment(each.from), number: true,
+  { title: "from", of: each => timeText(each.from), number: true,
     data: { from: each => each.from } },
-  { title: "to", of: each => moment(each.to), number: true, data: { to: each => each.to } },
+  { title: "to", of: each => timeText(each.to), number: true, data: { to: each => each.to } },
   { title: "for", of: each => duration(each.to - each.from), number: true },
   { title: "lock", of: each => each.lock },
   { title: "holders at once", of: each => grouped(each.holders), number: true },
@@ -129,6 +129,6 @@ const overlapColumns = [
 const faultColumns = [
   { title: "what", of: fault => fault.kind },
   { title: "where", of: fault => fault.target },
-  { title: "at", of: fault => moment(fault.at), number: true },
-  { title: "ended", of: fault => moment(fault.ended), number: true },
+  { title: "at", of: fault => timeText(fault.at), number: true },
+  { title: "ended", of: fault => timeText(fault.ended), number: true },
 ];

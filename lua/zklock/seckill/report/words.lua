@@ -1,5 +1,5 @@
 --- The reason for a sale's verdict in words. The verdict comes from the store, the overlaps from
---- the record. A right sale mostly has none, a wrong sale some; if not, the record shows why.
+--- the record. A right sale mostly has no overlaps, a wrong sale some; if not, the reason says why.
 
 local words = {}
 
@@ -148,12 +148,12 @@ local function of_history(record)
 end
 
 
---- The fault of one product's figures; nil if there is none, or if they are unknown.
+--- The mismatch of one product's figures; nil if they add up, or are unknown.
 ---@param stock integer  initial stock
 ---@param left integer?
 ---@param ordered integer?
 ---@return string?
-function words.fault_of(stock, left, ordered)
+function words.mismatch_of(stock, left, ordered)
     if not (left and ordered) then return nil end
     local off = left + ordered - stock
     if ordered > stock then return grouped(ordered - stock) .. " more sold than there were" end
@@ -164,7 +164,7 @@ end
 
 local function adds_up(record)
     for product, stock in pairs(record.products) do
-        if words.fault_of(stock, record.left[product], record.ordered[product]) then
+        if words.mismatch_of(stock, record.left[product], record.ordered[product]) then
             return false
         end
     end

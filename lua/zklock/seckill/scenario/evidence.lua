@@ -31,6 +31,7 @@ function evidence.tokens_grow(sale)
 end
 
 
+--- The purchase with the first grant after that time.
 function evidence.next_grant_after(sale, time)
     for _, purchase in ipairs(in_order_of_grants(sale)) do
         if purchase.granted > time then return purchase end
@@ -40,9 +41,10 @@ end
 
 --- Seconds from the first fault, which killed a holder or its engine, to the next grant.
 function evidence.wait_after_death(sale)
-    local killed = assert(sale.faults[1], "nobody was killed").at
-    local heir = assert(evidence.next_grant_after(sale, killed), "nobody had the lock after that")
-    return heir.granted - killed
+    local killed_at = assert(sale.faults[1], "nobody was killed").at
+    local heir = assert(evidence.next_grant_after(sale, killed_at),
+        "nobody had the lock after that")
+    return heir.granted - killed_at
 end
 
 
@@ -74,11 +76,11 @@ function evidence.held_at_once(sale, fits)
 end
 
 
---- Captures of all notes that match, in order of time, with buyer, server and token.
+--- The captures of each note that matches, in order of time, with buyer, server and token.
 ---@param sale zklock.seckill.Sale
 ---@param pattern string
 ---@return { [integer]: string, buyer: integer, server: integer, token: string? }[] list
-function evidence.noted(sale, pattern)
+function evidence.match_notes(sale, pattern)
     local list = {}
     for _, note in ipairs(sale.notes) do
         local found = { note.line:match(pattern) }
@@ -94,7 +96,7 @@ end
 --- The buyers' notes of their holds (Buyer:note_hold).
 ---@param sale zklock.seckill.Sale
 ---@return { [1]: string, buyer: integer }[]  "held", "lost" …
-function evidence.hold_notes(sale) return evidence.noted(sale, "^its hold is (%l+)$") end
+function evidence.hold_notes(sale) return evidence.match_notes(sale, "^its hold is (%l+)$") end
 
 
 --- Makes the sale's verdict wrong because buyers waited in vain, which the store does not show.

@@ -26,9 +26,9 @@ local function take_off_the_counter(buyer, left)
 end
 
 
---- A stock of 0 is not below 0, so the buyer takes one off the counter, and sees only then that
---- there was none. (The seed's program tests before it acquires the lock, so its counter ends
---- lower.)
+--- A buyer for whom a stock of 0 is enough, because it is not below 0. The buyer takes one off the
+--- counter, and only then sees that nothing was left. (The seed's program tests before it acquires
+--- the lock, so its counter ends lower.)
 function s1.below_zero(buyer)
     if not buyer:enter() then return end
     local stock = buyer:stock()
@@ -97,7 +97,7 @@ end
 local CUSTOMERS, PRICE = 10, 3
 
 
-local function count(self, table_name, customer)
+local function count_rows(self, table_name, customer)
     return self:number(("SELECT count(*) FROM %s WHERE buyer = %s"):format(table_name,
         self:text(tostring(customer))))
 end
@@ -105,8 +105,8 @@ end
 
 local payment_methods = {}
 
-function payment_methods:has_ordered(customer) return count(self, "tb_order", customer) > 0 end
-function payment_methods:is_paid(customer) return count(self, "tb_payment", customer) > 0 end
+function payment_methods:has_ordered(customer) return count_rows(self, "tb_order", customer) > 0 end
+function payment_methods:is_paid(customer) return count_rows(self, "tb_payment", customer) > 0 end
 
 function payment_methods:pay(customer, amount)
     self:execute(("INSERT INTO tb_payment VALUES (%s, %d)"):format(self:text(tostring(customer)),
@@ -137,11 +137,11 @@ local function sell_to(customer)
 end
 
 
-local function order(buyer, customer, checks_first)
+local function order_once(buyer, customer, checks_before_lock)
     local store = buyer.store
-    local has_order = checks_first and store:has_ordered(customer)
+    local has_order = checks_before_lock and store:has_ordered(customer)
     if not buyer:enter() then return end
-    if not checks_first then has_order = store:has_ordered(customer) end
+    if not checks_before_lock then has_order = store:has_ordered(customer) end
     local stock = buyer:stock()
     if has_order then buyer:tell "sold" else buyer:buy_from(stock, sell_to(customer)) end
     buyer:leave()
@@ -156,15 +156,16 @@ local function pay_once(buyer, customer)
 end
 
 
-local function pay(buyer, customer, checks_first)
+-- The customer's first request orders; then both pay.
+local function order_and_pay(buyer, customer, checks_before_lock)
     local ordered = "ordered-" .. customer
     if buyer.number == customer then
-        order(buyer, customer, false)
+        order_once(buyer, customer, false)
         buyer:come(ordered)
     else
         buyer:wait_for(ordered, 1)
     end
-    if checks_first then return pay_once(buyer, customer) end
+    if checks_before_lock then return pay_once(buyer, customer) end
     local strategy = buyer.strategy
     local hold = assert(strategy:enter("payment-" .. customer, buyer))
     pay_once(buyer, customer)
@@ -178,7 +179,7 @@ end
 function s1.click_twice(buyer)
     local customer, parameters = buyer.number - (buyer.number + 1) % 2, buyer.server.parameters
     if buyer.number ~= customer then buyer:want{} end
-    local step = parameters.pays and pay or order
+    local step = parameters.pays and order_and_pay or order_once
     step(buyer, customer, parameters.early)
     if not buyer.told then buyer:tell "sold" end
 end
@@ -195,7 +196,7 @@ local function play_customers(scenario, run)
     return {
         right = sale.verdict == "right", sales = { sale }, log = evidence.log(sale, "server %d"),
         finding = ("%d orders, %d %s"):format(sale.products[seed.PRODUCT].ordered,
-            pays and #evidence.noted(sale, "^(pays)") or CUSTOMERS,
+            pays and #evidence.match_notes(sale, "^(pays)") or CUSTOMERS,
             pays and "payments" or "customers"),
     }
 end
@@ -238,11 +239,11 @@ local function write_both(buyer)
 end
 
 
--- Readers arrive one by one, so that some meet the writer.
-local function read_both(buyer, number)
+-- Readers arrive one by one, so that some meet a writer.
+local function read_both(buyer, reader_number)
     local pause = buyer.server.plan.pause
     buyer:want{}
-    zklock.sleep(number * pause / 4)
+    zklock.sleep(reader_number * pause / 4)
     if not buyer:enter{ side = "read" } then return end
     buyer:note(("database %d, cache %d"):format(buyer:stock(), buyer.store:cached(buyer.product)))
     zklock.sleep(pause)
@@ -253,8 +254,8 @@ end
 
 --- The first buyers write; later ones only read.
 function s1.double_write(buyer)
-    local number = buyer.number - WRITERS
-    if number <= 0 then write_both(buyer) else read_both(buyer, number) end
+    local reader_number = buyer.number - WRITERS
+    if reader_number <= 0 then write_both(buyer) else read_both(buyer, reader_number) end
 end
 
 
@@ -267,7 +268,7 @@ local function play_double_write(scenario, run)
         pause = math.max(run.options.pause, 0.01),
         store = SELF .. "cached_store", purchase = SELF .. "double_write",
     }
-    local reads, differing = evidence.noted(sale, "^database (%-?%d+), cache (%-?%d+)$"), 0
+    local reads, differing = evidence.match_notes(sale, "^database (%-?%d+), cache (%-?%d+)$"), 0
     for _, read in ipairs(reads) do
         if read[1] ~= read[2] then differing = differing + 1 end
     end

@@ -14,7 +14,7 @@ local s1 = {}
 
 -- 16 tasks, a pool of 8 workers, a stock of 3. A task looks at the stock under the read lock, then
 -- buys under the write lock. Two barriers and the lock's order of arrival, not times, force the
--- order of the seed's lines.
+-- order of the seed article's lines.
 --
 --   reads  A reader holds the read lock until all eight do, so no purchase
 --          comes between two looks of a round.
@@ -24,8 +24,8 @@ local s1 = {}
 -- Every worker is a server with its own session, and runs two tasks, which are buyers, in sequence.
 
 local WORKERS, TASKS, STOCK = 8, 16, 3
-local TIMEOUT = 2 -- the seed's (S1), seconds
-local LONG = 60 -- seconds, for a second attempt
+local TIMEOUT = 2 -- the seed article's (S1), seconds
+local LONG_TIMEOUT = 60 -- seconds, for a second attempt
 
 local CURRENT = "current stock: %d"
 local BOUGHT = "purchase ok, remaining stock: %d"
@@ -40,11 +40,11 @@ local EXPECTED = {
     { times = 8, line = CURRENT:format(0) },
     { times = 8, line = INSUFFICIENT },
 }
-local FINDING = "16 reads, 3 sold, 13 refused, 0 left"
+local EXPECTED_FINDING = "16 reads, 3 sold, 13 refused, 0 left"
 
 
 -- Holds the read lock until all workers have read. Returns false if there is nothing to buy (by the
--- seed's rule a stock below 0), or without a grant.
+-- seed article's rule a stock below 0), or without a grant.
 local function look(buyer, reads, workers)
     if not buyer:enter{ side = "read" } then return false end
     local stock = buyer:stock()
@@ -78,7 +78,8 @@ local function buy(buyer, line, workers)
 end
 
 
---- A task, which looks at the stock under the read lock, and buys under the parameter `side`.
+--- A task, which looks at the stock under the read lock, and buys under the lock's side
+--- that the parameter `side` names.
 function s1.look_and_buy(buyer)
     buyer:wait_for_its_turn()
     local workers = buyer.server.plan.servers
@@ -90,41 +91,42 @@ function s1.look_and_buy(buyer)
 end
 
 
--- The first line that differs from the seed's, or nil.
-local function disorder(log)
+-- The first line that differs from the seed article's, or nil.
+local function first_difference(log)
     local n = 0
-    for _, run in ipairs(EXPECTED) do
-        for _ = 1, run.times do
+    for _, group in ipairs(EXPECTED) do
+        for _ = 1, group.times do
             n = n + 1
             local line = log[n] and log[n].line or "missing"
-            if line ~= run.line then return ("line %d: %s"):format(n, line) end
+            if line ~= group.line then return ("line %d: %s"):format(n, line) end
         end
     end
     if #log > n then return ("%d lines, should be %d"):format(#log, n) end
 end
 
 
--- Merges equal lines of a log without disorder.
+-- Merges equal lines of a log that is as expected.
 local function shortened(log)
     local lines, n = {}, 1
-    for i, run in ipairs(EXPECTED) do
+    for i, group in ipairs(EXPECTED) do
         local first = log[n]
-        local many = run.times > 1
+        local many = group.times > 1
         lines[i] = {
             at = first.at, who = many and "" or first.who, token = not many and first.token or nil,
-            line = many and ("%d x %s"):format(run.times, run.line) or run.line,
+            line = many and ("%d x %s"):format(group.times, group.line) or group.line,
         }
-        n = n + run.times
+        n = n + group.times
     end
     return lines
 end
 
 
 function s1.judge_lines(sale)
-    local log, reads = evidence.log(sale, "worker-%d"), #evidence.noted(sale, "^(current stock): ")
+    local log = evidence.log(sale, "worker-%d")
+    local reads = #evidence.match_notes(sale, "^(current stock): ")
     local finding = ("%d reads, %d sold, %d refused, %d left"):format(reads, sale.sold,
         sale.refused, sale.left)
-    local problem = finding ~= FINDING and finding or disorder(log)
+    local problem = finding ~= EXPECTED_FINDING and finding or first_difference(log)
         or not evidence.tokens_grow(sale) and "tokens do not grow"
     local right = sale.verdict == "right" and not problem
     return {
@@ -134,13 +136,13 @@ function s1.judge_lines(sale)
 end
 
 
--- On a slow machine a buyer may exceed the seed's timeout and lose its place in the queue. That
--- proves nothing; the next attempt waits longer.
+-- On a slow machine a buyer may exceed the seed article's timeout and lose its place in the queue.
+-- That proves nothing; the next attempt waits longer.
 local function play_read_write(scenario, run, attempt)
     local sale = run:sale{
         products = { ["lockId_111"] = STOCK }, buyers = TASKS, servers = WORKERS,
         strategy = "zookeeper-rw", fenced = false,
-        timeout = attempt == 1 and scenario.timeout or LONG,
+        timeout = attempt == 1 and scenario.timeout or LONG_TIMEOUT,
         purchase = SELF .. "look_and_buy", parameters = { side = scenario.side },
     }
     if sale.failures.timeout then
@@ -155,7 +157,7 @@ end
 
 ---@class zklock.seckill.ReadWrite: zklock.seckill.Scenario
 ---@field side "write" | "read"  side of the lock for purchases
----@field timeout number?            seconds to wait; the seed's by default
+---@field timeout number?            seconds to wait; the seed article's by default
 function s1.read_write(scenario)
     scenario.play = play_read_write
     scenario.zookeeper = true
@@ -170,7 +172,7 @@ end
 -- events, and its creates because of them, until it holds the lock or waits again.
 --
 --   none          a single node; all eight are woken, and all eight create
---   none, jitter  the same number, spread over time
+--   none, jitter  as many, but spread over time
 --   fifo          a chain; one is woken, one learns that it is next, none creates
 
 local WAITERS = 8
@@ -178,12 +180,12 @@ local JITTER = 1 -- seconds
 
 -- With jitter all eight creates fall within this time once in 10^5 runs,
 -- 8 p^7 - 7 p^8 for p = 0.15.
-local SPREAD = 0.15 * JITTER
+local LEAST_SPREAD = 0.15 * JITTER
 
 -- Longest wait for the effects of the release, and pause between checks, in seconds.
 local PATIENCE, POLL = 10, 0.005
 
-local LINE, SHAPE = "%d woken, %d created, %s", "^(%d+) woken, (%d+) created, (.+)$"
+local NOTE, NOTE_PATTERN = "%d woken, %d created, %s", "^(%d+) woken, (%d+) created, (.+)$"
 
 
 local function wait_until(condition)
@@ -192,7 +194,7 @@ local function wait_until(condition)
 end
 
 
-local function hold(buyer, servers)
+local function hold_until_all_wait(buyer, servers)
     if not buyer:enter() then return end
     buyer:wait_for("held", servers)
     buyer:try_to_buy()
@@ -202,12 +204,12 @@ local function hold(buyer, servers)
 end
 
 
--- Waits until the lock has a new holder, which knows that. The reply that shows the new holder
--- comes after this waiter's watch event.
-local function wait_for_successor(buyer, lock, token)
+-- Waits until the lock has a new holder. If that is this buyer, waits until it knows of its grant.
+-- The reply that shows the new holder comes after this waiter's watch event.
+local function wait_for_successor(buyer, lock, old_token)
     wait_until(function()
         local first = assert(lock:queue())[1]
-        return first and first.token ~= token and (buyer.hold or not first.mine)
+        return first and first.token ~= old_token and (buyer.hold or not first.mine)
     end)
 end
 
@@ -217,8 +219,8 @@ end
 local function count_effects(buyer, lock, servers)
     local session = buyer.server:session()
     local function is_quiet() return session:stats().in_flight == 0 end
-    wait_until(is_quiet) -- the watch is set
-    local before, token = session:stats(), assert(lock:queue())[1].token
+    wait_until(is_quiet) -- then the watch is set
+    local before, old_token = session:stats(), assert(lock:queue())[1].token
     buyer:wait_for("waiting", servers)
     local began, created_after = core.now(), nil
     local expected = before.creates + buyer.server.parameters.created
@@ -226,17 +228,17 @@ local function count_effects(buyer, lock, servers)
         if session:stats().creates > before.creates then created_after = core.now() - began end
         return session:stats().creates >= expected
     end)
-    wait_for_successor(buyer, lock, token)
+    wait_for_successor(buyer, lock, old_token)
     wait_until(is_quiet)
-    local after, has_it = session:stats(), buyer.hold ~= nil
-    buyer:note(LINE:format(after.events - before.events, after.creates - before.creates,
+    local after, holds_lock = session:stats(), buyer.hold ~= nil
+    buyer:note(NOTE:format(after.events - before.events, after.creates - before.creates,
         created_after and ("after %.3f s"):format(created_after) or "stood still"))
     buyer:wait_for("counted", servers - 1)
-    return has_it
+    return holds_lock
 end
 
 
-local function wait(buyer, servers)
+local function wait_and_count(buyer, servers)
     local queued, session = false, buyer.server:session()
     buyer:wait_for("held", servers)
     zklock.run(function()
@@ -259,25 +261,29 @@ end
 --- the lock and buys, and the rest leave.
 function s1.herd(buyer)
     local servers = buyer.server.plan.servers
-    if buyer.number == 1 then hold(buyer, servers) else wait(buyer, servers) end
+    if buyer.number == 1 then
+        hold_until_all_wait(buyer, servers)
+    else
+        wait_and_count(buyer, servers)
+    end
 end
 
 
 function s1.judge_herd(scenario, sale)
     local sum = { waiters = 0, woken = 0, created = 0, granted = 0 }
-    for _, note in ipairs(evidence.noted(sale, SHAPE)) do
+    for _, note in ipairs(evidence.match_notes(sale, NOTE_PATTERN)) do
         sum.waiters = sum.waiters + 1
         sum.woken, sum.created = sum.woken + note[1], sum.created + note[2]
         if note.token then sum.granted = sum.granted + 1 end
         local at = tonumber(note[3]:match "^after (%S+) s")
         if at then
-            sum.first = math.min(sum.first or at, at)
-            sum.last = math.max(sum.last or at, at)
+            sum.first_at = math.min(sum.first_at or at, at)
+            sum.last_at = math.max(sum.last_at or at, at)
         end
     end
-    local spread = sum.first and sum.last - sum.first or 0
+    local spread = sum.first_at and sum.last_at - sum.first_at or 0
     local finding = ("%d of %d woken, %d creates"):format(sum.woken, sum.waiters, sum.created)
-    if sum.first then finding = ("%s in %.0f ms"):format(finding, spread * 1000) end
+    if sum.first_at then finding = ("%s in %.0f ms"):format(finding, spread * 1000) end
     return sum.waiters == WAITERS and sum.granted == 1 and sum.woken == scenario.woken
         and sum.created == scenario.created and spread >= (scenario.spread or 0), finding
 end
@@ -303,8 +309,8 @@ end
 ---@field strategy string
 ---@field jitter number?   seconds
 ---@field woken integer    waiters that a release must wake
----@field created integer  creates that they must send
----@field spread number?   seconds between the first create and the last
+---@field created integer  creates that the waiters must send
+---@field spread number?   least seconds from the first create to the last
 
 s1.scenarios = {
     s1.read_write {
@@ -313,7 +319,7 @@ s1.scenarios = {
         explanation = "All eight read the stock together, and then buy one after the other, so "
             .. "three of them buy, and then nobody.",
     },
-    s1.read_write { -- not the seed's
+    s1.read_write { -- not the seed article's
         id = "DEMO-08b", title = "purchases under the read lock",
         expect = "wrong", side = "read",
         explanation = "Readers have the lock together, so a buyer under a read lock shares it "
@@ -330,7 +336,7 @@ s1.scenarios = {
         id = "DEMO-14b", title = "no order, jitter 1 s: one by one",
         expect = "right", zookeeper = true, play = play_herd,
         strategy = "zookeeper-none", jitter = JITTER, woken = WAITERS, created = WAITERS,
-        spread = SPREAD,
+        spread = LEAST_SPREAD,
         explanation = "All are woken again, but each waits for a random moment first, so that "
             .. "they do not ask all at once.",
     },

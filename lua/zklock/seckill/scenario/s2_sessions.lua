@@ -21,8 +21,7 @@ local SCRIPTS = {
     twice = { "got", "got again", "released", "released again" },
 }
 
--- The record has times in microseconds.
-local RESOLUTION = 0.001
+local TOLERANCE = 0.001 -- seconds; the record rounds times to microseconds
 
 
 -- A turn notes "released" just before the release, lest the next buyer's first note come earlier.
@@ -76,7 +75,7 @@ local function problem_of(sale, log, script, hold)
     if log[1].who == log[second].who then return log[1].who .. " twice" end
     if not evidence.tokens_grow(sale) then return "tokens do not grow" end
     local apart = log[second].at - log[1].at
-    if apart < hold - RESOLUTION then
+    if apart < hold - TOLERANCE then
         return ("%.2f s apart, held %.2f s"):format(apart, hold)
     end
     return sale.verdict ~= "right" and sale.finding or nil
@@ -103,7 +102,7 @@ end
 
 -- The node vanishes with its session, so the next buyer gets the lock within the session timeout
 -- and a tick, because the server looks for dead sessions once a tick.
-local TICK = 0.5 -- session timeouts, at most (minSessionTimeout)
+local TICK = 0.5 -- session timeouts, at most; the least session timeout is two ticks
 
 local SLACK = 0.25 -- seconds for the notification and the next buyer's start
 
@@ -148,7 +147,7 @@ local function take_and_give_up(buyer, lock, sum)
             sum.vanished = sum.vanished + 1
         end
     end
-    -- This reply comes after the event of the own node's deletion.
+    -- This reply comes after the event of the deletion of this lease's node.
     assert(lease:release{ wait = timeout })
 end
 
@@ -171,7 +170,8 @@ local function play_vanished(_, run)
         purchase = SELF .. "again_and_again",
     }
     local rounds, waits, gone = 0, 0, 0
-    for _, note in ipairs(evidence.noted(sale, "^(%d+) rounds, (%d+) waits, (%d+) vanished$")) do
+    local pattern = "^(%d+) rounds, (%d+) waits, (%d+) vanished$"
+    for _, note in ipairs(evidence.match_notes(sale, pattern)) do
         rounds, waits, gone = rounds + note[1], waits + note[2], gone + note[3]
     end
     return {
@@ -195,7 +195,7 @@ end
 
 -- Length of the stop in session timeouts, long enough for the server to end the session, and for
 -- the second buyer to buy.
-local STOPPED = 1.75
+local STOP_LENGTH = 1.75
 
 local FIRST_HOLDS = "the first has the lock"
 local BOTH_HAVE_READ = "both have read"
@@ -236,23 +236,24 @@ local function in_order_of_grants(sale)
 end
 
 
--- The second buyer's event `overtaken` must come before the first goes on.
+-- The second buyer's `overtaking_event` must come before the first goes on.
 local function play_late_write(scenario, run)
     local timeout = run:session_timeout()
     local sale = run:sale{
         buyers = 2, servers = 2, strategy = "zookeeper", fenced = scenario.fenced,
-        timeout = 30 + STOPPED * timeout,
+        timeout = 30 + STOP_LENGTH * timeout,
         purchase = scenario.purchase, parameters = { shown = scenario.shown },
-        faults = { { at = 0, stop = "holder", length = STOPPED * timeout } },
+        faults = { { at = 0, stop = "holder", length = STOP_LENGTH * timeout } },
     }
     local first, second = in_order_of_grants(sale)
-    local woke = evidence.noted(sale, "^wakes, and its hold is (%l+)$")[1]
-    local overtaken = second[scenario.overtaken]
-    if not (overtaken and overtaken < sale.faults[1].ended) then
+    local waking_note = evidence.match_notes(sale, "^wakes, and its hold is (%l+)$")[1]
+    local overtaken_at = second[scenario.overtaking_event]
+    if not (overtaken_at and overtaken_at < sale.faults[1].ended) then
         return evidence.inconclusive(sale, "the first woke too early")
     end
-    if not woke or woke[1] ~= "lost" then
-        error(("the lease said %q on waking, not \"lost\""):format(tostring(woke and woke[1])), 0)
+    if not waking_note or waking_note[1] ~= "lost" then
+        error(("the lease said %q on waking, not \"lost\"")
+            :format(tostring(waking_note and waking_note[1])), 0)
     end
     if not evidence.tokens_grow(sale) then
         error("the second holder's token is not the greater one", 0)
@@ -302,7 +303,7 @@ s2.scenarios = {
     {
         id = "DEMO-17a", title = "the holder is paused, no token check",
         expect = "wrong", zookeeper = true, play = play_late_write, fenced = false,
-        judge = judge_stock, overtaken = "written",
+        judge = judge_stock, overtaking_event = "written",
         explanation = "A process that stood still for longer than its session wakes, and "
             .. "overwrites what the next holder wrote.",
     },
@@ -310,14 +311,15 @@ s2.scenarios = {
         id = "DEMO-17b", title = "the holder is paused, tokens checked",
         expect = "right", zookeeper = true, play = play_late_write, fenced = true,
         judge = judge_refusal, purchase = SELF .. "late_write", shown = true,
-        overtaken = "granted",
+        overtaking_event = "granted",
         explanation = "The next holder shows the store its token before it reads, and from then on "
             .. "the store refuses what the first one writes.",
     },
-    { -- not the seed's
+    { -- not the seed article's
         id = "DEMO-17c", title = "tokens checked at the write alone",
         expect = "wrong", zookeeper = true, play = play_late_write, fenced = true,
-        judge = judge_stock, purchase = SELF .. "late_write", shown = false, overtaken = "granted",
+        judge = judge_stock, purchase = SELF .. "late_write", shown = false,
+        overtaking_event = "granted",
         explanation = "The next holder has read, but has not written when the first one writes: "
             .. "the store takes that, and the next one overwrites it.",
     },

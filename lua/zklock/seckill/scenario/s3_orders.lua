@@ -1,5 +1,5 @@
 --- Seed article S3, where 15 clients with a session each want one of 10 orders (DEMO-11). 10 get
---- an order, 5 are refused. The log shows the queue as the seed does.
+--- an order, 5 are refused. The log shows the queue as the seed article does.
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local zklock = require "zklock"
@@ -10,7 +10,7 @@ local POLL = 0.002 -- seconds between checks whether the client is queued
 local s3 = {}
 
 
--- The own node, and the node ahead of it.
+-- This client's node, and the node ahead of it.
 local function own_and_ahead(lock)
     local ahead
     for _, entry in ipairs(lock:queue()) do
@@ -61,13 +61,13 @@ function s3.order(buyer)
 end
 
 
--- A client may note its node after its successors have noted theirs. So move each note of a node
--- before the notes of nodes with higher numbers.
+-- A client may note its node after its successors have noted theirs. So each note of a node gets a
+-- time that is not after the notes of nodes with higher numbers.
 local function put_in_order(notes)
     local created = {}
     for i, note in ipairs(notes) do
         local number = note.line:match "^created .*%-(%d+)$"
-        note.place, note.node = i, tonumber(number) or math.huge
+        note.position, note.node = i, tonumber(number) or math.huge
         if number then created[#created + 1] = note end
     end
     table.sort(created, function(a, b) return a.node > b.node end)
@@ -75,13 +75,13 @@ local function put_in_order(notes)
     table.sort(notes, function(a, b)
         if a.at ~= b.at then return a.at < b.at end
         if a.node ~= b.node then return a.node < b.node end
-        return a.place < b.place
+        return a.position < b.position
     end)
-    for _, note in ipairs(notes) do note.place, note.node = nil, nil end
+    for _, note in ipairs(notes) do note.position, note.node = nil, nil end
 end
 
 
--- The lines of the first two clients that got the lock, as in the seed's walk-through.
+-- The lines of the first two clients that got the lock, as in the seed article's walk-through.
 local function first_two(log)
     local chosen, count, lines = {}, 0, {}
     for _, entry in ipairs(log) do

@@ -12,7 +12,7 @@ local zklock = require "zklock"
 
 local SELF = "zklock.seckill.scenario.s4_outages:"
 
-local RETRIES = 30  -- seconds in which a buyer asks again
+local RETRY_TIME = 30 -- seconds in which a buyer asks again
 local PAUSE = 0.25  -- seconds between two requests
 local LONG = 30     -- seconds in which the other buyer must get the lock
 local A_WHILE = 1   -- seconds (several ticks) in which the other buyer must not get the lock
@@ -24,22 +24,22 @@ local s4 = {}
 -- two buyers and a fault -------------------------------------------------------------------------
 
 -- The fault strikes while the first buyer holds the lock. That buyer goes on once the second also
--- holds the lock and has read the stock, so that both write the same. So any machine shows the loss
--- of a lock.
+-- holds the lock and has read the stock, so that both write the same stock, and any machine shows
+-- the loss of a lock.
 
 local function enter(buyer)
     local due
     while true do
         local hold, _, code = buyer:enter()
         if hold then return true end
-        due = due or core.now() + buyer.server.parameters.retries
+        due = due or core.now() + buyer.server.parameters.retry_time
         if code ~= "connection" or core.now() > due then return false end
         zklock.sleep(PAUSE)
     end
 end
 
 
---- A purchase that asks again after "connection", for the seconds of the parameter `retries`.
+--- A purchase that asks again after "connection", for the seconds of the parameter `retry_time`.
 --- Buyers that hold the lock and have read the stock arrive at "read".
 function s4.ask_again(buyer)
     if not enter(buyer) then return end
@@ -75,7 +75,7 @@ function s4.sale_with(run, options, fault)
         faults = { { at = 0, held = true, run = strike, what = fault.what, where = fault.where } },
     }
     for name, value in pairs(options) do complete[name] = value end
-    complete.parameters.retries = RETRIES
+    complete.parameters.retry_time = RETRY_TIME
     return run:sale(complete)
 end
 
@@ -114,7 +114,7 @@ end
 -- servers know of the lock, so the lock survives the leader.
 
 -- Checks that the lock is on the master only.
-local function check_cause(pair)
+local function check_replication(pair)
     local here, there = #redis.keys(pair.master.address), #redis.keys(pair.replica.address)
     if here ~= 1 or there ~= 0 then
         error(("the master has %d keys and the replica %d, not 1 and 0"):format(here, there), 0)
@@ -126,7 +126,7 @@ local function play_failover(scenario, run)
     local pair = run.throwaway:redis_pair()
     pair:cut()
     local function strike()
-        check_cause(pair)
+        check_replication(pair)
         pair:kill_master()
         pair:promote()
     end
@@ -159,7 +159,7 @@ end
 local HOUR = 3600
 local NEAR = 60   -- seconds that reading a clock may take
 local LEASE = 60  -- seconds; like SESSION less than the jump and more than any delay
-local ANSWER = 10 -- seconds; longer than a slow master takes
+local ANSWER_TIMEOUT = 10 -- seconds; longer than a slow master takes
 
 
 local function has_jumped(time) return math.abs(time - os.time() - HOUR) < NEAR end
@@ -184,7 +184,7 @@ local function key_of_three(masters)
 end
 
 
--- The third master forgets the first holder, and the two others return.
+-- The third master's key expires, and masters 4 and 5 return.
 local function jump(masters)
     local third, key = masters[3], key_of_three(masters)
     local function owner() return redis.ask(third.server.address, "get", key) end
@@ -203,7 +203,7 @@ local function play_redlock(_, run)
     masters[5]:cut()
     local sale = s4.sale_with(run, {
         strategy = "redlock", redis = masters.addresses,
-        parameters = { engine = { lease = LEASE, fast_fail = ANSWER } },
+        parameters = { engine = { lease = LEASE, fast_fail = ANSWER_TIMEOUT } },
     }, { what = "clock jump", where = "master 3", strike = function() jump(masters) end,
          patience = LONG })
     masters:close()
@@ -226,7 +226,7 @@ end
 
 
 local function check_clients(sale)
-    local told = evidence.noted(sale, "^it is (%d+)$")
+    local told = evidence.match_notes(sale, "^it is (%d+)$")
     for _, time in ipairs(told) do check_jump(tonumber(time[1]), "server " .. time.server) end
     if #told ~= sale.buyers then error("not all told what time it is", 0) end
 end
@@ -270,7 +270,7 @@ end
 local function play_database(_, run)
     local url, server = run.throwaway:own_mysql()
     local sale = sale_with_kill(run, {
-        strategy = "sql-pessimistic", mysql = url, parameters = { retries = A_WHILE },
+        strategy = "sql-pessimistic", mysql = url, parameters = { retry_time = A_WHILE },
     }, "MariaDB", function() server:kill() end)
     local failed = sale.failures.connection or 0
     if sale.verdict == "wrong" or sale.sold + failed ~= BUYERS then
@@ -288,7 +288,7 @@ local function play_ensemble(_, run)
     local servers = run.throwaway:zookeepers(3)
     local sale = sale_with_kill(run, {
         strategy = "zookeeper", zookeeper = servers.hosts, session = SESSION,
-        parameters = { retries = RETRIES },
+        parameters = { retry_time = RETRY_TIME },
     }, "ZooKeeper 1", function() servers:kill(1) end)
     servers:close()
     return evidence.outcome(sale, is_right(sale, BUYERS), finding_of(sale))

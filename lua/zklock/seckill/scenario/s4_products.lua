@@ -13,11 +13,12 @@ local FIRST, SECOND = "10000001", "10000002"
 local s4 = {}
 
 
--- 1000 buyers, two products of 10 000 ------------------------------------------------------------
+-- 1000 buyers, two stocks of 10 000 -------------------------------------------------------------
 
--- Each stock must fall by 500; without a lock it falls by less, 499 or 498 (NUM-03). The seed's
--- stock is in one process with threads that start in sequence and seldom meet. So without a lock
--- buyers arrive in sequence, too, in virtual time; all at once would read the same stock.
+-- Each stock must fall by 500; without a lock it falls by less, 499 or 498 (NUM-03). The seed
+-- article's stock is in one process with threads that start in sequence and seldom meet. So without
+-- a lock buyers arrive in sequence, too, in virtual time; if all came at once, all would read the
+-- same stock.
 
 local BUYERS, STOCK = 1000, 10000
 
@@ -42,7 +43,8 @@ local function play_products(scenario, run)
 end
 
 
---- A purchase without a pause, as in S4. No other buyer of the server runs in between.
+--- A purchase without a pause, as in S4. No other buyer of the server runs between its read and
+--- its write.
 function s4.without_pause(buyer)
     if not buyer:enter() then return end
     buyer:buy_from(buyer:stock())
@@ -50,8 +52,9 @@ function s4.without_pause(buyer)
 end
 
 
--- The seed's lock on Redis, SETNX with EXPIRE. With 30 s of patience each stock falls by 500. With
--- the seed's 2 s (CFG-11) most buyers give up, because polling slows the holder down.
+-- The seed article's lock on Redis, SETNX with EXPIRE. With 30 s of patience each stock falls by
+-- 500. With the seed article's 2 s (CFG-11) most buyers give up, because polling slows the holder
+-- down.
 local function play_redis(scenario, run)
     local sale = run:sale{
         buyers = BUYERS, products = { [FIRST] = STOCK, [SECOND] = STOCK },
@@ -144,8 +147,8 @@ end
 
 
 --- Two buyers of two products, with a lock each, in two servers. The first holds its lock until the
---- second holds its own lock or gave up. At first the second acquires its lock once, to create the
---- row.
+--- second holds its own lock or gave up. Before that the second acquires its lock once, to create
+--- the row.
 function s4.two_locks(buyer)
     local role = buyer.number == 1 and hold_until_tried or try_while_held
     role(buyer)

@@ -179,13 +179,14 @@ end
 -- a death in between -----------------------------------------------------------------------------
 
 -- SETNX and EXPIRE are two commands. A server killed between them leaves a key that never expires,
--- and nobody is served. With zklock a lock ends with the killed server's session at any moment.
+-- and nobody is served. With zklock a lock ends with the killed server's session, whenever the
+-- kill comes.
 
 local BUYERS = 3
 
-local GAP = 3      -- seconds between SETNX and EXPIRE
-local KILLED = 0.6 -- seconds after the start, within the gap, when all wait
-local PATIENCE = 2 -- CFG-11
+local GAP = 3         -- seconds between SETNX and EXPIRE
+local KILLED_AT = 0.6 -- seconds after the start, in the gap, when all others wait
+local PATIENCE = 2    -- CFG-11
 local HEAD_START = 0.2 -- seconds for the first buyer
 
 local NO_END = "^the key ends in %-1 s$" -- Redis's answer for a key without expiry
@@ -200,7 +201,8 @@ local function note_end(buyer)
 end
 
 
---- The first buyer is killed on its way into the lock, while later buyers wait.
+--- The first buyer is killed on its way into the lock, or just after its grant, while later buyers
+--- wait.
 function s4.half_locked(buyer)
     if buyer.number == 1 then
         buyer:come "asks"
@@ -224,10 +226,11 @@ end
 local function play_half_locked(_, run)
     local sale = half_locked_sale(run, {
         strategy = "redis-expire", timeout = PATIENCE, parameters = { engine = { gap = GAP } },
-        faults = { { at = KILLED, kill = "server 1" } },
+        faults = { { at = KILLED_AT, kill = "server 1" } },
     })
-    local killed, gave_up = sale.purchases[1], sale.failures.timeout
-    if killed.granted or not killed.asked or #evidence.noted(sale, NO_END) ~= BUYERS - 1 then
+    local first_purchase, gave_up = sale.purchases[1], sale.failures.timeout
+    local waited_in_vain = #evidence.match_notes(sale, NO_END)
+    if first_purchase.granted or not first_purchase.asked or waited_in_vain ~= BUYERS - 1 then
         return evidence.inconclusive(sale, "the first was not killed in the gap")
     end
     evidence.convict(sale, ("%d waited in vain for a dead buyer's key"):format(gave_up))

@@ -1,6 +1,6 @@
 --- The switch of cerberus, in seed article S4 (§5, PIT-21), set while a buyer is between reading
 --- and writing the stock (DEMO-21). The seed's switch loses held locks, so another buyer enters by
---- the new engine, reads the same stock, and one sale is lost. A switch that keeps the locks waits
+--- the new engine, reads the same stock, and one sale is lost. With `safe` cerberus waits
 --- for the holder, and then all go on with the new engine.
 ---
 --- In Q-08 the engine in use ends, and nobody sets the switch. With `failover` cerberus sets it.
@@ -16,7 +16,7 @@ local BUYERS, EARLY = 20, 10
 -- Seconds for which the holder waits for another buyer that must come, or must not come.
 local COMES, STAYS_AWAY = 20, 0.5
 
-local EVENT = "it has happened" -- the switch or the end of the engine
+local EVENT = "it has happened" -- the switch is set, or the engine has ended
 local FAILOVER = 0.5 -- seconds
 local APART = 0.02 -- seconds between two late buyers
 local MIDDLE = 3   -- buyers that have read before the event
@@ -38,7 +38,7 @@ local function note_engines(buyer)
 end
 
 
--- A buyer that reads the stock meanwhile holds the lock beside this buyer.
+-- Waits until another buyer reads the stock, and so holds the lock beside this buyer.
 local function wait_for_another(buyer, read_barrier, count)
     buyer:come(EVENT)
     barrier.wait(read_barrier, count + 1, buyer.server.parameters.another_within, zklock.sleep)
@@ -85,7 +85,7 @@ end
 
 local function engines_of(sale)
     local list = {}
-    for _, names in ipairs(evidence.noted(sale, "^by (.*)$")) do
+    for _, names in ipairs(evidence.match_notes(sale, "^by (.*)$")) do
         if names[1] ~= list[#list] then list[#list + 1] = names[1] end
     end
     return list
@@ -93,7 +93,7 @@ end
 
 
 -- True if the buyer held the lock at the same time as another.
-local function overlapped(sale, buyer)
+local function has_overlap(sale, buyer)
     local function is_one(a, b) return a.buyer == buyer or b.buyer == buyer end
     return evidence.held_at_once(sale, is_one)
 end
@@ -109,7 +109,7 @@ local function play_switch(scenario, run)
     local hold = evidence.hold_notes(sale)[1] -- the holder's, after the event
     if not hold then error("nobody had the lock when it happened", 0) end
     if hold[1] ~= "held" then error("the holder lost its lock: " .. hold[1], 0) end
-    return scenario.judge(sale, overlapped(sale, hold.buyer))
+    return scenario.judge(sale, has_overlap(sale, hold.buyer))
 end
 
 

@@ -2,17 +2,17 @@
 --- switch, a node of ZooKeeper that may be changed by hand at any time, selects the engine by its
 --- name; any other text means the next engine in the order (CFG-17).
 ---
---- Without `safe` a process follows the switch as soon as it hears of a change, as in the seed.
---- Held locks are then lost, because the old and the new engine each grant the lock (PIT-21,
---- DEMO-21).
+--- Without `safe` a process follows the switch as soon as it hears of a change, as in the seed
+--- article article. Held locks are then lost, because the old and the new engine each grant the
+--- lock (PIT-21, DEMO-21).
 ---
---- With `safe = true` a switch keeps held locks. Processes register for an epoch, and between
---- engines A and B comes an epoch in which a lock needs both engines (rules.lua, member.lua,
---- docs/design/cerberus.md). A grant counts only if the epoch, read from ZooKeeper afterwards, is
---- unchanged; so no lock is granted while ZooKeeper does not answer.
+--- With `safe = true` held locks survive the change-over from engine A to B. Processes register for
+--- an epoch, and between A and B comes an epoch in which a lock needs both engines (rules.lua,
+--- member.lua, docs/design/cerberus.md). A grant counts only if the epoch, read from ZooKeeper
+--- afterwards, is unchanged; so no lock is granted while ZooKeeper does not answer.
 ---
---- Waiting and blocking depend on the engines. Outside of zklock.run a process handles the switch
---- only when it acquires and releases locks, and is no member in between.
+--- Waiting and blocking depend on the engines. Outside of zklock.run a process looks at the
+--- switch only when it acquires and releases locks, and is no member in between.
 
 local clock = require "zklock.waiting.runtime"
 local failure = require "zklock.seckill.engine.failure"
@@ -27,7 +27,7 @@ local tasks = require "zklock.waiting.tasks"
 local zklock = require "zklock"
 
 
-local RETRY_PAUSE = 0.01 -- seconds after a try that met a switch
+local RETRY_PAUSE = 0.01 -- seconds until the next try
 local LOOK_PAUSE = 0.02  -- seconds between looks at the switch
 
 -- Codes of an engine for a lock that is not available now.
@@ -60,16 +60,16 @@ end
 -- without `safe` --------------------------------------------------------------------------------
 
 -- Follows each version of the switch only once, because an unknown name means the next engine.
-local function hear(engine, text, version)
-    if version == engine.heard_version then return end
-    engine.heard_version = version
+local function follow_switch(engine, text, version)
+    if version == engine.followed_version then return end
+    engine.followed_version = version
     engine.chosen = rules.meant(engine.options.order, engine.chosen, text)
 end
 
 
-local function read_switch(engine, due)
+local function read_and_follow_switch(engine, due)
     local wish = engine.place:wish(due)
-    hear(engine, wish.text, wish.version)
+    follow_switch(engine, wish.text, wish.version)
 end
 
 
@@ -86,27 +86,28 @@ end
 
 -- with `safe` -------------------------------------------------------------------------------------
 
--- Called after a change of epoch, because requests under the previous epoch must begin anew.
+-- Called after a change of epoch, because requests of the previous epoch must begin anew.
 local function wake_all(engine)
     for request in pairs(engine.requests) do way.wake(request) end
 end
 
 
--- Notes whether the engine failed; returns true if it has failed for `failover` seconds. Failover
--- never leaves ZooKeeper.
+-- Notes whether the engine failed; returns true if it has failed for `failover` seconds. ZooKeeper
+-- has no failover.
 local function note_failure(engine, name, failed)
     if not failed then
-        engine.failing[name] = nil
+        engine.failing_since[name] = nil
         return
     end
-    engine.failing[name] = engine.failing[name] or clock.now()
+    engine.failing_since[name] = engine.failing_since[name] or clock.now()
     local failover = engine.options.failover
     return failover and engine.order:kind(name) ~= "zookeeper"
-        and clock.now() >= engine.failing[name] + failover
+        and clock.now() >= engine.failing_since[name] + failover
 end
 
 
--- Sets the switch to the next engine, unless the switch was set meanwhile.
+-- Sets the switch to the next engine, unless a change-over is under way, or the switch was set
+-- meanwhile.
 local function fail_over(engine, name, due)
     local epoch = engine.member.epoch
     if epoch.engines[2] or epoch.engines[1] ~= name then return end
@@ -120,7 +121,7 @@ local function fail_over(engine, name, due)
 end
 
 
--- Acquires the lock of one engine; nil if it is not available now, or no longer wanted.
+-- Acquires the lock of one engine; nil if the lock is not available now, or no longer wanted.
 local function take_one(lock, name, owner, request, is_wanted)
     local engine = lock.engine
     local lease, message, code = failure.catch(lock.name, engine.order.acquire, engine.order, lock,
@@ -136,7 +137,7 @@ local function take_one(lock, name, owner, request, is_wanted)
 end
 
 
--- A lock may have expired during the wait for the next engine's.
+-- The first engine's lock may have expired during the wait for the second engine's.
 local function all_held(leases)
     for _, lease in ipairs(leases) do
         if not lease:held() then return false end
@@ -177,28 +178,30 @@ local function try_safely(lock, owner, request)
 end
 
 
--- The coroutine that looks after the switch ends with its run or the host's task.
-local function is_looked_after(engine)
+-- The looker is a coroutine that tends the membership. It ends with its run or the host's task.
+local function looker_lives(engine)
     return engine.looked_at and not engine.is_run_over()
         and clock.now() < engine.looked_at + 3 * LOOK_PAUSE
 end
 
 
-local function look_after(engine)
+-- Starts a looker, if there is a run and no other looker.
+local function ensure_looker(engine)
     local is_run_over = tasks.end_of_run()
-    if not is_run_over or is_looked_after(engine) then return end
-    engine.looker, engine.is_run_over = engine.looker + 1, is_run_over
+    if not is_run_over or looker_lives(engine) then return end
+    engine.looker_number, engine.is_run_over = engine.looker_number + 1, is_run_over
     coroutine.wrap(function(number)
-        while engine.looker == number and not engine.closed do
+        while engine.looker_number == number and not engine.closed do
             engine.looked_at = clock.now()
             engine.member:tend()
             zklock.sleep(LOOK_PAUSE)
         end
-    end)(engine.looker)
+    end)(engine.looker_number)
 end
 
 
--- Called after a release and after a failed request.
+-- Called after a release and after a failed request. Outside of a run a process without requests
+-- gives up its registration.
 local function settle(engine)
     if not tasks.active() and not next(engine.requests) then engine.member:rest() end
     engine.member:tend()
@@ -209,7 +212,7 @@ end
 
 function way.open(engine)
     local given = engine.options
-    engine.failing, engine.looker = {}, 0
+    engine.failing_since, engine.looker_number = {}, 0
     engine.order = orders.new(given)
     engine.has = engine.order:has()
     engine.chosen = given.order[1]
@@ -217,10 +220,10 @@ function way.open(engine)
     if given.safe then
         engine.member = membership.new(engine.place, engine.order)
         engine.member.on_change = function() wake_all(engine) end
-        look_after(engine)
+        ensure_looker(engine)
     else
-        read_switch(engine)
-        engine.place:watch("cerberus_engine", function(...) hear(engine, ...) end)
+        read_and_follow_switch(engine)
+        engine.place:watch("cerberus_engine", function(...) follow_switch(engine, ...) end)
     end
     return engine
 end
@@ -228,7 +231,7 @@ end
 
 function way.try(lock, owner, request)
     if not lock.engine.options.safe then return try_chosen(lock, owner, request) end
-    look_after(lock.engine)
+    ensure_looker(lock.engine)
     return try_safely(lock, owner, request)
 end
 
@@ -250,7 +253,7 @@ end
 
 function way.check(lease)
     if lease.value and not lease.value:check() then return false end
-    return parts.each(lease.parts, "check")
+    return parts.ask_each(lease.parts, "check")
 end
 
 
@@ -271,23 +274,23 @@ function way.epoch(lease)
 end
 
 
---- Compares only with tokens of the same epoch.
+--- Only tokens of one epoch can be compared.
 function way.token(lease) return lease.parts[1]:token_string() end
 
 
-local function await_switch(engine, due)
+local function await_change_over(engine, due)
     repeat
         local ok, message = engine.member:tend(true, due)
         if not ok then return failure.of("connection", "the switch", message) end
-        if not engine.member:is_switching() then return true end
+        if not engine.member:is_changing_over() then return true end
         zklock.sleep(LOOK_PAUSE)
     until clock.now() > due
     return failure.of("timeout", "the switch", engine.member.awaits)
 end
 
 
---- Sets the switch. With `safe` it waits until only the new engine is in use. The switch continues
---- after a timeout.
+--- Sets the switch, and with `safe` waits until only the new engine is in use. The change-over
+--- continues even after a timeout.
 function way.switch(engine, value, timeout)
     if type(value) ~= "string" or value:find "%c" then
         misuse.refuse("switch takes the name of an engine, or \"\" for the next in the order, "
@@ -297,10 +300,10 @@ function way.switch(engine, value, timeout)
     return failure.catch("the switch", function()
         engine.place:change(due, function(write) write("cerberus_engine", value) end)
         if not engine.options.safe then
-            read_switch(engine, due)
+            read_and_follow_switch(engine, due)
             return true
         end
-        return await_switch(engine, due)
+        return await_change_over(engine, due)
     end)
 end
 

@@ -1,6 +1,6 @@
---- A process as a member of the service, with the epoch it acts by and its part in switches.
---- Switches have no coordinator. Each member sometimes looks for the next step of a switch, and the
---- first that finds a step takes it.
+--- A process as a member of the service, with the epoch it acts by and its part in change-overs
+--- between engines. They have no coordinator. Each member sometimes looks for the next step of a
+--- change-over, and the first that finds a step takes it.
 
 local clock = require "zklock.waiting.runtime"
 local errand = require "zklock.seckill.engine.cerberus.errand"
@@ -19,13 +19,13 @@ local PAUSE = 0.005 -- seconds between looks whether another coroutine has regis
 ---@field place zklock.engine.Place
 ---@field order zklock.engine.Order
 ---@field epoch zklock.engine.Epoch?  the latest known
----@field wish zklock.engine.Wish?    the latest known
----@field present zklock.engine.Registration?  for `epoch`
----@field entered zklock.engine.Registration[]  all that must still be left, even `present`
+---@field wish zklock.engine.Wish?    the latest known state of the switch
+---@field present zklock.engine.Registration?  this process's, for `epoch`
+---@field entered zklock.engine.Registration[]  of epochs that this process has not left yet
 ---@field found_dead_at table<string, number>  times by the dead member's id
----@field awaits string?  reason why the next step of a switch waits
+---@field awaits string?  reason why the next step of a change-over waits
 ---@field joining zklock.engine.Errand   registering
----@field stepping zklock.engine.Errand  taking the next step of a switch
+---@field stepping zklock.engine.Errand  taking the next step of a change-over
 ---@field on_change fun()?  called after a change of epoch
 local Member = {}
 Member.__index = Member
@@ -34,7 +34,8 @@ Member.__index = Member
 local member = {}
 
 
--- The longest lives of locks of the epoch's engines, in seconds.
+-- The longest times, in seconds, for which locks of the epoch's engines may outlive their process
+-- and their lease.
 local function lives_of(self, epoch)
     local after_process, after_lease = 0, 0
     for _, name in ipairs(epoch.engines) do
@@ -52,15 +53,15 @@ function Member:know(epoch)
 end
 
 
--- The registration for the present epoch, if it stands.
-local function standing(self)
+-- This process's registration for the known epoch, if it stands.
+local function standing_registration(self)
     if self.present and not self.present:stands() then self.present = nil end
     return self.present
 end
 
 
-local function counting(self)
-    local present = standing(self)
+local function valid_registration(self)
+    local present = standing_registration(self)
     return present and present.counts and present or nil
 end
 
@@ -77,7 +78,7 @@ end
 -- Registers, or continues a registration that another coroutine began.
 local function register(self, due)
     self:know(self.place:epoch(due))
-    if not standing(self) then enter(self, due) end
+    if not standing_registration(self) then enter(self, due) end
     local present = self.present
     if not present then return end
     present:enlist(due)
@@ -85,15 +86,15 @@ local function register(self, due)
 end
 
 
---- Registers for the present epoch, if necessary.
+--- Registers for the present epoch, if this process has no valid registration for it.
 ---@param due number?
 ---@return zklock.engine.Registration?  nil if the epoch just changed, or after `due`
 function Member:join(due)
     while self.joining:is_under_way() and not (due and clock.now() > due) do zklock.sleep(PAUSE) end
-    if not counting(self) and not self.joining:is_under_way() then
+    if not valid_registration(self) and not self.joining:is_under_way() then
         self.joining:go(register, self, due)
     end
-    return counting(self)
+    return valid_registration(self)
 end
 
 
@@ -105,9 +106,9 @@ local function leave(self, registration, due)
 end
 
 
--- Leaves the past epochs in which this process has no lease. First it releases their read locks,
--- which delay a switch, without waiting for answers. Its line in the list stays until all its locks
--- have ended, as for a dead process.
+-- Leaves the past epochs in which this process uses no lease. Their read locks delay a change-over,
+-- so they are released first, without waiting for answers. The line of a registration stays in the
+-- list until all its locks have ended, as for a dead process.
 local function leave_the_past(self, due)
     local past = {}
     for _, each in ipairs(self.entered) do
@@ -135,7 +136,7 @@ local function is_alive(self, other, due)
 end
 
 
--- Nil if the other member died and its locks have ended.
+-- Why the other member delays the next epoch; nil if it died and its locks have ended.
 local function reason_to_wait(self, other, due)
     local id, found_dead_at = other.id, self.found_dead_at
     if is_alive(self, other, due) then
@@ -154,8 +155,8 @@ local function strike_off(self, id, due)
 end
 
 
--- The reason why the next epoch must wait; nil if nobody has a lease of an earlier epoch. Strikes
--- off dead members whose locks have ended.
+-- The reason why the next epoch must wait; nil if nobody has a lease of an epoch before `epoch`.
+-- Strikes off dead members whose locks have ended.
 local function reason_of_delay(self, epoch, due)
     local first_reason
     for _, other in ipairs(members.parse((self.place:read("members", due)))) do
@@ -176,7 +177,7 @@ local function step(self, due)
     local following, must_wait = rules.following(epoch, self.order.names, wish)
     self.awaits = following and must_wait and reason_of_delay(self, epoch, due) or nil
     if not following or self.awaits then return end
-    -- Fails if another member was quicker, or if the switch was set.
+    -- Writes nothing if another member was quicker, or if the switch was set meanwhile.
     self.place:change(due, function(write)
         write("epoch", rules.text(following), epoch.version, wish)
     end)
@@ -184,24 +185,24 @@ local function step(self, due)
 end
 
 
---- True if a next step of the switch is known.
-function Member:is_switching()
+--- True if a next step of a change-over is known.
+function Member:is_changing_over()
     return self.epoch ~= nil and self.wish ~= nil
         and rules.following(self.epoch, self.order.names, self.wish) ~= nil
 end
 
 
 local function tend(self, must_step, due)
-    standing(self)
+    standing_registration(self)
     leave_the_past(self, due)
-    if must_step or self:is_switching() and not self.stepping:is_under_way() then
+    if must_step or self:is_changing_over() and not self.stepping:is_under_way() then
         self.stepping:go(step, self, due)
     end
 end
 
 
---- Leaves past epochs and takes the next step of a switch, unless another coroutine does. After a
---- missing answer of ZooKeeper the next call tries again.
+--- Leaves past epochs and takes the next step of a change-over, unless another coroutine does.
+--- After a missing answer of ZooKeeper the next call tries again.
 ---@param must_step boolean?  looks for a step even if none is known, or another coroutine looks
 ---@param due number?
 ---@return nil|boolean ok
@@ -212,8 +213,8 @@ function Member:tend(must_step, due)
 end
 
 
---- Gives up a registration without a lease, so that this process does not delay a switch. The next
---- request for a lock registers again.
+--- Gives up a registration without a lease, so that this process does not delay a change-over. The
+--- next request for a lock registers again.
 function Member:rest()
     if self.present and not self.present:is_used() then self.present = nil end
 end

@@ -8,7 +8,8 @@ local misuse = require "zklock.value.misuse"
 
 ---@class zklock.engine.Order
 ---@field names string[]
----@field parts table<string, { kind: string, options: table, life: number }>
+---@field parts table<string, { kind: string, options: table, life: number }>  for each name the
+--- engine's kind and options, and the seconds that a lock may outlive its process
 ---@field opened table<string, zklock.engine.Engine>
 local Order = {}
 Order.__index = Order
@@ -86,7 +87,7 @@ function Order:kind(name) return part_of(self, name).kind end
 function Order:life_after_process(name) return part_of(self, name).life end
 
 
---- Seconds that a lock may outlive its lease. A dropped lease of zklock is released.
+--- Seconds that a lock may outlive a dropped lease. zklock releases a dropped lease at once.
 function Order:life_after_lease(name)
     return self:kind(name) == "zookeeper" and 0 or self:life_after_process(name)
 end

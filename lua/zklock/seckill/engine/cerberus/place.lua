@@ -17,13 +17,13 @@ local zklock = require "zklock"
 
 local NODES = { "cerberus_engine", "epoch", "members" }
 
-local ANSWER = 1 -- shortest wait for an answer in seconds, even after the deadline
+local LEAST_TIMEOUT = 1 -- seconds to wait for an answer, even after the deadline
 
 
 ---@class zklock.engine.Place
 ---@field session zklock.Session
 ---@field root string
----@field first string  the engine of the first epoch
+---@field first_engine string  of the first epoch
 ---@field desk zklock.Lock
 ---@field session_timeout number  seconds
 local Place = {}
@@ -38,7 +38,9 @@ local function raise(message) failure.raise("connection", message) end
 
 ---@param due number?  deadline by runtime.now
 ---@return number seconds  to wait for an answer
-function place.answer_timeout(due) return due and math.max(due - clock.now(), ANSWER) or ANSWER end
+function place.answer_timeout(due)
+    return due and math.max(due - clock.now(), LEAST_TIMEOUT) or LEAST_TIMEOUT
+end
 
 
 local function path_of(self, node) return self.root .. "/" .. node end
@@ -58,8 +60,8 @@ local function writer(self, lease, due)
 end
 
 
--- Calls fn(lease, ...) with the desk. An abandoned coroutine keeps the desk no longer than a dead
--- process.
+-- Calls fn(lease, ...) with the lease of the desk. An abandoned coroutine holds the desk no longer
+-- than a dead process would.
 local function at_desk(self, due, fn, ...)
     local lease, message = self.desk:acquire{
         timeout = place.answer_timeout(due), owner = {}, max_hold = self.session_timeout,
@@ -100,9 +102,9 @@ end
 
 
 local function make_nodes(lease, self, due)
-    local epoch = { number = 1, engines = { self.first }, wish = 0 }
+    local epoch = { number = 1, engines = { self.first_engine }, wish_version = 0 }
     local made, problem, code = lease:guard{
-        { "create", path_of(self, "cerberus_engine"), self.first },
+        { "create", path_of(self, "cerberus_engine"), self.first_engine },
         { "create", path_of(self, "epoch"), rules.text(epoch) },
         { "create", path_of(self, "members"), "" },
         timeout = place.answer_timeout(due),
@@ -132,6 +134,8 @@ function Place:epoch(due)
 end
 
 
+--- The state of the switch.
+---@return zklock.engine.Wish
 function Place:wish(due)
     local text, version = self:read("cerberus_engine", due)
     return { text = text, version = version }
@@ -159,14 +163,14 @@ function Place:close() self.session:close() end
 
 
 ---@param options { zookeeper: string, root: string, session: number }
----@param first string  the engine of the first epoch, if there is none yet
+---@param first_engine string  of the first epoch, if there is no epoch yet
 ---@return zklock.engine.Place
-function place.open(options, first)
+function place.open(options, first_engine)
     local session, message = zklock.connect(options.zookeeper, { timeout = options.session })
     if not session then raise(message) end
     local self = setmetatable({
-        session = session, root = options.root, first = first, session_timeout = options.session,
-        desk = session:mutex(options.root .. "/desk"),
+        session = session, root = options.root, first_engine = first_engine,
+        session_timeout = options.session, desk = session:mutex(options.root .. "/desk"),
     }, Place)
     local ok, problem = pcall(self.ensure_nodes, self, clock.now() + options.session)
     if not ok then

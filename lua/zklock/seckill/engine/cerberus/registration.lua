@@ -17,7 +17,7 @@ local unique = require("zklock.seckill.engine.redis").unique
 ---@field lives { after_process: number, after_lease: number }  seconds for which locks of the
 --- epoch's engines may outlive the process, or their leases
 ---@field lease zklock.Lease    the read lock
----@field counts boolean        the epoch was still the present one after the line was written
+---@field counts boolean        the epoch was still the present one once the line was written
 ---@field leaving zklock.engine.Errand
 ---@field grants zklock.engine.Granted[]  the process's locks in this epoch
 local Registration = {}
@@ -25,16 +25,16 @@ Registration.__index = Registration
 
 
 -- A lock of the process, with a weak reference to its lease. If the lease is dropped, for example
--- by an abandoned coroutine, the lock may live on as after a death; only zklock's is released.
+-- by an abandoned coroutine, the lock may live on as after a death; only a zklock lock is released.
 ---@class zklock.engine.Granted
 ---@field lease zklock.engine.Lease?  weak
----@field ends number?                latest end of a lock whose lease was dropped
+---@field ends_at number?             latest end of a lock whose lease was dropped
 
 
 local registration = {}
 
 
---- By this process's clock.
+--- True if the read lock is not lost, by this process's clock.
 function Registration:stands()
     local state = self.lease:state()
     return state == "held" or state == "suspect"
@@ -57,8 +57,8 @@ end
 
 local function may_be_held(self, granted)
     if granted.lease then return granted.lease:lives() end
-    granted.ends = granted.ends or clock.now() + self.lives.after_lease
-    return clock.now() < granted.ends
+    granted.ends_at = granted.ends_at or clock.now() + self.lives.after_lease
+    return clock.now() < granted.ends_at
 end
 
 

@@ -13,9 +13,10 @@
 ---@class zklock.engine.Epoch
 ---@field number integer
 ---@field engines string[]  one, or two
----@field wish integer      last version of the switch that was considered
+---@field wish_version integer  last version of the switch that was considered
 ---@field version integer?  of the epoch's node
 
+-- The state of the switch.
 ---@class zklock.engine.Wish
 ---@field text string       an engine's name; any other text means the next in the order
 ---@field version integer   of the switch's node
@@ -24,20 +25,22 @@
 local rules = {}
 
 
---- The text of the epoch's node is "NUMBER WISH ENGINE" or "NUMBER WISH ENGINE ENGINE".
+--- The text of the epoch's node is "NUMBER WISH_VERSION ENGINE", or with two engines.
 function rules.text(epoch)
-    return ("%d %d %s"):format(epoch.number, epoch.wish, table.concat(epoch.engines, " "))
+    return ("%d %d %s"):format(epoch.number, epoch.wish_version, table.concat(epoch.engines, " "))
 end
 
 
 ---@param text string
 ---@return zklock.engine.Epoch?  nil for another text
 function rules.parse(text)
-    local number, wish, names = text:match "^(%d+) (%-?%d+) ([^ ].*)$"
+    local number, wish_version, names = text:match "^(%d+) (%-?%d+) ([^ ].*)$"
     if not number then return nil end
     local engines = {}
     for name in names:gmatch "%S+" do engines[#engines + 1] = name end
-    return { number = tonumber(number), wish = tonumber(wish), engines = engines }
+    return {
+        number = tonumber(number), wish_version = tonumber(wish_version), engines = engines,
+    }
 end
 
 
@@ -64,31 +67,31 @@ function rules.meant(order, present, text)
 end
 
 
--- An unknown name is considered once; otherwise each epoch would move on to the next engine.
+-- An unknown name is considered once; if not, each epoch would move on to the next engine.
 local function target_of(epoch, order, wish)
-    if not index_of(order, wish.text) and wish.version == epoch.wish then
+    if not index_of(order, wish.text) and wish.version == epoch.wish_version then
         return epoch.engines[#epoch.engines]
     end
     return rules.meant(order, epoch.engines[1], wish.text)
 end
 
 
-local function next_epoch(epoch, engines, wish)
-    return { number = epoch.number + 1, engines = engines, wish = wish }
+local function next_epoch(epoch, engines, wish_version)
+    return { number = epoch.number + 1, engines = engines, wish_version = wish_version }
 end
 
 
---- The next epoch; nil if there is none.
+--- The next epoch that the switch demands; nil if it demands none.
 ---@param epoch zklock.engine.Epoch
 ---@param order string[]
 ---@param wish zklock.engine.Wish
 ---@return zklock.engine.Epoch? following
----@return boolean? must_wait  until nobody has a lease of an epoch before this one
+---@return boolean? must_wait  until nobody has a lease of an epoch before `epoch`
 function rules.following(epoch, order, wish)
     local from, to = epoch.engines[1], epoch.engines[2]
     local target = target_of(epoch, order, wish)
     if to and target == to then return next_epoch(epoch, { to }, wish.version), true end
-    if to then return next_epoch(epoch, { from }, epoch.wish), false end
+    if to then return next_epoch(epoch, { from }, epoch.wish_version), false end
     if target ~= from then return next_epoch(epoch, { from, target }, wish.version), false end
 end
 

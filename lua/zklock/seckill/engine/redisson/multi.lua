@@ -37,8 +37,8 @@ function multi.try(lock, _, request)
 end
 
 
-function multi.check(lease) return parts.each(lease.parts, "check") end
-function multi.renew(lease) return parts.each(lease.parts, "renew") end
+function multi.check(lease) return parts.ask_each(lease.parts, "check") end
+function multi.renew(lease) return parts.ask_each(lease.parts, "renew") end
 function multi.release(lease) return parts.release(lease.parts) end
 
 

@@ -32,8 +32,8 @@ Wakeup.__index = Wakeup
 local wakeup = {}
 
 
-function wakeup.new(address, answer)
-    return setmetatable({ redis = redis.new(address, answer), channels = {} }, Wakeup)
+function wakeup.new(address, answer_timeout)
+    return setmetatable({ redis = redis.new(address, answer_timeout), channels = {} }, Wakeup)
 end
 
 
@@ -60,7 +60,8 @@ local function deliver(self, message)
 end
 
 
--- The waiter takes a message, unless it is woken already. Returns whether it is woken now.
+-- The waiter takes a message, if one is untaken and the waiter is not woken yet. Returns whether
+-- the waiter is woken now.
 local function try_to_wake(self, waiter)
     local channel = self.channels[waiter.channel]
     if not waiter.woken and channel.untaken > 0 then
@@ -125,7 +126,7 @@ local function receive(self)
 end
 
 
---- Waits for a message, for at most that many seconds.
+--- Returns once the waiter is woken, and after that many seconds at the latest.
 function Wakeup:wait(waiter, seconds)
     local due = core.now() + seconds
     repeat

@@ -12,12 +12,12 @@ local ROUNDS = 4   -- of the coroutine between two renewals of a lease
 
 
 ---@class zklock.engine.Watchdog
----@field lease number  seconds
+---@field lease_time number  seconds
 ---@field due table<zklock.engine.Lease, number>  times of the next renewals; weak keys, so that a
 --- dropped lease is not renewed
----@field next_round number?  its time; nil if no coroutine goes round
+---@field next_round_at number?  nil if no coroutine goes round
 ---@field is_run_over fun(): boolean  true after the end of the coroutine's run
----@field number integer  of the coroutine in charge
+---@field number integer  of the coroutine in charge, which is the newest
 local Watchdog = {}
 Watchdog.__index = Watchdog
 
@@ -25,11 +25,11 @@ Watchdog.__index = Watchdog
 local watchdog = {}
 
 
----@param lease number  seconds
+---@param lease_time number  seconds
 ---@return zklock.engine.Watchdog
-function watchdog.new(lease)
+function watchdog.new(lease_time)
     return setmetatable({
-        lease = lease, due = setmetatable({}, { __mode = "k" }), number = 0,
+        lease_time = lease_time, due = setmetatable({}, { __mode = "k" }), number = 0,
     }, Watchdog)
 end
 
@@ -45,35 +45,36 @@ local function renew_those_due(self)
             self.due[lease] = nil
         elseif now >= due and may_renew(lease) then
             local renewed = lease:renew()
-            self.due[lease] = renewed and now + self.lease / RENEWALS or now
+            self.due[lease] = renewed and now + self.lease_time / RENEWALS or now
         end
     end
 end
 
 
 local function go_round(self, number)
-    local pause = self.lease / RENEWALS / ROUNDS
+    local pause = self.lease_time / RENEWALS / ROUNDS
     while self.number == number and next(self.due) do
-        self.next_round = core.now() + pause
+        self.next_round_at = core.now() + pause
         zklock.sleep(pause)
         if self.number == number then renew_those_due(self) end
     end
-    if self.number == number then self.next_round = nil end
+    if self.number == number then self.next_round_at = nil end
 end
 
 
--- The coroutine ends with its run. A late round also means that it was abandoned.
-local function is_watched(self)
-    return self.next_round and not self.is_run_over()
-        and core.now() < self.next_round + self.lease / RENEWALS / ROUNDS
+-- True if the coroutine still renews leases. It ends with its run; if its next round is late, it
+-- was abandoned.
+local function is_going_round(self)
+    return self.next_round_at and not self.is_run_over()
+        and core.now() < self.next_round_at + self.lease_time / RENEWALS / ROUNDS
 end
 
 
 --- Renews the lease until it ends.
 function Watchdog:watch(lease)
-    self.due[lease] = core.now() + self.lease / RENEWALS
+    self.due[lease] = core.now() + self.lease_time / RENEWALS
     local is_run_over = tasks.end_of_run()
-    if is_watched(self) or not is_run_over then return end
+    if is_going_round(self) or not is_run_over then return end
     self.number, self.is_run_over = self.number + 1, is_run_over
     coroutine.wrap(go_round)(self, self.number)
 end
