@@ -1,5 +1,5 @@
 --- A lock that is stored with the time of its end, like a row with the column `locked_until`. A
---- server takes the lock once that time is over by its own wall clock, and the clock of one server
+--- server takes the lock once that time has come by its own wall clock, and the clock of one server
 --- jumps. With `counted` the lock's server counts the seconds by a monotonic clock.
 
 local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock

@@ -5,7 +5,7 @@ local seckill = require "zklock.seckill"
 local steps = require "zklock.seckill.lessons.site.steps"
 local times = require "zklock.seckill.lessons.site.times"
 
-local LAGS, FAILOVER, DIES, WORK, TTL = { 0.2, 0.3 }, 0.2, 0.18, 0.5, 5 -- seconds
+local LAGS, FAILOVER, DIES_AFTER, WORK, TTL = { 0.2, 0.3 }, 0.2, 0.18, 0.5, 5 -- seconds
 local SCHEDULES = 1000
 
 
@@ -22,7 +22,7 @@ end
 
 
 local function run(majority)
-    local made = options(majority, DIES)
+    local made = options(majority, DIES_AFTER)
     made.simulated, made.seed = true, 1
     return made
 end
@@ -37,7 +37,7 @@ end
 
 
 local function time_of_death(sale)
-    return buyers.granted(sale.purchases)[1].granted + DIES
+    return buyers.granted(sale.purchases)[1].granted + DIES_AFTER
 end
 
 
@@ -77,7 +77,7 @@ return {
     facts = function()
         return {
             lag = times.milliseconds(LAGS[1]), longer = times.milliseconds(LAGS[2]),
-            dies = times.milliseconds(DIES), failover = times.milliseconds(FAILOVER),
+            dies = times.milliseconds(DIES_AFTER), failover = times.milliseconds(FAILOVER),
             work = WORK, ttl = TTL,
             explored = {
                 schedules = SCHEDULES, plain = count_wrong(), majority = count_wrong(true),

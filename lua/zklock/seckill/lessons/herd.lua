@@ -60,7 +60,7 @@ local function with_many_servers(strategy)
 end
 
 
--- The number of a server's wakes so far, above its row.
+-- From each wake of a server on, the number of its wakes so far, above its row.
 local function spans(sale)
     local list, lists = {}, wakes_by_server(sale)
     for _, purchase in ipairs(sale.purchases) do

@@ -2,7 +2,7 @@
 
 local steps = require "zklock.seckill.lessons.site.steps"
 
-local TIMEOUT, STRUCK, TTL = 5, 0.2, 2 -- seconds
+local TIMEOUT, KILLED_AT, TTL = 5, 0.2, 2 -- seconds
 
 
 local function run(parameters)
@@ -10,7 +10,7 @@ local function run(parameters)
         buyers = 4, servers = 4, products = { bun = 10 },
         strategy = "zklock.seckill.lessons.ttl_lock",
         parameters = parameters, pause = 0.5, timeout = TIMEOUT,
-        faults = { { at = STRUCK, kill = "holder" } }, simulated = true, seed = 1,
+        faults = { { at = KILLED_AT, kill = "holder" } }, simulated = true, seed = 1,
     }
 end
 
@@ -24,7 +24,7 @@ end
 
 -- The first buyer, and the killed one.
 local function facts_of(facts)
-    local own = { timeout = TIMEOUT, struck = STRUCK, ttl = TTL }
+    local own = { timeout = TIMEOUT, struck = KILLED_AT, ttl = TTL }
     for _, purchase in ipairs(facts.first.purchases) do
         if purchase.outcome == "sold" then own.bought = purchase.buyer end
         if purchase.outcome == "unanswered" then own.killed = purchase.buyer end

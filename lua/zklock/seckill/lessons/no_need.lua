@@ -37,7 +37,7 @@ local function counts_of(note)
 end
 
 
-local function requests(sale)
+local function sum_requests(sale)
     local sums = {}
     for _, notes in ipairs(notes_by_server(sale)) do
         for kind, count in pairs(counts_of(notes[#notes])) do
@@ -50,7 +50,7 @@ end
 
 -- The requests of a sale, and the pieces that were sold in a second.
 local function cost(sale)
-    local made, last = requests(sale), 0
+    local made, last = sum_requests(sale), 0
     for _, purchase in ipairs(sale.purchases) do last = math.max(last, purchase.told) end
     made.requests = made.zookeeper + made.statements
     made.rate = ("%.0f"):format(sale.sold / last)
@@ -72,7 +72,7 @@ local function free_lock()
     end
     return {
         each = ("%d"):format(each),
-        all = ("%d"):format(sale.buyers * each + requests(sale).statements),
+        all = ("%d"):format(sale.buyers * each + sum_requests(sale).statements),
     }
 end
 

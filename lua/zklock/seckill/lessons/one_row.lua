@@ -1,5 +1,5 @@
---- A database with the stock in one row, as a store of simulated sales. A statement takes TRIP
---- seconds each way; a write locks the row for WRITE seconds.
+--- A database with the stock in one row, as a store of simulated sales. A statement and its
+--- result travel TRIP seconds together; a write locks the row for WRITE seconds.
 
 local memory = require "zklock.seckill.store.memory"
 local zklock = require "zklock"

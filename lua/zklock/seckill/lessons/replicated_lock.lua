@@ -32,29 +32,29 @@ function ReplicatedLock.open(server)
 end
 
 
--- Writes on their way when the master died never arrive.
-local function has(server, write)
+-- True if the write has arrived. Writes on their way when the master died never arrive.
+local function has_write(server, write)
     local at = write.at[server]
     return at <= now() and (write.master > 1 or server == 1 or at < dies_at)
 end
 
 
 -- The follower with the most writes.
-local function elected()
+local function elected_follower()
     local best, most = nil, -1
     for follower = 2, 1 + #lags do
         local count = 0
-        for _, write in ipairs(writes) do count = count + (has(follower, write) and 1 or 0) end
+        for _, write in ipairs(writes) do count = count + (has_write(follower, write) and 1 or 0) end
         if count > most then best, most = follower, count end
     end
     return best
 end
 
 
--- Server 1, then none, then a follower.
+-- The master's number: server 1, then nil, then a follower.
 local function master()
     if now() < dies_at then return 1 end
-    return now() >= dies_at + failover and elected() or nil
+    return now() >= dies_at + failover and elected_follower() or nil
 end
 
 
@@ -62,7 +62,7 @@ end
 local function holder_of(name)
     local holder
     for _, write in ipairs(writes) do
-        if write.name == name and has(master(), write) then
+        if write.name == name and has_write(master(), write) then
             holder = now() < write.ends and write.hold or nil
         end
     end

@@ -1,5 +1,5 @@
 --- `make site` writes the lessons as a folder of static pages. Each lesson's runs are carried out,
---- and must come out as its page says.
+--- and must end as its page says.
 ---
 ---     lua5.4 lessons/site.lua build/site
 

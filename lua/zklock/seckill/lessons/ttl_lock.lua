@@ -10,7 +10,7 @@ local locks = {} -- by name, the latest hold
 local Hold = {}
 Hold.__index = Hold
 
--- By the clock, because the holder knows nothing else.
+-- By the clock alone, because the holder knows nothing else.
 function Hold:held() return now() < self.ends end
 
 

@@ -1,6 +1,6 @@
 --- A purchase that needs the locks of the stock and of the buyer's account. Odd buyers acquire the
---- stock first, even buyers the account, or with `parameters.sorted` all the account. Each buyer
---- comes `parameters.gap` seconds after the previous one.
+--- stock first, even buyers the account. With `parameters.sorted` all acquire the account first.
+--- Each buyer comes `parameters.gap` seconds after the previous one.
 
 local zklock = require "zklock"
 

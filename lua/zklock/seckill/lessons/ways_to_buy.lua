@@ -22,7 +22,7 @@ function ways.transaction(buyer)
 end
 
 
---- A single statement, with the remaining stock.
+--- A single statement, which returns the remaining stock.
 function ways.statement(buyer)
     local left = buyer.store:take(buyer:order())
     if not left then return buyer:tell "refused" end

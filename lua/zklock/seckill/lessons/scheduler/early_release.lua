@@ -1,5 +1,5 @@
---- The lock is around the transaction's statements, and ends before its
---- commit. Nobody sees the write before the commit.
+--- The lock is around the transaction's statements, and is released before the commit. Nobody sees
+--- the write before the commit.
 
 return function(lock, store, step)
     step "ask"

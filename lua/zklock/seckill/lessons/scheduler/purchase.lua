@@ -1,4 +1,4 @@
---- A server's program for its buyer. `step` waits until you choose that step. The second argument
+--- A server's program for its buyer. `step` waits until you choose that step; its second argument
 --- is the server's new knowledge.
 
 return function(lock, store, step)

@@ -30,8 +30,8 @@ function timetable.of(path)
         elseif name == "wake" then stopped[server].till = at
         elseif name ~= "expire" and name ~= "lapse" then table.insert(made.steps[server], at)
         end
-        local passes = name == "expire" or name == "lapse"
-        at = at + (passes and 2 * timetable.session or SLOT)
+        local time_passes = name == "expire" or name == "lapse"
+        at = at + (time_passes and 2 * timetable.session or SLOT)
     end
     made.moments[#path + 1] = at
     return made

@@ -36,7 +36,7 @@ end
 ---@param states zklock.scheduler.State[]
 ---@return integer[]
 function ways.late_write(states)
-    local function found()
+    local function find_late_write()
         for _, state in ipairs(states) do
             for number in ipairs(state.view.servers) do
                 local next_state = is_late(state.view, number)
@@ -47,7 +47,7 @@ function ways.late_write(states)
             end
         end
     end
-    local way, next_state = found()
+    local way, next_state = find_late_write()
     while next_state do
         way[#way + 1] = next_state
         next_state = states[next_state].to[1] -- the first choice is a server's own step

@@ -6,7 +6,7 @@ local HEIGHT, GAP = 96, 14 -- pixels
 local LETTERS = 14         -- pixels, height of a number
 
 
--- For each write its time, the remaining stock of all products, and the right stock.
+-- For each write its time, the stock of all products as written, and the stock as it should be.
 local function changes(sale)
     local list = {}
     for _, each in ipairs(sale.purchases) do

@@ -5,7 +5,7 @@ local times = {}
 local SPACE = "\194\160" -- no line break between a number and its unit
 
 
---- A duration with significant figures.
+--- A duration in milliseconds or seconds, rounded for readers.
 function times.duration(seconds)
     if seconds == 0 then return "0" .. SPACE .. "s" end
     if seconds < 0.1 then return ("%.1f%sms"):format(seconds * 1000, SPACE) end

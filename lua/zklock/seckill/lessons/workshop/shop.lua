@@ -158,7 +158,7 @@ local function serve(world, sale, number, buy, options)
         world:note("tells its buyer: " .. tostring(answer))
         tell(sale, answer)
     end
-    if options.open then zklock.sleep(options.open) end -- with its session
+    if options.open then zklock.sleep(options.open) end -- keeps its session
 end
 
 
