@@ -134,7 +134,7 @@ describe("the cause", function()
         local other = { product = "bun", server = 2, granted = 1, read = 10, written = 3, left = 9 }
         local found = {}
         for i, step in ipairs(steps.of(sale{ other, one })) do
-            found[i] = ("%g %s %d"):format(step.at, step.what, step.count)
+            found[i] = ("%g %s %d"):format(step.at, step.what, step.detail)
         end
         assert.same({ "0 reads 10", "1 reads 10", "2 writes 9", "3 writes 9" }, found)
     end)

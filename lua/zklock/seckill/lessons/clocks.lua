@@ -30,7 +30,7 @@ end
 -- The usual steps, with the clock's jump and the grant by the wrong clock.
 local function steps_of(sale)
     local list, first = {
-        { at = JUMP.at, server = JUMP.server, count = JUMP.by,
+        { at = JUMP.at, server = JUMP.server, detail = JUMP.by,
           text = { en = "its clock jumps %d s ahead", zh = "时钟向前跳了 %d 秒" } },
     }, buyers.granted(sale.purchases)[1].granted
     for _, purchase in ipairs(sale.verdict == "wrong" and sale.purchases or {}) do

@@ -47,12 +47,12 @@ local function steps_of(sale)
     local strangers = strangers_before(sale, waiter)
     if not strangers[1] then return {} end
     local list = {
-        { at = waiter.asked, what = "comes_for", count = waiter.product, purchase = waiter },
+        { at = waiter.asked, what = "comes_for", detail = waiter.product, purchase = waiter },
         { at = waiter.granted, what = "granted", purchase = waiter },
     }
     for _, row in ipairs(strangers) do
         list[#list + 1] = {
-            at = row.granted, what = "buys_other", count = row.product, purchase = row,
+            at = row.granted, what = "buys_other", detail = row.product, purchase = row,
         }
     end
     return steps.sorted(list)

@@ -76,7 +76,7 @@ local function steps_of(sale)
         for _, row in ipairs(sale.rows) do
             local is_same_buyer = row.buyer == note.buyer
             if is_same_buyer and row.lock == lock then
-                list[#list + 1] = { at = note.at, what = what, count = lock, purchase = row }
+                list[#list + 1] = { at = note.at, what = what, detail = lock, purchase = row }
             elseif is_same_buyer and note.line == "gives up" and not row.granted then
                 list[#list + 1] = { at = note.at, what = "gives_up", purchase = row }
             end
@@ -86,8 +86,8 @@ local function steps_of(sale)
 end
 
 
--- The shortest time that a waiter with a grant had left.
-local function time_left(sale)
+-- The least time that was left until its timeout when a waiter got its lock.
+local function least_time_left(sale)
     local least = TIMEOUT
     for _, row in ipairs(sale.rows) do
         if row.granted then least = math.min(least, TIMEOUT - buyers.waited(row)) end
@@ -96,7 +96,7 @@ local function time_left(sale)
 end
 
 
--- Counts seeds with which nobody buys, if both buyers come at the same moment.
+-- Counts random seeds with which nobody buys, if both buyers come at the same moment.
 local function count_without_sale()
     local count = 0
     for seed = 1, SEEDS do
@@ -118,7 +118,7 @@ return {
     predicted = function(facts) return facts.first.sold end,
     rows = rows, steps = steps_of,
     facts = function(facts)
-        return { spare = time_left(facts.first), seeds = SEEDS, none = count_without_sale() }
+        return { spare = least_time_left(facts.first), seeds = SEEDS, none = count_without_sale() }
     end,
     values = { 2, 1, 0, "never" },
     code = [[

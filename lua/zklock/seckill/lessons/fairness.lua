@@ -27,7 +27,7 @@ local function overtakers(purchases, buyer)
 end
 
 
--- The buyer with most overtakers, and those.
+-- The buyer with the most overtakers, and these overtakers.
 local function most_overtaken(sale)
     local found, most = nil, {}
     for _, each in ipairs(sale.rows) do
@@ -78,7 +78,7 @@ local function steps_of(sale)
     local list = { { at = waiter.asked, what = "comes", purchase = waiter } }
     for _, each in ipairs(others) do
         list[#list + 1] = {
-            at = each.granted, what = "overtakes", count = waiter.buyer, purchase = each,
+            at = each.granted, what = "overtakes", detail = waiter.buyer, purchase = each,
         }
     end
     local sleeps = sleeps_of(sale, waiter.buyer)
@@ -92,14 +92,14 @@ local function steps_of(sale)
 end
 
 
--- Counts seeds with which the same buyer gets no bun.
-local function count_same(buyer)
-    local same, options = 0, run "zklock.seckill.lessons.polled_lock"
+-- Counts random seeds with which this buyer gets no bun.
+local function count_refusals(buyer)
+    local count, options = 0, run "zklock.seckill.lessons.polled_lock"
     for seed = 1, SEEDS do
         options.seed = seed
-        if refused_buyer(assert(seckill.sale(options))) == buyer then same = same + 1 end
+        if refused_buyer(assert(seckill.sale(options))) == buyer then count = count + 1 end
     end
-    return same
+    return count
 end
 
 
@@ -131,7 +131,7 @@ return {
             gap = GAP, work = WORK, idle = idle, handover = handover,
             without = { first = without, second = refused_buyer(facts.second) },
             overtakes = #others, vain = #sleeps, longest = sleeps[#sleeps].seconds,
-            seeds = SEEDS, same = count_same(without),
+            seeds = SEEDS, same = count_refusals(without),
         }
     end,
     spans = spans, steps = steps_of,

@@ -15,7 +15,8 @@ local function run(careless)
 end
 
 
--- The buyer whose lock this purchase's release deletes. It got the lock later, and still holds it.
+-- The buyer whose lock this purchase's release deletes. That buyer got the lock later, and still
+-- holds it.
 local function victim_of(sale, purchase)
     for _, other in ipairs(sale.purchases) do
         if other.granted > purchase.granted and other.granted < purchase.released
@@ -41,8 +42,8 @@ local function steps_of(sale)
     if sale.verdict == "right" then return steps.of(sale) end
     local late, victim, other = chain(sale)
     local list = {}
-    local function add(at, what, purchase, count)
-        list[#list + 1] = { at = at, what = what, purchase = purchase, count = count }
+    local function add(at, what, purchase, detail)
+        list[#list + 1] = { at = at, what = what, purchase = purchase, detail = detail }
     end
     add(sale.faults[1].at, "stop", late)
     add(sale.faults[1].ended, "wakes", late)

@@ -35,7 +35,7 @@ local function row_of_sell(purchase, notes)
         buyer = purchase.buyer, server = purchase.server, lock = purchase.lock, label = "sell()",
         asked = asked, granted = again and again.at, token = again and again.token,
         read = purchase.read, left = purchase.left, written = purchase.written,
-        released = time_of(notes, "releases once"), gave_up = time_of(notes, "gives up"),
+        released = time_of(notes, "releases once"), gave_up_at = time_of(notes, "gives up"),
         told = purchase.told, outcome = purchase.outcome, reentered = again ~= nil,
     }
 end
@@ -70,7 +70,7 @@ local function steps_of(sale)
         elseif row.buyer == first.buyer then
             add(row.asked, "asks_again", row)
             add(row.granted, "has_again", row)
-            add(row.gave_up, "gives_up", row)
+            add(row.gave_up_at, "gives_up", row)
             add(row.released, "releases_once", row)
         elseif not row.granted then
             add(row.told, "gives_up", row)

@@ -44,7 +44,9 @@ local function elected_follower()
     local best, most = nil, -1
     for follower = 2, 1 + #lags do
         local count = 0
-        for _, write in ipairs(writes) do count = count + (has_write(follower, write) and 1 or 0) end
+        for _, write in ipairs(writes) do
+            if has_write(follower, write) then count = count + 1 end
+        end
         if count > most then best, most = follower, count end
     end
     return best

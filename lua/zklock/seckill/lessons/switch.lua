@@ -53,11 +53,11 @@ local function spans(sale)
             en = name_of(engines, "en"), zh = name_of(engines, "zh"),
         } }
     end
-    local begins = sale.verdict == "right" and last_release_of_a(sale)
-    for server, hears in ipairs(HEARD_AT) do
-        add(server, 0, hears, "A")
-        if begins then add(server, hears, begins, "A B") end
-        add(server, begins or hears, nil, "B")
+    local b_alone_from = sale.verdict == "right" and last_release_of_a(sale)
+    for server, heard_at in ipairs(HEARD_AT) do
+        add(server, 0, heard_at, "A")
+        if b_alone_from then add(server, heard_at, b_alone_from, "A B") end
+        add(server, b_alone_from or heard_at, nil, "B")
     end
     return list
 end
@@ -77,7 +77,7 @@ local function lost_updates(sale)
             for at, what in pairs{ granted = "reads", written = "writes" } do
                 list[#list + 1] = {
                     at = each[at], what = what, purchase = each,
-                    count = what == "reads" and each.read or each.left,
+                    detail = what == "reads" and each.read or each.left,
                 }
             end
         end
@@ -90,8 +90,8 @@ end
 -- The lost updates, and the times when servers heard of the switch.
 local function steps_of(sale)
     local list = lost_updates(sale)
-    for server, hears in ipairs(HEARD_AT) do
-        list[#list + 1] = { at = hears, server = server, text = HEARD[sale.verdict] }
+    for server, heard_at in ipairs(HEARD_AT) do
+        list[#list + 1] = { at = heard_at, server = server, text = HEARD[sale.verdict] }
     end
     if sale.verdict == "right" then
         local at, by = last_release_of_a(sale)
@@ -104,8 +104,8 @@ local function steps_of(sale)
 end
 
 
--- The buyers that still hold a lock of A when the last server has heard.
-local function last_of_a(sale)
+-- The first buyer that still holds a lock of A when the last server has heard, and until when.
+local function late_holder_of_a(sale)
     local engines = engines_of(sale)
     for _, purchase in ipairs(sale.purchases) do
         if engines[purchase.buyer] == "A" and purchase.granted < LAST
@@ -129,7 +129,7 @@ return {
     facts = function(facts)
         return {
             early = FIRST .. "\194\160s", late = LAST .. "\194\160s", work = WORK,
-            last = last_of_a(facts.first),
+            last = late_holder_of_a(facts.first),
         }
     end,
     column = {

@@ -19,9 +19,9 @@ function SwitchedLock.prepare() holds = { A = {}, B = {} } end
 
 function SwitchedLock.open(server)
     local given, last = server.parameters, 0
-    for _, hears in ipairs(given.hears) do last = math.max(last, hears) end
+    for _, hears_at in ipairs(given.hears) do last = math.max(last, hears_at) end
     return setmetatable({
-        hears = given.hears[server.number], last = last, -- times of this server, and of the last
+        hears_at = given.hears[server.number], all_hear_at = last,
         safe = given.safe, timeout = server.timeout,
     }, SwitchedLock)
 end
@@ -29,7 +29,7 @@ end
 
 -- True if somebody holds a lock of A alone, or may still ask for one.
 local function is_alone_in_use(self)
-    if now() < self.last then return true end
+    if now() < self.all_hear_at then return true end
     for _, hold in pairs(holds.A) do
         if hold.engines == A then return true end
     end
@@ -39,7 +39,7 @@ end
 
 -- The engines whose locks this server needs now.
 local function engines_of(self)
-    if now() < self.hears then return A end
+    if now() < self.hears_at then return A end
     return self.safe and is_alone_in_use(self) and BOTH or B
 end
 

@@ -5,7 +5,7 @@ local markup = require "zklock.seckill.lessons.site.markup"
 
 local odds = {}
 
-local CLOSE = 1e-9 -- enough between two rounds
+local LEAST_CHANGE = 1e-9 -- of the odds in a round; after a smaller change they are final
 local WIDTH, HEIGHT = 30, 100 -- of a choice in the curve
 
 
@@ -31,7 +31,7 @@ function odds.add(states)
                 change = math.max(change, math.abs(state.odds - before))
             end
         end
-    until change < CLOSE
+    until change < LEAST_CHANGE
 end
 
 
@@ -39,15 +39,15 @@ end
 ---@param states zklock.scheduler.State[]
 ---@param way integer[]  indices of states
 ---@return { choice: integer, odds: number, before: number }
-function odds.moment(states, way)
-    local moment = { choice = 0, odds = 0, before = 0 }
+function odds.turning_point(states, way)
+    local turn = { choice = 0, odds = 0, before = 0 }
     for i = 1, #way - 1 do
         local before, after = states[way[i]].odds, states[way[i + 1]].odds
-        if after - before > moment.odds - moment.before then
-            moment = { choice = i, odds = after, before = before }
+        if after - before > turn.odds - turn.before then
+            turn = { choice = i, odds = after, before = before }
         end
     end
-    return moment
+    return turn
 end
 
 

@@ -18,7 +18,7 @@ end
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
 
-local WON = "zookeeper" -- the game whose winning way fails in the last game
+local WON_GAME = "zookeeper" -- the way that wins it fails in the last game
 
 local BOARD = [[
 <div class="board" hidden>
@@ -133,11 +133,12 @@ end
 
 -- The odds along a way that ends wrong, with the choice that adds the most.
 local function odds_of(played, way, words)
-    local states, moment = played.graph.states, odds.moment(played.graph.states, way)
-    local each = ways.choices(states, way)[moment.choice]
+    local states = played.graph.states
+    local turn = odds.turning_point(states, way)
+    local each = ways.choices(states, way)[turn.choice]
     local text = markup.line(words.moment, {
-        choice = moment.choice, text = texts.choice(each.view, each.choice, words),
-        odds = odds.of_hundred(moment.odds), before = odds.of_hundred(moment.before),
+        choice = turn.choice, text = texts.choice(each.view, each.choice, words),
+        odds = odds.of_hundred(turn.odds), before = odds.of_hundred(turn.before),
     })
     return ("<p>%s</p>\n%s"):format(text, odds.curve(states, way, words.curve))
 end
@@ -166,7 +167,7 @@ local function near_misses(played, words)
     local states, near = played.graph.states, words.games[played.game.name].near
     local winning
     for _, each in ipairs(page.played()) do
-        if each.game.name == WON then winning = each.graph.shortest.path end
+        if each.game.name == WON_GAME then winning = each.graph.shortest.path end
     end
     return table.concat({
         list_of(near.refused, played, ways.of(states, winning), words),

@@ -91,7 +91,7 @@ function Game:rank(token)
 end
 
 
--- The beliefs of a finished server do not matter any more.
+-- Leaves out the beliefs of a finished server, which do not matter any more.
 function Game:server_view(server)
     if server.lease and not server.stopped then server.lease_state = server.lease:state() end
     local runs = server.at ~= "end"
@@ -103,7 +103,8 @@ function Game:server_view(server)
 end
 
 
--- The choices that a view leaves. A server can be stopped from its request for the lock to its end.
+-- The choices that are possible after a view. A server can be stopped from its request for the lock
+-- to its end.
 local function choices_of(view, game)
     local faults = game.faults
     local list = {}

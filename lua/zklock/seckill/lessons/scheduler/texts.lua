@@ -56,6 +56,7 @@ end
 local function lock_text(view, queue, words)
     local parts = { queue[1] and words.holder:format(queue[1]) or words.free }
     if queue[2] then parts[2] = words.waiter:format(queue[2]) end
+    -- Each server may hold a lock of its own; a shared lock must have one holder.
     for number, server in ipairs(view.queues[2] and {} or view.servers) do
         if queue[1] ~= number and acts_as_holder(server) then
             parts[#parts + 1] = (server.stopped and words.two_stopped or words.two):format(number)

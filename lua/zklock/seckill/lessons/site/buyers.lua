@@ -27,6 +27,7 @@ function buyers.waited(row)
 end
 
 
+--- The first fault of that kind of the buyer's server.
 ---@param row table
 ---@param sale table
 ---@param kind "stop" | "kill"

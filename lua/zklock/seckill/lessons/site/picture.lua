@@ -40,7 +40,7 @@ end
 
 local FAULTS = { stop = true, wakes = true, killed = true }
 
--- True for a step of that server rather than of a buyer. (Without a number, for a step of all.)
+-- True for a step of that server rather than of a buyer; without a number, for a step of all.
 local function is_of_server(step, number)
     if not step.purchase then return step.server == number end
     return FAULTS[step.what] and step.purchase.server == number
@@ -93,8 +93,10 @@ local function commits_late(row, sale) return sale.commits and row.told > row.re
 local function buyer_row(row, sale, marked, scale)
     local bars = {}
     if row.asked then
-        local waited = row.granted or row.gave_up or row.told or sale.finish
-        if waited > row.asked then bars[1] = bar("wait", scale, row.asked, waited) end
+        local waited_until = row.granted or row.gave_up_at or row.told or sale.finish
+        if waited_until > row.asked then
+            bars[1] = bar("wait", scale, row.asked, waited_until)
+        end
     end
     if row.granted then
         for i, part in ipairs(holds.parts(row, sale)) do
@@ -193,7 +195,7 @@ local CLASSES = { "wait", "hold", "share", "two", "dead", "commit", "stop", "wri
 local function word_of(class, sale, words)
     if class == "two" then return words.key[holds.meaning(sale)] end
     local is_hold = class == "hold" or class == "share"
-    if is_hold and not sale.waits then return words.key.buy end -- no buyer waits
+    if is_hold and not sale.has_waits then return words.key.buy end
     if class == "written" and sale.commits then return words.key.committed end
     return words.key[class]
 end

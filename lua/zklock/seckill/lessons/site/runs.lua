@@ -36,6 +36,7 @@ local function literal(value)
 end
 
 
+--- The program that plays a run by itself.
 ---@param options table
 ---@param file string  the report's name
 ---@return string
@@ -94,7 +95,7 @@ local function view(sale, lesson, options)
     made.rows = lesson.rows and lesson.rows(made) or sale.purchases
     made.tokens = lesson.tokens ~= false and has_tokens(made.rows)
     local waits = waits_of(made.rows)
-    made.waits, made.longest = waits[#waits] > 0, times.duration(waits[#waits])
+    made.has_waits, made.longest = waits[#waits] > 0, times.duration(waits[#waits])
     made.median = times.duration(waits[math.ceil(#waits / 2)])
     made.common, made.spans = lesson.common, lesson.spans and lesson.spans(made) or {}
     made.steps = (lesson.steps or steps.of)(made)

@@ -13,7 +13,7 @@ local function seen_at(sale, purchase)
 end
 
 
---- The first two buyers of whom the later undid the earlier one's write, the earlier first.
+--- The first pair of buyers of whom the later writer undid the earlier write; the earlier is first.
 function steps.pair(sale)
     local written = {}
     for _, each in ipairs(sale.purchases) do
@@ -49,9 +49,9 @@ end
 
 
 local function add_purchase(list, sale, purchase)
-    local function add(at, what, count)
+    local function add(at, what, detail)
         if at then
-            list[#list + 1] = { at = at, what = what, count = count, purchase = purchase }
+            list[#list + 1] = { at = at, what = what, detail = detail, purchase = purchase }
         end
     end
     add(purchase.granted, "reads", purchase.read)
@@ -117,7 +117,7 @@ end
 
 --- The steps of two buyers, or none if each buyer read the stock after the write before.
 ---@param sale table
----@return table[]  { at =, what =, count =, purchase = }; a lesson's own may have text = { en =,
+---@return table[]  { at =, what =, detail =, purchase = }; a lesson's own may have text = { en =,
 ---                 zh = } instead of `what`, and server = a number, or nothing, for `purchase`
 function steps.of(sale)
     local one, other = steps.pair(sale)

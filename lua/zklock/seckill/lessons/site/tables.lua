@@ -19,7 +19,7 @@ end
 
 local function step_text(step, words)
     local text = step.text and step.text[words.name] or words.steps[step.what]
-    return step.count and text:format(step.count) or text
+    return step.detail and text:format(step.detail) or text
 end
 
 
@@ -41,8 +41,9 @@ local function waited(row)
 end
 
 
-local function has_lock(sale) return sale.waits end -- otherwise nobody waits
+local function has_lock(sale) return sale.has_waits end -- without a lock nobody waits
 
+-- Words for the titles, the cell of a row, and whether a sale has the column.
 local COLUMNS = {
     { "buyer", function(row) return row.buyer end },
     { "server", function(row) return row.server end },
@@ -98,10 +99,11 @@ function tables.purchases(sale, words, own)
     for i, row in ipairs(sale.rows) do
         rows[i] = line("td", columns, function(column) return column.of(row, sale) end)
     end
+    local waits = sale.has_waits
+        and "<p>" .. words.waits:format(sale.median, sale.longest) .. "</p>\n" or ""
     return ('%s<details%s><summary>%s</summary><div class="scroll" tabindex="0">'
         .. "<table>\n<thead>%s</thead>\n<tbody>%s</tbody></table></div></details>")
-        :format(sale.waits and "<p>" .. words.waits:format(sale.median, sale.longest) .. "</p>\n"
-            or "", own and " open" or "", words.table,
+        :format(waits, own and " open" or "", words.table,
             line('th scope="col"', columns, function(column) return column.title end),
             table.concat(rows, "\n"))
 end
