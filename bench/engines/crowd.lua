@@ -62,6 +62,7 @@ local function lock_of(self, shape)
 end
 
 
+-- Each contender counts as a server for fairness.of.
 local function read_grants(path, grants)
     for line in io.lines(path) do
         local number, asked, granted = line:match("^(%d+) (%S+) (%S+)$")

@@ -46,7 +46,7 @@ local function cells_of_order(contender, median_of)
 end
 
 
-local function append(list, more)
+local function concatenated(list, more)
     local both = {}
     for _, each in ipairs(list) do both[#both + 1] = each end
     for _, each in ipairs(more) do both[#both + 1] = each end
@@ -63,7 +63,7 @@ local function row(contender, figures, reference, shape)
         milliseconds(median_of "p50"),
         markdown.range(1000 * p99, 1000 * least, 1000 * most), number(median_of "requests"),
     }
-    return has_order(shape) and append(cells, cells_of_order(contender, median_of)) or cells
+    return has_order(shape) and concatenated(cells, cells_of_order(contender, median_of)) or cells
 end
 
 
@@ -87,6 +87,6 @@ return function(world)
             rows[id] = row(contender, figures[id], figures[reference], shape)
         end
         print("\n**" .. title(shape, world.options.processes) .. "**")
-        markdown.table(has_order(shape) and append(HEAD, HEAD_OF_ORDER) or HEAD, rows)
+        markdown.table(has_order(shape) and concatenated(HEAD, HEAD_OF_ORDER) or HEAD, rows)
     end
 end

@@ -172,7 +172,7 @@ function stages.clock()
 end
 
 
---- The holders get three of five masters.
+--- Leaves three of five masters to the holders.
 function Clock:prepare()
     for i = MASTERS - 1, MASTERS do self.masters[i]:cut() end
 end

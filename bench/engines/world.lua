@@ -16,8 +16,8 @@ World.__index = World
 local world = {}
 
 
--- The contenders of these engines; all without `names`.
-local function chosen(names)
+-- The contenders of the named engines, or all if `names` is false.
+local function contenders_of(names)
     if not names then return all_contenders end
     local wanted, list = {}, {}
     for _, name in ipairs(names) do wanted[name] = true end
@@ -91,7 +91,7 @@ end
 
 function world.new(options)
     return setmetatable({
-        options = options, notes = {}, contenders = chosen(options.engines),
+        options = options, notes = {}, contenders = contenders_of(options.engines),
         servers = servers.new(),
     }, World)
 end

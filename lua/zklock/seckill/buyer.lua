@@ -18,7 +18,8 @@ local POLL = 0.001 -- seconds between checks whether it is a buyer's turn
 ---@field server zklock.seckill.Server
 ---@field strategy table
 ---@field store table
----@field token string?     the digits of the fencing token, once it holds the lock
+---@field hold any?         the strategy's hold, while the buyer holds the lock
+---@field token string?     the digits of the fencing token, after a grant
 ---@field told string?      the last answer to the buyer
 ---@field arrived table<string, true>  names of the barriers to which it came
 local Buyer = {}

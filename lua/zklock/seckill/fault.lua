@@ -6,8 +6,8 @@
 ---
 --- "holder" is the server of the first buyer that holds a lock at that time or later. The fault
 --- strikes between the buyer's reading and writing of the stock. With `held` the buyer waits there
---- until the function returns. The parent arms a fault for a holder by making a file. The first
---- buyer that renames the file takes the fault, and waits until the file is removed.
+--- until the function returns. The parent process arms a fault for a holder by making a file. The
+--- first buyer that renames the file takes the fault, and waits until the file is removed.
 
 local core = require "zklock.core"
 local zklock = require "zklock"
