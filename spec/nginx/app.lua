@@ -1,12 +1,12 @@
---- The application of the throwaway nginx, in nginx: /NAME runs app.NAME.
+--- The usual application of spec.nginx.nginx, which runs in nginx: /NAME runs app.NAME.
 
 local zklock = require "zklock"
 
 local app = {}
 local session
-local kept = {} -- leases that no request ends
-local news = {} -- calls of callbacks
-local refused = {} -- by phase
+local kept = {} -- leases that outlive their request, by path
+local news = {} -- words that callbacks and /stay add
+local refused = {} -- the code and message of a wait, by phase
 
 
 local function arg(name, default)
@@ -148,7 +148,7 @@ function app.collect()
 end
 
 
--- --- waits until /let_go ----------------------------------------------------------------
+-- --- waits until /go or /let_go ---------------------------------------------------------
 
 local may_go, killed_paths = {}, {} -- by path
 
@@ -162,13 +162,13 @@ end
 --- A request that is open until /let_go, also from another worker.
 function app.stay()
     news[#news + 1] = "stays"
-    while not ngx.shared.gone:get(arg("path")) do ngx.sleep(0.01) end
+    while not ngx.shared.let_go:get(arg("path")) do ngx.sleep(0.01) end
     return say("stayed")
 end
 
 
 function app.let_go()
-    ngx.shared.gone:set(arg("path"), true)
+    ngx.shared.let_go:set(arg("path"), true)
     return say("go")
 end
 
@@ -193,7 +193,7 @@ function app.member()
 end
 
 
---- Leaves when the worker is told to go, as in docs/members.md.
+--- Leaves when the worker is told to exit, as in docs/members.md.
 function app.leave_when_told()
     local member = members[arg("name")]
     ngx.timer.every(3600, function(premature)
@@ -220,7 +220,7 @@ local function carry_out(_, items)
 end
 
 
---- Submits the `number` of the request. With `waits` its part of a batch lasts until /go.
+--- Submits an item with the request's `number`. With `waits`, its batch lasts until /go.
 function app.combine()
     local path = arg("path")
     combined[path] = combined[path] or app.lock():combine(carry_out)
@@ -283,7 +283,7 @@ function app.sibling_exits()
 end
 
 
-function app.killed()
+function app.kill_waiter()
     local thread = ngx.thread.spawn(wait_for_lock, arg("path"))
     wait_for_go()
     ngx.thread.kill(thread)
@@ -319,7 +319,7 @@ function app.refused()
 end
 
 
-function app.hand_over()
+function app.acquire_here()
     ngx.ctx.lease = assert(app.lock():acquire(20))
     ngx.say("acquired")
 end

@@ -15,11 +15,11 @@ describe("a callback in nginx #nginx #callbacks", function()
 
     local function start(http)
         host = nginx.start{
-            app = "spec.nginx.exit_app", http = "lua_shared_dict gone 100k;" .. (http or ""),
+            app = "spec.nginx.exit_app", http = "lua_shared_dict let_go 100k;" .. (http or ""),
         }
     end
 
-    local function news(...)
+    local function wait_for_callbacks(...)
         for _, wanted in ipairs{ ... } do
             rig.wait_for("the callback of " .. wanted, function()
                 return host:get("/told").body:find(wanted, 1, true)
@@ -27,17 +27,17 @@ describe("a callback in nginx #nginx #callbacks", function()
         end
     end
 
-    local function stir()
-        local others = rig.session(server.hosts)
+    local function cause_all_callbacks()
+        local other = rig.session(server.hosts)
         server:foreign("create %s/data x", path)
         server:foreign("create %s/members x", path)
         server:foreign("create %s/members/a x", path)
-        assert(others:mutex(path .. "/leader"):acquire(5))
-        assert(others:mutex(path .. "/lock"):revoke())
-        news("watch x", "members 1", "revoke", "queued 2")
+        assert(other:mutex(path .. "/leader"):acquire(5))
+        assert(other:mutex(path .. "/lock"):revoke())
+        wait_for_callbacks("watch x", "members 1", "revoke", "queued 2")
         rig.wait_for("the leader", function() return host:get("/told").body:find("leader [^n]") end)
         server:foreign("delete %s", server:nodes(path .. "/lock")[1])
-        news("lost lost", "event lost")
+        wait_for_callbacks("lost lost", "event lost")
     end
 
     it("callbacks of each kind run in the dispatcher's timer when other timers run out #slow",
@@ -46,8 +46,8 @@ describe("a callback in nginx #nginx #callbacks", function()
         local queue = rig.hold(rig.session(server.hosts):mutex(path .. "/queue"))
         host:get("/open")
         host:get("/listen?path=" .. path)
-        host:get("/fill?count=12&path=" .. path)
-        stir()
+        host:get("/fill_running?count=12&path=" .. path)
+        cause_all_callbacks()
         assert.truthy(host:log():find("lua_max_running_timers are not enough", 1, true))
         assert.equal("0", host:get("/pending").body)
         host:get("/let_go?path=" .. path)
@@ -60,17 +60,17 @@ describe("a callback in nginx #nginx #callbacks", function()
         host:get("/listen?path=" .. path)
         host:get("/fill_pending")
         server:foreign("create %s/data x", path)
-        news("watch x")
+        wait_for_callbacks("watch x")
     end)
 
     it("a callback runs once timers can run again, if none could when its session was opened #slow",
        function()
         start("lua_max_running_timers 2;")
-        host:get("/fill?count=8&path=" .. path)
+        host:get("/fill_running?count=8&path=" .. path)
         assert.equal("open", host:get("/open").body)
         assert.equal("", host:get("/told").body)
         host:get("/let_go?path=" .. path)
-        news("connected")
+        wait_for_callbacks("connected")
     end)
 
     it("pending callbacks are counted by stats, and only the newest is called", function()
@@ -82,7 +82,7 @@ describe("a callback in nginx #nginx #callbacks", function()
         rig.wait_for("a callback that waits", function()
             return host:get("/pending").body ~= "0" or host:get("/seen").body:find(" 20$")
         end)
-        rig.wait_for("the last", function() return host:get("/seen").body:find(" 20$") end)
+        rig.wait_for("the last callback", function() return host:get("/seen").body:find(" 20$") end)
         local most, list = host:get("/seen").body:match("^(%d+): (.*)$")
         assert.equal("1", most) -- never nested
         local last = -1

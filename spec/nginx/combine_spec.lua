@@ -1,5 +1,5 @@
---- lock:combine in nginx serves the requests of a worker together, in a timer of its own, whatever
--- becomes of their clients.
+--- lock:combine in nginx serves a worker's requests together, in a timer, whatever becomes of the
+-- clients.
 
 local files = require "spec.files"
 local nginx = require "spec.nginx.nginx"
@@ -8,7 +8,7 @@ local rig = require "spec.rig"
 local server, host, path
 
 
-local function contenders(count) server:wait_for_nodes(path, count) end
+local function wait_for_contenders(count) server:wait_for_nodes(path, count) end
 
 
 describe("combine in nginx #nginx #lock:combine", function()
@@ -24,7 +24,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         host:get("/session")
     end
 
-    local function held_elsewhere() return rig.held_by_another(server, path) end
+    local function hold_elsewhere() return rig.held_by_another(server, path) end
 
     local function batches()
         local sizes = {}
@@ -34,7 +34,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         return sizes
     end
 
-    local function requests_wait(count)
+    local function wait_for_requests(count)
         rig.wait_for(count .. " requests", function()
             return host:get("/submitters?path=" .. path).body == tostring(count)
         end)
@@ -44,13 +44,13 @@ describe("combine in nginx #nginx #lock:combine", function()
         return ("/combine?number=%s&path=%s%s"):format(number, path, more or "")
     end
 
-    local function begin(count)
+    local function begin_requests(count)
         local requests = {}
         for n = 1, count do requests[n] = request(n) end
         return host:begin(unpack(requests))
     end
 
-    local function all_done(begun, count)
+    local function check_all_done(begun, count)
         local answers = nginx.finish(begun)
         assert.equal(count, #answers)
         for _, answer in ipairs(answers) do
@@ -58,20 +58,20 @@ describe("combine in nginx #nginx #lock:combine", function()
         end
     end
 
-    it("combine serves many requests in one hold, and answers each its own number", function()
+    it("combine serves many requests in one hold, and answers each with its number", function()
         start()
-        local lease = held_elsewhere()
-        local begun = begin(60)
-        requests_wait(60)
-        contenders(2)
+        local lease = hold_elsewhere()
+        local begun = begin_requests(60)
+        wait_for_requests(60)
+        wait_for_contenders(2)
         lease:release()
-        all_done(begun, 60)
+        check_all_done(begun, 60)
         assert.same({ 60 }, batches())
-        contenders(0)
+        wait_for_contenders(0)
     end)
 
-    -- Begins a request. Returns a function that ends its client, and waits until nginx knows.
-    local function leaving(number, more)
+    -- Begins a request. Returns a function by which its client hangs up, and nginx knows.
+    local function begin_until_hang_up(number, more)
         local file = os.tmpname()
         os.remove(file)
         local begun = host:begin(("-f %s %s"):format(file, request(number, more)))
@@ -79,31 +79,31 @@ describe("combine in nginx #nginx #lock:combine", function()
             files.write(file, "")
             nginx.finish(begun)
             os.remove(file)
-            rig.wait_for("its end", function()
+            rig.wait_for("the request's end", function()
                 return host:get("/has_ended?of=" .. number).body == "yes"
             end)
         end
     end
 
-    it("a batch goes on when the client of a taken or a waiting item goes", function()
+    it("a batch goes on when the clients of a taken and of a waiting item hang up", function()
         start{ location = "lua_check_client_abort on; log_by_lua_block { " ..
             'local app = require("spec.nginx.app") app.release_all() app.note_end() }' }
-        local lease = held_elsewhere()
-        local taken_goes = leaving("first", "&waits=1")
-        requests_wait(1)
-        local others = begin(10)
-        requests_wait(11)
+        local lease = hold_elsewhere()
+        local hang_up_taken = begin_until_hang_up("first", "&waits=1")
+        wait_for_requests(1)
+        local others = begin_requests(10)
+        wait_for_requests(11)
         lease:release()
         rig.wait_for("the batch", function() return #batches() == 1 end)
-        local late_goes = leaving("late")
-        requests_wait(12)
-        late_goes()
-        taken_goes()
+        local hang_up_late = begin_until_hang_up("late")
+        wait_for_requests(12)
+        hang_up_late()
+        hang_up_taken()
         host:get("/go?path=" .. path)
-        all_done(others, 10)
+        check_all_done(others, 10)
         assert.equal("done 0", host:get(request(0)).body)
-        assert.same({ 11, 1 }, batches()) -- without the item that went before it was taken
-        contenders(0)
+        assert.same({ 11, 1 }, batches()) -- without the late item, which was not taken yet
+        wait_for_contenders(0)
     end)
 
     it("a submit of the function's own light thread is refused", function()
@@ -119,14 +119,14 @@ describe("combine in nginx #nginx #lock:combine", function()
         assert.equal("would_deadlock", host:get("/code?path=" .. path).body)
     end)
 
-    it("items are carried out one by one while there is no timer", function()
+    it("items are carried out one by one while nginx has no timer left", function()
         start{ http = "lua_max_pending_timers 1;" ..
             "init_worker_by_lua_block { ngx.timer.at(86400, function() end) }" }
-        local lease = held_elsewhere()
-        local begun = begin(10)
-        requests_wait(10)
+        local lease = hold_elsewhere()
+        local begun = begin_requests(10)
+        wait_for_requests(10)
         lease:release()
-        all_done(begun, 10)
+        check_all_done(begun, 10)
         assert.same({ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, batches())
     end)
 
@@ -134,19 +134,19 @@ describe("combine in nginx #nginx #lock:combine", function()
         start{ http = "lua_max_running_timers 2;",
                expected = "lua_max_running_timers are not enough" }
         host:get("/long_timer?seconds=3")
-        local begun = begin(10)
-        requests_wait(10)
-        rig.wait_for("a later one", function()
+        local begun = begin_requests(10)
+        wait_for_requests(10)
+        rig.wait_for("a later request", function()
             return host:get(request(0, "&timeout=0.5")).body == "done 0"
         end)
-        all_done(begun, 10)
+        check_all_done(begun, 10)
     end)
 
-    it("every request is answered when the worker is told to go", function()
+    it("every request is answered when the worker is told to exit", function()
         start()
-        local lease = held_elsewhere()
-        local begun = begin(40)
-        requests_wait(40)
+        local lease = hold_elsewhere()
+        local begun = begin_requests(40)
+        wait_for_requests(40)
         local old = host:workers()[1]
         lease:release()
         host:signal("HUP")
@@ -156,7 +156,7 @@ describe("combine in nginx #nginx #lock:combine", function()
             local word = answer.body:match("^%w+")
             assert.is_true(word == "done" or word == "interrupted", answer.body)
         end
-        assert(nginx.gone(old), "it stays")
-        contenders(0)
+        assert(nginx.wait_until_gone(old), "the worker stays")
+        wait_for_contenders(0)
     end)
 end)

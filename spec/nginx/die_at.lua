@@ -1,5 +1,5 @@
---- In nginx, kills this worker at the count-th line that it runs from now on of the programs in
--- nginx's folder. With nil, it lives.
+--- Makes this worker of nginx kill itself at the count-th line that it runs from now on of the Lua
+-- files in nginx's folder. A nil count turns that off.
 
 local ffi = require "ffi"
 local jit = require "jit"
@@ -9,13 +9,13 @@ pcall(ffi.cdef, "int kill(int pid, int signal);") -- another module may have dec
 local KILL = 9
 
 return function(count)
-    local folder, left = ngx.config.prefix():gsub("/$", ""), tonumber(count)
+    local folder, lines_left = ngx.config.prefix():gsub("/$", ""), tonumber(count)
     jit.off() -- compiled code calls no hook
     jit.flush()
-    debug.sethook(left and function()
+    debug.sethook(lines_left and function()
         local source = debug.getinfo(2, "S").source:match "^@(.*)/[^/]+%.lua$"
         if not source or source:gsub("/$", "") ~= folder then return end
-        left = left - 1
-        if left == 0 then ffi.C.kill(ngx.worker.pid(), KILL) end
+        lines_left = lines_left - 1
+        if lines_left == 0 then ffi.C.kill(ngx.worker.pid(), KILL) end
     end, "l")
 end

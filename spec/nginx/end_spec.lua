@@ -1,5 +1,5 @@
 --- Requests in nginx that end without running further code: clients that go, killed light threads,
--- ngx.exit, and workers that leave or crash. No lock stays held, and nothing is left.
+-- ngx.exit, and workers that leave or crash. No lock stays held, and no temporary file is left.
 
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
@@ -7,9 +7,9 @@ local rig = require "spec.rig"
 local server, host, path, lock
 
 
-local function contenders(count) server:wait_for_nodes(path, count) end
+local function wait_for_contenders(count) server:wait_for_nodes(path, count) end
 
-local function is_free()
+local function check_free()
     rig.released((assert(lock:acquire(20), "still held")))
 end
 
@@ -34,60 +34,60 @@ describe("an end in nginx #nginx #session:close", function()
         return host:get(("/%s?path=%s%s"):format(request, path, more or "")).body
     end
 
-    local function leaves(signal)
+    local function signal_and_wait(signal)
         local old = host:workers()
         host:signal(signal)
-        for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
+        for _, pid in ipairs(old) do assert(nginx.wait_until_gone(pid), "the worker stays") end
     end
 
     describe("the end of a waiting light thread", function()
         local ways = {
             ["a client's end #slow"] = "-a 4 /with?path=",
             ["an exit of its sibling"] = "/sibling_exits?path=",
-            ["a kill"] = "/killed?path=",
+            ["a kill"] = "/kill_waiter?path=",
         }
         -- Ends a request that waits behind a lease. Returns the lease.
         local function end_waiting(request)
             local lease = rig.hold(lock)
             local begun = host:begin(request .. path)
-            contenders(2)
+            wait_for_contenders(2)
             get "go"
             nginx.finish(begun)
             return lease
         end
 
         for name, request in pairs(ways) do
-            it("a grant after the end is given up at once, after " .. name, function()
+            it("a grant that comes after the end is released at once: " .. name, function()
                 start{ location = "lua_check_client_abort on;" }
                 local lease = end_waiting(request)
-                rig.wait_for("the end of both", function() return host:ended(path) == 2 end)
-                contenders(2)
+                rig.wait_for("the end of both", function() return host:count_ended(path) == 2 end)
+                wait_for_contenders(2)
                 lease:release()
-                is_free()
-                contenders(0)
+                check_free()
+                wait_for_contenders(0)
             end)
 
-            it("release_all in log_by_lua leaves the line at once, after " .. name, function()
+            it("release_all in log_by_lua leaves the line at once: " .. name, function()
                 start{ location = "lua_check_client_abort on;" .. RELEASE }
                 end_waiting(request)
-                contenders(1)
+                wait_for_contenders(1)
             end)
         end
 
         it("a grant to a killed thread is given up also while its request goes on #slow", function()
             start()
             local lease = rig.hold(lock)
-            local begun = host:begin("/killed?stay=8&path=" .. path)
-            contenders(2)
+            local begun = host:begin("/kill_waiter?stay=8&path=" .. path)
+            wait_for_contenders(2)
             get "go"
-            local asked = 1
+            local requests = 1 -- "go"
             rig.wait_for("the end of the light thread", function()
-                asked = asked + 1
+                requests = requests + 1
                 return get "is_killed" == "yes"
             end)
             lease:release()
-            is_free()
-            assert.equal(asked, host:ended(path))
+            check_free()
+            assert.equal(requests, host:count_ended(path))
             nginx.finish(begun)
         end)
 
@@ -95,11 +95,11 @@ describe("an end in nginx #nginx #session:close", function()
             start{ location = RELEASE }
             for _ = 1, 20 do
                 local lease = rig.hold(lock)
-                local begun = host:begin("20 /killed?after=0.1&path=" .. path)
+                local begun = host:begin("20 /kill_waiter?after=0.1&path=" .. path)
                 rig.eventually(function() return #server:nodes(path) > 5 end, 0.1)
                 lease:release()
                 nginx.finish(begun)
-                is_free()
+                check_free()
             end
         end)
     end)
@@ -108,14 +108,14 @@ describe("an end in nginx #nginx #session:close", function()
         it("release_all in log_by_lua releases the lock", function()
             start{ location = RELEASE }
             assert.equal("exit", get "exit_inside")
-            is_free()
+            check_free()
         end)
 
         it("the collection of the lease releases the lock", function()
             start()
             assert.equal("exit", get "exit_inside")
             get "collect"
-            is_free()
+            check_free()
         end)
     end)
 
@@ -125,12 +125,12 @@ describe("an end in nginx #nginx #session:close", function()
             assert.equal("unsupported", get "code")
         end)
 
-        -- Lets `count` requests wait behind a lease, which later hold for a millisecond each.
+        -- Begins `count` requests that wait behind a lease, and then hold for a millisecond each.
         -- Returns the lease and the requests.
         local function wait_behind(count, more)
             local lease = rig.hold(lock)
             local begun = host:begin(("%d /with?path=%s%s"):format(count, path, more))
-            contenders(count + 1)
+            wait_for_contenders(count + 1)
             return lease, begun
         end
 
@@ -138,19 +138,18 @@ describe("an end in nginx #nginx #session:close", function()
             start{ workers = 2, http = 'init_by_lua_block { require "zklock" }' }
             nginx.finish(host:begin("20 /with?path=" .. path))
             for _ = 1, 3 do
-                leaves "HUP"
+                signal_and_wait "HUP"
                 assert.equal("held", get "with")
             end
         end)
 
-        -- On a busy machine some requests have not been granted half a second later, and are told
-        -- so.
+        -- On a busy machine some requests are interrupted half a second later, before a grant.
         it("a worker under load leaves soon on reload, and every request is answered", function()
             start{ workers = 2 }
             for _ = 1, 3 do
                 local lease, begun = wait_behind(40, "&session_timeout=30")
                 lease:release()
-                leaves "HUP"
+                signal_and_wait "HUP"
                 local counts = { held = 0, interrupted = 0 }
                 for _, each in ipairs(nginx.finish(begun)) do
                     local word = each.body:match("^%w+")
@@ -158,39 +157,39 @@ describe("an end in nginx #nginx #session:close", function()
                 end
                 assert.equal(40, counts.held + counts.interrupted)
             end
-            is_free()
+            check_free()
         end)
 
         it("a reload interrupts long waits", function()
             start()
             rig.hold(lock)
             local begun = host:begin("10 /with?path=" .. path)
-            contenders(11)
+            wait_for_contenders(11)
             get "timer_waits"
-            contenders(12)
-            leaves "HUP"
+            wait_for_contenders(12)
+            signal_and_wait "HUP"
             for _, answer in ipairs(nginx.finish(begun)) do
                 assert.equal("interrupted", answer.body:match("^%w+"))
             end
             assert.truthy(host:log():find("the timer's wait ended with interrupted", 1, true))
-            contenders(1)
+            wait_for_contenders(1)
         end)
 
         it("worker_shutdown_timeout frees the locks of requests that it cuts off", function()
             start{ main = "worker_shutdown_timeout 1s;" }
             local begun = host:begin("/with?session_timeout=60&hold=600&path=" .. path)
-            contenders(1)
-            leaves "HUP"
-            is_free()
+            wait_for_contenders(1)
+            signal_and_wait "HUP"
+            check_free()
             nginx.finish(begun)
         end)
 
         it("a worker that quits leaves no node, before its session could expire", function()
             start()
             get("keep", "&session_timeout=60")
-            contenders(1)
-            leaves "QUIT"
-            contenders(0)
+            wait_for_contenders(1)
+            signal_and_wait "QUIT"
+            wait_for_contenders(0)
         end)
 
         -- Kills a worker under load. Returns the seconds until another worker holds the lock.
@@ -210,7 +209,7 @@ describe("an end in nginx #nginx #session:close", function()
         it("a crash under load lets other workers go on within the session timeout #slow",
            function()
             crash(40, "&session_timeout=3")
-            contenders(0)
+            wait_for_contenders(0)
         end)
 
         it("a crash with recover lets other workers go on at once", function()

@@ -40,8 +40,7 @@ end
 
 -- --- timers -------------------------------------------------------------------------------
 
---- Runs fn(session, path) in a timer, or after `seconds` in the timer that nginx runs at the
--- worker's exit. Notes the result.
+--- Runs fn(session, path) in such a timer, by default at once. Logs the result.
 function app.start(fn, seconds)
     in_timer(seconds or 0, function(path)
         note("it ended: ", fn(session, path))
@@ -49,22 +48,22 @@ function app.start(fn, seconds)
 end
 
 
--- --- waits until the path may go ---------------------------------------------------------
+-- --- waits until /let_go ------------------------------------------------------------------
 
 function app.wait_for_go(path)
-    while not ngx.shared.gone:get(path) do ngx.sleep(0.01) end
+    while not ngx.shared.let_go:get(path) do ngx.sleep(0.01) end
 end
 
 
 function app.let_go()
-    ngx.shared.gone:set(arg("path"), true)
+    ngx.shared.let_go:set(arg("path"), true)
     ngx.say("go")
 end
 
 
--- Calls fn until its wait was long enough. In a worker that is to exit, each wait of a request
--- lasts as long as the drain, and a slow server needs longer.
-local function in_some_wait(fn)
+-- Calls fn again while it is interrupted. In a worker that is told to exit, each wait of a request
+-- ends after the drain, and a slow server needs longer.
+local function retry_interrupted(fn)
     local result, code
     repeat
         local _
@@ -74,19 +73,19 @@ local function in_some_wait(fn)
 end
 
 
---- A request that holds the lock until it may go, then acquires another lock, and checks the lease.
+--- A request that holds the lock until /let_go, then acquires another lock, and checks the lease.
 function app.hold()
     local path = arg("path")
     local lease = assert(session:mutex(path):acquire())
     app.wait_for_go(path)
     local lock = session:mutex(path .. "-other")
-    local other, code = in_some_wait(function() return lock:acquire(5) end)
-    local is_held = in_some_wait(function() return lease:check() end)
+    local other, code = retry_interrupted(function() return lock:acquire(5) end)
+    local is_held = retry_interrupted(function() return lease:check() end)
     ngx.say(lease:state(), " ", tostring(is_held), " ", other and "acquired" or code)
 end
 
 
-function app.fill()
+function app.fill_running()
     for _ = 1, tonumber(arg("count")) do in_timer(0, app.wait_for_go, arg("path")) end
 end
 
@@ -128,12 +127,12 @@ function app.listen()
 end
 
 
-local inside, most, seen = 0, 0, {}
+local inside, most_inside, seen = 0, 0, {}
 
 function app.watch_slowly()
     assert(session:watch(arg("path"), function(data)
         inside = inside + 1
-        most = math.max(most, inside)
+        most_inside = math.max(most_inside, inside)
         ngx.sleep(0.05)
         seen[#seen + 1] = data
         inside = inside - 1
@@ -142,7 +141,7 @@ function app.watch_slowly()
 end
 
 
-function app.seen() ngx.say(most, ": ", table.concat(seen, " ")) end
+function app.seen() ngx.say(most_inside, ": ", table.concat(seen, " ")) end
 
 
 function app.told() ngx.say(table.concat(told, ", ")) end

@@ -6,8 +6,8 @@ local rig = require "spec.rig"
 
 local server, host, path
 
-local DICTS = "lua_shared_dict gone 100k; lua_shared_dict turns 100k;"
-local PROMISE = 1 -- seconds, after the drain
+local DICTS = "lua_shared_dict let_go 100k; lua_shared_dict turns 100k;"
+local PROMISE = 1 -- seconds after its drain, within which a worker exits
 
 local WHILE_HELD = "while lease:held() do zklock.sleep(60) end "
 
@@ -86,7 +86,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         nginx.stop_all(host)
     end)
 
-    -- A location /NAME that runs the code in a timer, or at the worker's end if `late` is set.
+    -- A location /NAME that runs the code in a timer, or at the worker's exit if `late` is set.
     local function location(name, code, late)
         return ([[location = /%s { content_by_lua_block {
             local app, zklock = require "spec.nginx.exit_app", require "zklock"
@@ -115,7 +115,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
 
     local function wait_for_nodes(count) server:wait_for_nodes(path, count) end
 
-    local function says(text)
+    local function check_log(text)
         assert.truthy(host:log():find(text, 1, true), text .. " is not in " .. host:log())
     end
 
@@ -125,21 +125,21 @@ describe("a worker that is told to exit #nginx #session:close", function()
         return old
     end
 
-    local function goes(old, seconds)
-        assert(nginx.gone(old, seconds), "it stays")
+    local function check_exit(old, seconds)
+        assert(nginx.wait_until_gone(old, seconds), "the worker stays")
     end
 
-    -- The nodes of the lock, or of a member, once the loop has begun.
-    local begun = { waits = 2, condition = 0 }
+    -- The nodes of the lock, or of a member, once the loop has begun. Other loops make one node.
+    local nodes_of = { waits = 2, condition = 0 }
 
     for name in pairs(loops) do
         it("a worker's exit ends the loop of a timer: " .. name, function()
             start()
             host:get(("/%s?path=%s"):format(name, path))
             if name == "condition" then server:wait_for_nodes(path .. "-condition-never", 1) end
-            wait_for_nodes(begun[name] or 1)
-            goes(tell_to_exit())
-            says("it ended: " .. (name == "with" and "lost" or ""))
+            wait_for_nodes(nodes_of[name] or 1)
+            check_exit(tell_to_exit())
+            check_log("it ended: " .. (name == "with" and "lost" or ""))
             wait_for_nodes(0)
         end)
     end
@@ -148,7 +148,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         it("a worker exits within its drain and a second: " .. signal .. " #clock", function()
             start{ query = "drain=0.5" }
             begin "leader"
-            goes(tell_to_exit(signal), 0.5 + PROMISE)
+            check_exit(tell_to_exit(signal), 0.5 + PROMISE)
         end)
     end
 
@@ -163,8 +163,8 @@ describe("a worker that is told to exit #nginx #session:close", function()
         rig.wait_for("a new worker", function() return host:workers()[2] end)
         wait_for_nodes(1)
         host:get("/let_go?path=" .. path)
-        goes(old)
-        says("it ended: held true")
+        check_exit(old)
+        check_log("it ended: held true")
     end)
 
     it("the loop of a timer ends before requests do, and requests keep their locks", function()
@@ -179,7 +179,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         host:get("/let_go?path=" .. request)
         local bodies = nginx.bodies(nginx.finish(open))
         assert.same({ ["held true acquired"] = 1, interrupted = 1 }, bodies)
-        goes(old)
+        check_exit(old)
         server:wait_for_nodes(request, 0)
     end)
 
@@ -187,21 +187,20 @@ describe("a worker that is told to exit #nginx #session:close", function()
         local folder = rig.shell("mktemp -d /dev/shm/zklock-exit-XXXXXX"):match("[^\n]+")
         start{ query = "drain=0.1&recover=" .. folder }
         begin "leader"
-        goes(tell_to_exit("QUIT"))
+        check_exit(tell_to_exit("QUIT"))
         assert.equal("", rig.shell("ls %s", folder))
         rig.shell("rm -r %s", folder)
     end)
 
-    it("the loops of timers end although nginx has no timer left for that", function()
+    it("the loops of timers end although nginx has no timer left", function()
         local FEW = "lua_max_running_timers are not enough"
-        start{ http = "lua_max_running_timers 3;", expected = FEW } -- two, and the dispatcher's
+        start{ http = "lua_max_running_timers 3;", expected = FEW } -- two loops, and the dispatcher
         begin "held"
         begin("on_lost", path .. "-other")
-        goes(tell_to_exit())
-        says(FEW)
+        check_exit(tell_to_exit())
+        check_log(FEW)
     end)
 
-    -- Workers without a session, but for the last case.
     for name, options in pairs{
         ["a worker's exit ends a connect without an answer"] = { query = "", code = [[
             local opened, _, code
@@ -217,12 +216,12 @@ describe("a worker that is told to exit #nginx #session:close", function()
         it(name, function()
             start(options)
             host:get("/code")
-            goes(tell_to_exit())
-            says("it ended: interrupted")
+            check_exit(tell_to_exit())
+            check_log("it ended: interrupted")
         end)
     end
 
-    it("requests are served beside a loop that ignores everything #slow", function()
+    it("requests are served beside a loop that ignores the exit #slow", function()
         start{ expected = "exited on signal 9", code = ENDLESS }
         local request = path .. "-request"
         local open = host:begin("/hold?path=" .. request)
@@ -230,16 +229,16 @@ describe("a worker that is told to exit #nginx #session:close", function()
         host:get("/code?path=" .. path)
         local function turns() return tonumber(host:get("/turns?path=" .. path).body) end
         local old = tell_to_exit()
-        rig.wait_for("its lock to go", function()
+        rig.wait_for("the loop's lock to go", function()
             return turns() > 0 and #server:nodes(path) == 0
         end)
         local before = turns()
         rig.sleep_apart(2)
-        local more = turns() - before
-        assert.is_true(more > 0 and more <= 20, more)
+        local more_turns = turns() - before
+        assert.is_true(more_turns > 0 and more_turns <= 20, more_turns)
         host:get("/let_go?path=" .. request)
         assert.same({ ["held true acquired"] = 1 }, nginx.bodies(nginx.finish(open)))
         host:signal("KILL", old)
-        goes(old)
+        check_exit(old)
     end)
 end)

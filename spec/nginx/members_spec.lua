@@ -28,7 +28,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
             workers = 2,
             http = ([[
                 lua_shared_dict limit 1m;
-                lua_shared_dict gone 100k;
+                lua_shared_dict let_go 100k;
                 init_worker_by_lua_block {
                     local zklock = require "zklock"
                     local connect = zklock.connect
@@ -64,7 +64,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         end, 60)
     end
 
-    local function two_hosts(options)
+    local function start_two_hosts(options)
         local first, second = start("one:80", options), start "two:80"
         wait_for_share(first, TOTAL / 2)
         wait_for_share(second, TOTAL / 2)
@@ -97,7 +97,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
 
     it("the limit is halved, is whole while one host is down, and is halved after its restart " ..
        "#slow", function()
-        local first, second = two_hosts()
+        local first, second = start_two_hosts()
         second:kill()
         wait_for_share(first, TOTAL)
         wait_for_nodes(2)
@@ -110,7 +110,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
 
     it("the limit stays halved when a host starts again before its session has expired #slow",
        function()
-        local first, second = two_hosts()
+        local first, second = start_two_hosts()
         second:kill()
         second:start_again()
         wait_for_share(second, TOTAL / 2)
@@ -122,22 +122,22 @@ describe("a rate limit of two hosts #nginx #session:members", function()
     it("a host lets its share through, and no more", function()
         local host = start("one:80", { total = 2 })
         local through, refused = {}, false
-        rig.wait_for("one that is refused", function()
+        rig.wait_for("a refused request", function()
             for _, each in ipairs(nginx.finish(host:begin("20 /limited"))) do
-                local let = each.status == 200
+                local is_let = each.status == 200
                 refused = refused or each.status == 429
-                if let then through[each.body] = (through[each.body] or 0) + 1 end
+                if is_let then through[each.body] = (through[each.body] or 0) + 1 end
             end
             return refused
         end)
         assert.is_truthy(next(through))
-        for _, count_of in pairs(through) do assert.is_true(count_of <= 2) end
+        for _, count in pairs(through) do assert.is_true(count <= 2) end
     end)
 
     it("each host counts once over reloads, also while an old worker serves a request", function()
-        local first, second = two_hosts{ drain = 5 } -- new workers have joined by then
-        rig.wait_for("both", function() return counts[#counts] == 2 end)
-        local told = #counts
+        local first, second = start_two_hosts{ drain = 5 } -- new workers have joined by then
+        rig.wait_for("two counted hosts", function() return counts[#counts] == 2 end)
+        local known = #counts
         local begun = first:begin("10 /stay?path=it")
         rig.wait_for("open requests", function()
             return first:get("/news").body:find "stays" and second:get("/ping").status == 200
@@ -148,11 +148,11 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         wait_for_share(second, TOTAL / 2)
         first:get("/let_go?path=it")
         for _, each in ipairs(nginx.finish(begun)) do assert.equal("stayed", each.body) end
-        for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
+        for _, pid in ipairs(old) do assert(nginx.wait_until_gone(pid), "the worker stays") end
         wait_for_nodes(4)
         wait_for_share(first, TOTAL / 2)
         wait_for_share(second, TOTAL / 2)
-        for i = told, #counts do assert.equal(2, counts[i]) end
+        for i = known, #counts do assert.equal(2, counts[i]) end
         assert.same({}, first:troubles())
     end)
 end)
@@ -164,7 +164,7 @@ describe("a member in nginx #nginx #session:join", function()
     setup(function() server = rig.shared() end)
     before_each(function()
         path = rig.path()
-        host = nginx.start{ http = "lua_shared_dict gone 100k;" }
+        host = nginx.start{ http = "lua_shared_dict let_go 100k;" }
     end)
     after_each(function()
         rig.close_sessions()
@@ -181,7 +181,7 @@ describe("a member in nginx #nginx #session:join", function()
 
     -- Tells the worker to exit while a request is open, so that the member leaves. Returns the
     -- worker, and a function that ends the request, and with it the worker.
-    local function told_to_exit()
+    local function tell_to_exit()
         local begun, worker = host:begin("/stay?path=" .. path), host:workers()[1]
         rig.wait_for("the request", function() return host:get("/news").body:find "stays" end)
         host:signal "HUP"
@@ -189,14 +189,14 @@ describe("a member in nginx #nginx #session:join", function()
         return worker, function()
             host:get("/let_go?path=" .. path)
             nginx.finish(begun)
-            assert(nginx.gone(worker), "it stays")
+            assert(nginx.wait_until_gone(worker), "the worker stays")
         end
     end
 
     it("a member leaves by itself when its worker is told to exit, though a request is open",
        function()
         join()
-        local _, finish = told_to_exit()
+        local _, finish = tell_to_exit()
         join()
         finish()
         assert.same({ path .. "/a" }, server:nodes(path))
@@ -206,7 +206,7 @@ describe("a member in nginx #nginx #session:join", function()
        function()
         join()
         host:get "/leave_when_told?name=a"
-        local worker, finish = told_to_exit()
+        local worker, finish = tell_to_exit()
         assert.is_true(nginx.lives(worker))
         finish()
     end)

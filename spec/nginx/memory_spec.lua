@@ -5,20 +5,20 @@ local rig = require "spec.rig"
 
 
 describe("a server in memory, in nginx #nginx #zklock.memory", function()
-    local host, about
+    local host, query
 
     before_each(function()
-        about = "hosts=memory:shop&path=" .. rig.path()
+        query = "hosts=memory:shop&path=" .. rig.path()
         host = nil
     end)
     after_each(function() nginx.stop_all(host) end)
 
-    local function get(what) return host:get(what .. about).body end
+    local function get(what) return host:get(what .. query).body end
 
-    local function ten_wait()
+    local function begin_ten_waits()
         get("/keep?")
-        local begun = host:begin("10 /with?" .. about)
-        rig.wait_for("all claims", function()
+        local begun = host:begin("10 /with?" .. query)
+        rig.wait_for("the ten waits", function()
             return get("/session?"):find("claims=11", 1, true)
         end)
         return begun
@@ -26,7 +26,7 @@ describe("a server in memory, in nginx #nginx #zklock.memory", function()
 
     it("requests that wait do not block the worker", function()
         host = nginx.start()
-        local begun = ten_wait()
+        local begun = begin_ten_waits()
         assert.equal("pong", host:get("/ping").body)
         assert.equal("timeout", get("/with?timeout=0.05&"):match("^%w+"))
         assert.equal("dropped", get("/drop?"))
@@ -49,13 +49,13 @@ describe("a server in memory, in nginx #nginx #zklock.memory", function()
     for _, signal in ipairs{ "HUP", "QUIT" } do
         it("a worker leaves on " .. signal, function()
             host = nginx.start()
-            local begun = ten_wait()
+            local begun = begin_ten_waits()
             local worker = host:workers()[1]
             host:signal(signal)
             for _, answer in ipairs(nginx.finish(begun)) do
                 assert.equal("interrupted", answer.body:match("^%w+"))
             end
-            assert(nginx.gone(worker, 10), "it stays")
+            assert(nginx.wait_until_gone(worker, 10), "the worker stays")
             if signal == "HUP" then assert.equal("held", get("/with?timeout=0&")) end
         end)
     end

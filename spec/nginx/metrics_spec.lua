@@ -1,4 +1,4 @@
---- The example's /metrics of all workers, as read by Prometheus.
+--- /metrics of examples/nginx, of all its workers, as promtool and Prometheus read it.
 
 local http = require "socket.http"
 local json = require "dkjson"
@@ -55,7 +55,7 @@ describe("the metrics of an nginx #nginx #zklock.metrics", function()
             rig.wait_for("a sale", function() return host:get("/buy?sku=a").status == 200 end)
         end
         local text
-        local all = rig.eventually(function()
+        local is_complete = rig.eventually(function()
             text = http.request(("http://127.0.0.1:%d/metrics"):format(host.port))
             local sum = 0
             for count in text:gmatch('\nzklock_lock_acquires_total{worker="[01]",lock="shop",' ..
@@ -64,7 +64,7 @@ describe("the metrics of an nginx #nginx #zklock.metrics", function()
             end
             return sum == 4
         end, 20)
-        assert.is_true(all, text)
+        assert.is_true(is_complete, text)
         nginx.write(host.dir .. "/metrics", text)
         assert.equal("fine\n", rig.shell("promtool check metrics <%s/metrics 2>&1 && echo fine",
                                          host.dir))
@@ -73,20 +73,21 @@ describe("the metrics of an nginx #nginx #zklock.metrics", function()
     it("Prometheus reads the metrics, with quantiles and rates #slow", function()
         host = nginx.example()
         start_prometheus()
-        local function tells(text, expected)
+        local function wait_for_value(text, expected)
             local result
-            local told = rig.eventually(function()
+            local is_reached = rig.eventually(function()
                 result = query(text)
                 return result and result[1] and tonumber(result[1].value[2]) == expected
             end, 60)
-            assert.is_true(told, text .. ": " .. json.encode(result) .. "\n" ..
+            assert.is_true(is_reached, text .. ": " .. json.encode(result) .. "\n" ..
                 (nginx.read(prometheus.dir .. "/output")))
         end
         for _ = 1, 3 do host:get("/buy?sku=a") end
-        tells('sum(zklock_lock_acquires_total{lock="shop",outcome="granted"})', 3)
-        tells('sum(zklock_sessions{state="connected"})', 2)
-        tells("count(zklock_wait_seconds_count) by (job)", 2)
-        tells("sum(zklock_hold_seconds_count)", 3)
-        tells("histogram_quantile(0.5, sum(zklock_hold_seconds_bucket) by (le)) < bool 10", 1)
+        wait_for_value('sum(zklock_lock_acquires_total{lock="shop",outcome="granted"})', 3)
+        wait_for_value('sum(zklock_sessions{state="connected"})', 2)
+        wait_for_value("count(zklock_wait_seconds_count) by (job)", 2)
+        wait_for_value("sum(zklock_hold_seconds_count)", 3)
+        wait_for_value(
+            "histogram_quantile(0.5, sum(zklock_hold_seconds_bucket) by (le)) < bool 10", 1)
     end)
 end)

@@ -1,5 +1,5 @@
 --- The shop of docs/start.md, examples/nginx/mysql, unchanged, with two nginx for two hosts, and a
--- MariaDB. In place of lua-resty-mysql, which Debian does not have, it has spec/nginx/stub; RESTY
+-- MariaDB. spec/nginx/stub stands in for lua-resty-mysql, which Debian does not package; RESTY
 -- names a folder with the original, made as on the page.
 
 local client = require "zklock.seckill.http.client"
@@ -20,7 +20,7 @@ local server, db
 local product = 100
 
 
-local function in_stock(number)
+local function add_product(number)
     product = product + 1
     db:execute(("INSERT INTO product (id, stock) VALUES (%d, %d)"):format(product, number))
 end
@@ -46,7 +46,7 @@ local function request(host, buyer, order)
 end
 
 
-local function ask(host, buyer, order)
+local function ask_until_served(host, buyer, order)
     local status, said
     repeat status, said = request(host, buyer, order) until said ~= NOT_READY and said ~= "timeout"
     return status, said
@@ -61,7 +61,7 @@ local function buy(host, buyer)
 end
 
 
-local function take_the_lock()
+local function take_the_lock_away()
     local node = server:nodes(lock_path())[1]
     rig.wait_for("the holder's watch", function() return server:ask("wchp"):find(node, 1, true) end)
     server:foreign("delete '%s'", node)
@@ -80,7 +80,7 @@ describe("the shop with MySQL #nginx", function()
     before_each(function()
         gate, hosts = database.open(shop.url), {}
         for i = 1, 2 do
-            hosts[i] = nginx.example{ folder = FOLDER, beside = { RESTY },
+            hosts[i] = nginx.example{ folder = FOLDER, modules = { RESTY },
                                       environment = shop.environment }
         end
     end)
@@ -90,9 +90,10 @@ describe("the shop with MySQL #nginx", function()
         nginx.stop_all()
     end)
 
-    local function answer_to_one(way, order)
+    local function answer_of(way, order)
         local status, said
-        client.run{ function() status, said = (way or ask)(hosts[1], "one", order) end }
+        way = way or ask_until_served
+        client.run{ function() status, said = way(hosts[1], "one", order) end }
         return { status, said }
     end
 
@@ -109,18 +110,19 @@ describe("the shop with MySQL #nginx", function()
         return statuses
     end
 
-    -- Returns the answer to a buyer whose `statement` waits at the gate, a connection that runs the
-    -- statements `close`, and later `open`. fn() runs while it waits, after() behind `open`.
+    -- Returns the answer to a buyer whose `statement` waits, because the connection `gate` has run
+    -- the statements `close`. Then come fn(), the statement `open`, which lets the buyer go on, and
+    -- after().
     local function answer_at_the_gate(close, statement, open, fn, after)
         local status, said
         gate:execute_all(close)
         client.run{
-            function() status, said = ask(hosts[1], "one") end,
+            function() status, said = ask_until_served(hosts[1], "one") end,
             function()
                 local due = core.now() + PATIENCE
                 repeat
                     client.request(hosts[2].port, "GET", "/buy")
-                    assert(core.now() < due, "it does not come to the gate")
+                    assert(core.now() < due, "no statement waits at the gate")
                 until waiting(db, statement)[1]
                 fn()
                 gate:execute(open)
@@ -131,7 +133,7 @@ describe("the shop with MySQL #nginx", function()
     end
 
     it("two hosts sell each item once", function()
-        in_stock(30)
+        add_product(30)
         assert.same({ [200] = 30, [409] = 30 }, statuses_of(60))
         assert.same({ left = 0, sold = 30 }, books())
         local mine = "product = " .. product
@@ -140,14 +142,14 @@ describe("the shop with MySQL #nginx", function()
         assert.is_nil(hosts[1]:log():find("delayed events patch", 1, true))
     end)
 
-    it("a repeated order is carried out once, and the buyer's next order, too", function()
-        in_stock(2)
-        assert.same({ 200, "sold" }, answer_to_one())
-        assert.same({ 200, "sold" }, answer_to_one())
+    it("a repeated order is carried out once, and so is the buyer's next order", function()
+        add_product(2)
+        assert.same({ 200, "sold" }, answer_of())
+        assert.same({ 200, "sold" }, answer_of())
         assert.same({ left = 1, sold = 1 }, books())
-        assert.same({ 200, "sold" }, answer_to_one(ask, 2))
-        assert.same({ 409, "sold out" }, answer_to_one(ask, 3))
-        assert.same({ 200, "sold" }, answer_to_one(ask, 2))
+        assert.same({ 200, "sold" }, answer_of(ask_until_served, 2))
+        assert.same({ 409, "sold out" }, answer_of(ask_until_served, 3))
+        assert.same({ 200, "sold" }, answer_of(ask_until_served, 2))
         assert.same({ left = 0, sold = 2 }, books())
         assert.has_error(function()
             db:execute("INSERT INTO purchase (product, buyer, number, token) SELECT product, buyer,"
@@ -171,91 +173,91 @@ describe("the shop with MySQL #nginx", function()
             assert.equal(400, status_of("POST", query), query)
         end
         product = product + 1
-        assert.same({ 404, "no such product" }, answer_to_one())
+        assert.same({ 404, "no such product" }, answer_of())
     end)
 
     it("the shop sells nothing without the lock #slow", function()
-        in_stock(10)
+        add_product(10)
         rig.hold(rig.session(server.hosts):mutex(lock_path()))
         local answer
-        repeat answer = answer_to_one(request) until answer[2] ~= NOT_READY
+        repeat answer = answer_of(request) until answer[2] ~= NOT_READY
         assert.same({ 503, "timeout" }, answer)
         assert.same({ left = 10, sold = 0 }, books())
     end)
 
     it("a holder is refused after a later holder's token #slow", function()
-        in_stock(10)
+        add_product(10)
         local later
         local answer = answer_at_the_gate({ "LOCK TABLES product WRITE" },
             "UPDATE product SET token", "UNLOCK TABLES", function()
-                later = take_the_lock()
+                later = take_the_lock_away()
                 gate:execute(("UPDATE product SET token = %s WHERE id = %d")
                     :format(later:token_string(), product))
             end)
         assert.same({ 503, "stale" }, answer)
         assert.same({ left = 10, sold = 0 }, books())
         rig.released(later)
-        assert.same({ 200, "sold" }, answer_to_one())
+        assert.same({ 200, "sold" }, answer_of())
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
     it("a sale goes through if the lock is lost after its token was written #slow", function()
-        in_stock(10)
+        add_product(10)
         local later
         local answer = answer_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
-            "UNLOCK TABLES", function() later = take_the_lock() end)
+            "UNLOCK TABLES", function() later = take_the_lock_away() end)
         assert.same({ 200, "sold" }, answer)
         assert.same({ left = 9, sold = 1 }, books())
         rig.released(later)
-        assert.same({ 200, "sold" }, answer_to_one(ask, 2))
+        assert.same({ 200, "sold" }, answer_of(ask_until_served, 2))
         assert.same({ left = 8, sold = 2 }, books())
     end)
 
     it("a failed statement sells nothing, and closes its connection", function()
-        in_stock(10)
+        add_product(10)
         db:execute "RENAME TABLE purchase TO elsewhere"
-        local answer = answer_to_one()
+        local answer = answer_of()
         db:execute "RENAME TABLE elsewhere TO purchase"
         assert.same({ 503, "failed" }, answer)
         assert.same({ left = 10, sold = 0 }, books())
-        assert.same({ 200, "sold" }, answer_to_one())
+        assert.same({ 200, "sold" }, answer_of())
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
     it("an unanswered COMMIT returns unknown, and the repeated order tells the outcome", function()
-        in_stock(10)
+        add_product(10)
         local answer = answer_at_the_gate({ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" },
             "COMMIT", "BACKUP STAGE END", function()
                 db:execute("KILL " .. waiting(db, "COMMIT")[1][1])
-                rig.wait_for("its end", function() return not waiting(db, "COMMIT")[1] end)
+                rig.wait_for("no COMMIT", function() return not waiting(db, "COMMIT")[1] end)
             end)
         assert.same({ 504, "unknown" }, answer)
         local now = books()
         assert.equal(10, now.left + now.sold)
-        assert.same({ 200, "sold" }, answer_to_one())
+        assert.same({ 200, "sold" }, answer_of())
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
     it("a worker killed in the middle of a sale sells nothing twice #slow", function()
-        in_stock(10)
-        local killed
+        add_product(10)
+        local killed_at
         local answer = answer_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
             "UNLOCK TABLES", function()
                 local holder = rig.session(server.hosts):mutex(lock_path()):queue()[1]
                 rig.signal("KILL", tonumber(holder.identity:match ":(%d+)$"))
-                killed = core.now()
+                killed_at = core.now()
             end)
         assert.same({ false, "lost" }, answer)
-        assert.same({ 200, "sold" }, answer_to_one())
-        if os.getenv "ZKLOCK_FIGURES" then print(("%.3f s"):format(core.now() - killed)) end
+        assert.same({ 200, "sold" }, answer_of())
+        if os.getenv "ZKLOCK_FIGURES" then print(("%.3f s"):format(core.now() - killed_at)) end
         assert.same({ [200] = 9, [409] = 11 }, statuses_of(20))
         assert.same({ left = 0, sold = 10 }, books())
     end)
 
     it("every order is a sale while both hosts are reloaded five times #slow", function()
-        in_stock(1000000)
+        add_product(1000000)
         local answers, reloads, workers, due = {}, 0, {}, core.now() + PATIENCE
-        -- Reloads both hosts once the workers before the last reload are gone.
+        -- Reloads both hosts once the workers of before the last reload are gone.
         local function reload()
             for _, pid in ipairs(workers) do
                 if nginx.lives(pid) then return end
@@ -287,7 +289,7 @@ describe("the shop with MySQL #nginx", function()
     end)
 
     it("the shop sells on while a worker is stopped in the middle of a sale #slow", function()
-        in_stock(10)
+        add_product(10)
         local pid
         local answer = answer_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
             "UNLOCK TABLES", function()
@@ -299,7 +301,7 @@ describe("the shop with MySQL #nginx", function()
                 rig.signal("CONT", pid)
             end)
         assert.same({ 504, "unknown" }, answer)
-        assert.same({ 200, "sold" }, answer_to_one())
+        assert.same({ 200, "sold" }, answer_of())
         assert.same({ left = 8, sold = 2 }, books())
     end)
 

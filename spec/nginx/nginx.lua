@@ -152,7 +152,7 @@ end
 function nginx:kill()
     local pids = { self:master(), unpack(self:workers()) }
     for _, pid in ipairs(pids) do self:signal("KILL", pid) end
-    for _, pid in ipairs(pids) do assert(nginx.gone(pid), "it lives on") end
+    for _, pid in ipairs(pids) do assert(nginx.wait_until_gone(pid), "the process lives on") end
     self.output:close()
     os.remove(self.dir .. "/pid")
 end
@@ -164,13 +164,13 @@ end
 
 
 --- Starts an example of the documentation, on another port and with files of its own: { folder =
--- the example's, beside = folders of its modules, environment = "NAME=value", edit = a function
+-- the example's, modules = folders of its modules, environment = "NAME=value", edit = a function
 -- that changes its configuration }.
 function nginx.example(options)
     options = options or {}
     local self, folder = new(), options.folder or "examples/nginx"
     rig.shell("cp %s/*.lua %s", folder, self.dir)
-    for _, each in ipairs(options.beside or {}) do rig.shell("cp -r %s/. %s", each, self.dir) end
+    for _, each in ipairs(options.modules or {}) do rig.shell("cp -r %s/. %s", each, self.dir) end
     local text = read(folder .. "/nginx.conf"):gsub("80[89]0", self.port)
         :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/[%w-]+%.pid", "pid")
         :gsub("/tmp/", self.dir .. "/temp-"):gsub("/usr/lib/nginx/modules", MODULES)
@@ -206,7 +206,7 @@ function nginx.lives(pid)
 end
 
 
-function nginx.gone(pid, seconds)
+function nginx.wait_until_gone(pid, seconds)
     return rig.eventually(function() return not nginx.lives(pid) end, seconds)
 end
 
@@ -217,7 +217,7 @@ end
 
 
 --- The number of requests about a lock path that have ended.
-function nginx:ended(path)
+function nginx:count_ended(path)
     local pattern = path:gsub("%p", "%%%0")
     return select(2, read(self.dir .. "/access.log"):gsub(pattern .. "%f[^%w]", ""))
 end
@@ -248,7 +248,7 @@ local function stop(self)
 end
 
 
---- Ends every nginx. Fails if temporary files are left, or `host` tells of trouble.
+--- Ends every nginx. Fails if temporary files are left, or the log of `host` tells of trouble.
 function nginx.stop_all(host)
     local troubles = host and host:troubles() or {}
     for _, each in ipairs(started) do troubles[#troubles + 1] = stop(each) end
@@ -265,8 +265,8 @@ local function answer_of(line)
 end
 
 
---- Begins requests, all at once: "PATH", or "COUNT PATH", with "-a SECONDS" first to hang up then.
--- finish(begun) returns the answers.
+--- Begins requests, all at once, with the arguments of http.pl. nginx.finish(begun) returns the
+-- answers.
 function nginx:begin(...)
     local words = {}
     for i = 1, select("#", ...) do
@@ -285,7 +285,7 @@ function nginx.finish(begun)
 end
 
 
---- A request's answer: { status, seconds, body }.
+--- Requests a path. Returns the answer: { status, seconds, body }.
 function nginx:get(path)
     return nginx.finish(self:begin(path))[1]
 end

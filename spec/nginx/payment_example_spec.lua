@@ -10,12 +10,12 @@ local rig = require "spec.rig"
 local shops = require "spec.nginx.shop"
 
 local FOLDER = "examples/nginx/payment"
-local BESIDE = { "examples/nginx/mysql", os.getenv "RESTY" or "spec/nginx/stub" }
+local MODULES = { "examples/nginx/mysql", os.getenv "RESTY" or "spec/nginx/stub" }
 local PATIENCE = 120 -- seconds for a buyer's answers
 local here = rig.shell "pwd":match "%S+"
 
--- Lets a request choose the line at which its worker dies.
-local function with_die(text)
+-- Edits the configuration so that a request chooses the line at which its worker dies.
+local function allow_deaths(text)
     return (text:gsub("location = /buy {", "%0 rewrite_by_lua_block { dofile('" .. here
         .. "/spec/nginx/die_at.lua')(ngx.var.arg_die) }"))
 end
@@ -31,11 +31,11 @@ describe("the shop that pays #nginx", function()
     teardown(function() shop:close() end)
     after_each(function() nginx.stop_all() end)
 
-    local function open(stock, environment, edit)
+    local function open_shop(stock, environment, edit)
         product = product + 1
         db:execute(("INSERT INTO product (id, stock) VALUES (%d, %d)"):format(product, stock))
         bank = nginx.example{ folder = FOLDER .. "/provider", environment = environment }
-        host = nginx.example{ folder = FOLDER, beside = BESIDE, edit = edit, environment =
+        host = nginx.example{ folder = FOLDER, modules = MODULES, edit = edit, environment =
             ("%s PROVIDER=127.0.0.1:%d PATIENCE=30 %s"):format(shop.environment, bank.port,
                                                                environment or "") }
     end
@@ -62,7 +62,7 @@ describe("the shop that pays #nginx", function()
         return { status or false, said }
     end
 
-    local function next_charge(query)
+    local function set_next_charge(query)
         assert.equal(200, (client.once(bank.port, "POST", "/next?" .. query)))
     end
 
@@ -79,7 +79,7 @@ describe("the shop that pays #nginx", function()
                  cancelled = count_of "cancelled", charged = tonumber(charged) }
     end
 
-    local function sold(paid, left)
+    local function books_when_sold(paid, left)
         return { left = left, reserved = 0, paid = paid, cancelled = 0, charged = paid }
     end
 
@@ -97,9 +97,9 @@ describe("the shop that pays #nginx", function()
     end
 
     it("the shop sells each item once, and charges only for those items", function()
-        open(20)
+        open_shop(20)
         assert.same({ [200] = 20, [409] = 20 }, statuses_of(40))
-        assert.same(sold(20, 0), books())
+        assert.same(books_when_sold(20, 0), books())
         assert.same({ 404, "no such product" }, (function()
             product = product + 1
             return answer_of(send, "b")
@@ -107,8 +107,8 @@ describe("the shop that pays #nginx", function()
     end)
 
     it("a refused charge gives the item back, and the refusal is repeated", function()
-        open(1)
-        next_charge "refuse=1"
+        open_shop(1)
+        set_next_charge "refuse=1"
         assert.same({ 402, "cancelled" }, answer_of(send, "one"))
         assert.same({ 402, "cancelled" }, answer_of(send, "one"))
         assert.same({ 200, "paid" }, answer_of(send, "two"))
@@ -120,13 +120,12 @@ describe("the shop that pays #nginx", function()
         ["charges, and its answer is late"] = { "delay=3600", { 504, "reserved" }, "PATIENCE=1" },
         ["is silent, and has not charged"] = { "silent=1", { 504, "reserved" }, "PATIENCE=1" },
         ["answers twice"] = { "twice=1", { 200, "paid" } },
-        ["answers a refusal twice, the next one once"] = { "twice=1&refuse=1",
-                                                           { 402, "cancelled" } },
+        ["refuses, and says so twice"] = { "twice=1&refuse=1", { 402, "cancelled" } },
     } do
-        it("an order is charged once, and the shop sells on, when the provider " .. name,
+        it("an order is settled once, and the shop sells on, when the provider " .. name,
            function()
-            open(2, case[3])
-            next_charge(case[1])
+            open_shop(2, case[3])
+            set_next_charge(case[1])
             local first
             client.run{
                 function() first = { send "one" } end,
@@ -146,8 +145,8 @@ describe("the shop that pays #nginx", function()
 
     it("an order sent twice at once is settled once", function()
         for _, query in ipairs{ "delay=0.5", "delay=0.5&refuse=1" } do
-            open(2)
-            next_charge(query)
+            open_shop(2)
+            set_next_charge(query)
             local answers = {}
             client.run{ function() answers[1] = { send "one" } end,
                         function() answers[2] = { send "one" } end }
@@ -161,17 +160,17 @@ describe("the shop that pays #nginx", function()
     end)
 
     it("an order while the provider is down is reserved, and paid later", function()
-        open(1)
+        open_shop(1)
         bank:kill()
         assert.same({ 504, "reserved" }, answer_of(send, "one"))
         assert.same({ 409, "sold out" }, answer_of(send, "two"))
         bank:start_again()
         assert.same({ 200, "paid" }, answer_of(buy, "one"))
-        assert.same(sold(1, 0), books())
+        assert.same(books_when_sold(1, 0), books())
     end)
 
     it("/sweep finishes orders whose clients did not come back", function()
-        open(2)
+        open_shop(2)
         bank:kill()
         assert.same({ 504, "reserved" }, answer_of(send, "one"))
         bank:start_again()
@@ -179,18 +178,18 @@ describe("the shop that pays #nginx", function()
         assert.equal(1, books().reserved)
         local _, said = client.once(host.port, "GET", "/sweep?age=0")
         assert.equal(product .. " one 1: paid\n", said)
-        assert.same(sold(1, 1), books())
+        assert.same(books_when_sold(1, 1), books())
     end)
 
     it("a worker's death at any line charges once and sells one item #slow", function()
-        open(1000, nil, with_die)
+        open_shop(1000, nil, allow_deaths)
         local line, status = 0
         repeat
             line = line + 1
             local buyer = "b" .. line
             status = answer_of(send, buyer, "&die=" .. line)[1]
             assert.same({ buyer, { 200, "paid" } }, { buyer, answer_of(buy, buyer) })
-            assert.same(sold(line, 1000 - line), books())
+            assert.same(books_when_sold(line, 1000 - line), books())
         until status == 200
         assert.is_true(line > 60, "only so many lines: " .. line)
     end)
@@ -208,13 +207,13 @@ describe("the shop that pays #nginx", function()
     } do
         it("the shop sells all when it " .. shape .. " #slow", function()
             local figures = os.getenv "ZKLOCK_FIGURES"
-            local count, buyers, next_one = case[figures and 3 or 2], {}, 0
-            open(count, case[1] == "HOLD=1" and "DELAY=0.25 HOLD=1" or "DELAY=0.25")
+            local count, buyers, sent = case[figures and 3 or 2], {}, 0
+            open_shop(count, case[1] == "HOLD=1" and "DELAY=0.25 HOLD=1" or "DELAY=0.25")
             for i = 1, 40 do
                 buyers[i] = function()
-                    while next_one < count do
-                        next_one = next_one + 1
-                        assert.equal(200, (buy("b" .. next_one)))
+                    while sent < count do
+                        sent = sent + 1
+                        assert.equal(200, (buy("b" .. sent)))
                     end
                 end
             end
@@ -223,7 +222,7 @@ describe("the shop that pays #nginx", function()
             if figures then
                 print(("%s: %.1f sales a second"):format(shape, count / (core.now() - from)))
             end
-            assert.same(sold(count, 0), books())
+            assert.same(books_when_sold(count, 0), books())
         end)
     end
 end)

@@ -13,7 +13,7 @@ function app.ping()
 end
 
 
--- The one line of docs/resty-lock.md, and its surroundings.
+-- Connects, and runs the line that docs/resty-lock.md adds.
 local function open(premature)
     if premature then return end
     local message
@@ -29,7 +29,7 @@ function app.start()
 end
 
 
---- An object for the name of the request.
+--- Returns a lock object for the request's `name`.
 function app.object(options)
     while not session do ngx.sleep(0.01) end
     return assert(resty_lock:new(ngx.var.arg_name, options))
@@ -43,7 +43,8 @@ function app.shown(elapsed, why)
 end
 
 
---- Fills the cache, a file, once the file `go` exists, if no other request did while it waited.
+--- Locks, fills the cache, a file, once the file `go` exists, unless another request has filled it,
+-- and answers with the value.
 function app.fill()
     local path, lock = ngx.var.arg_cache, app.object{ timeout = 30 }
     local elapsed = assert(lock:lock("a"))

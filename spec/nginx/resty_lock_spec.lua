@@ -6,7 +6,7 @@ local rig = require "spec.rig"
 
 local server, host, name
 
--- The code of requests, by name. `app.lock` is the object of an earlier request.
+-- The code of requests, by name. `app.lock` is the object of /keep.
 local pages = {
     new = 'ngx.say(select(2, require("zklock.resty_lock"):new("some")))',
     keep = 'app.lock = app.object() ngx.say(app.shown(app.lock:lock("a")))',
@@ -14,15 +14,15 @@ local pages = {
     drop_in_timer = "ngx.timer.at(0, function() app.lock:unlock() end)",
     try = 'ngx.say(app.shown(app.object{ timeout = 0 }:lock("a")))',
     collect = "collectgarbage() collectgarbage()",
-    killed = [[
-        local had
+    kill_holder = [[
+        local elapsed
         local thread = ngx.thread.spawn(function()
             local lock = app.object()
-            had = lock:lock("a")
+            elapsed = lock:lock("a")
             ngx.sleep(60)
             return lock:unlock()
         end)
-        while not had do ngx.sleep(0.001) end
+        while not elapsed do ngx.sleep(0.001) end
         ngx.thread.kill(thread)]],
 }
 
@@ -38,7 +38,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
 
     local APP = 'local app = require("spec.nginx.resty_lock_app")'
 
-    local function phase(directive, code)
+    local function code_in_phase(directive, code)
         return ("%s_by_lua_block { %s %s }\n"):format(directive, APP, code)
     end
 
@@ -46,11 +46,11 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         local server_lines = options.server or ""
         for page, code in pairs(pages) do
             server_lines = server_lines .. ("location = /%s { %s }\n"):format(
-                page, phase("content", code))
+                page, code_in_phase("content", code))
         end
         return nginx.start{
             app = "spec.nginx.resty_lock_app", workers = options.workers, server = server_lines,
-            http = options.http or phase("init_worker", "app.start()"),
+            http = options.http or code_in_phase("init_worker", "app.start()"),
         }
     end
 
@@ -62,7 +62,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         return (other_host or host):get(request(path)).body
     end
 
-    local function contenders(count)
+    local function wait_for_contenders(count)
         server:wait_for_nodes(("/resty_lock/%s/a"):format(name), count)
     end
 
@@ -72,21 +72,22 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
     end)
 
     it("another request, a timer, or a phase without waits may release the lock", function()
-        host = start{ server = "location = /log {" .. phase("content", pages.keep) ..
-                               phase("log", "assert(app.lock:unlock() == 1)") .. "}" }
+        host = start{ server = "location = /log {" .. code_in_phase("content", pages.keep) ..
+                               code_in_phase("log", "assert(app.lock:unlock() == 1)") .. "}" }
         assert.equal("free", ask "keep")
         assert.equal("timeout", ask "try")
         assert.equal("1", ask "drop")
         assert.equal("free", ask "keep")
         ask "drop_in_timer"
-        contenders(0)
+        wait_for_contenders(0)
         assert.equal("free", ask "log")
-        contenders(0)
+        wait_for_contenders(0)
     end)
 
     it("lock() in header_filter is refused, and the message names that phase", function()
-        host = start{ server = "location = /here {" .. phase("content", 'ngx.say("here")') ..
-            phase("header_filter", [[
+        host = start{ server = "location = /here {" ..
+            code_in_phase("content", 'ngx.say("here")') ..
+            code_in_phase("header_filter", [[
                 local _, why = require("zklock.resty_lock"):new("some"):lock("foo")
                 ngx.header["X-Why"] = why]]) .. "}" }
         ask "try"
@@ -98,7 +99,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
 
     it("the lock of a killed light thread is free after its object's collection", function()
         host = start{}
-        ask "killed"
+        ask "kill_holder"
         rig.wait_for("the collector", function()
             ask "collect"
             return ask "try" == "free"
@@ -121,12 +122,12 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         local cache, go = host.dir .. "/cache", host.dir .. "/go"
         local want = request("fill", ("&cache=%s&go=%s"):format(cache, go))
         local ours, theirs = host:begin("20 " .. want), other:begin("20 " .. want)
-        contenders(40)
+        wait_for_contenders(40)
         files.write(go, "go")
-        local all = nginx.finish(ours)
-        for _, answer in ipairs(nginx.finish(theirs)) do all[#all + 1] = answer end
-        assert.same({ ["filled value"] = 1, ["waited value"] = 39 }, nginx.bodies(all))
-        contenders(0)
+        local answers = nginx.finish(ours)
+        for _, answer in ipairs(nginx.finish(theirs)) do answers[#answers + 1] = answer end
+        assert.same({ ["filled value"] = 1, ["waited value"] = 39 }, nginx.bodies(answers))
+        wait_for_contenders(0)
         assert.equal("hit value", other:get(want).body)
     end)
 end)

@@ -30,7 +30,7 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
         local due = core.now() + PATIENCE
         repeat
             client.request(server.port, "GET", "/mall/state")
-            assert(core.now() < due, "it does not come to " .. statement)
+            assert(core.now() < due, "no such statement waits: " .. statement)
             local row = waiting(db, statement)[1]
             if row then return row[1] end
         until false

@@ -52,14 +52,14 @@ describe("the sale over HTTP #nginx", function()
 
     -- Starts servers: { servers = 1, strategy, stock, pause, timeout, session, start = true to
     -- return before they are ready }.
-    local function open(words)
+    local function open(options)
         number = number + 1
         run = runs.open("spec" .. number, {
-            ports = { nginx.two_ports() }, store = store, pause = 0, session = words.session or 20,
-            zookeeper = words.zookeeper or server.hosts,
+            ports = { nginx.two_ports() }, store = store, pause = 0,
+            session = options.session or 20, zookeeper = options.zookeeper or server.hosts,
         }, reaper)
-        words.strategy = words.strategy or "zookeeper"
-        run[words.start and "start" or "serve"](run, words.servers or 1, words)
+        options.strategy = options.strategy or "zookeeper"
+        run[options.start and "start" or "serve"](run, options.servers or 1, options)
         return run.servers[1]
     end
 
@@ -94,14 +94,14 @@ describe("the sale over HTTP #nginx", function()
 
     it("the servers answer 200 or 409, nothing else, during five reloads #slow", function()
         open{ servers = 2, stock = 1000000, timeout = 15 }
-        local statuses, ends, tasks = {}, false, {}
+        local statuses, is_over, tasks = {}, false, {}
         for i = 1, 200 do
             tasks[i] = function()
                 repeat
                     local status, body = run:buy(i)
                     status = status or body
                     statuses[status] = (statuses[status] or 0) + 1
-                until ends
+                until is_over
             end
         end
         tasks[201] = function()
@@ -111,7 +111,7 @@ describe("the sale over HTTP #nginx", function()
                     repeat until is_new(each)
                 end
             end
-            ends = true
+            is_over = true
         end
         client.run(tasks)
         local answers = (statuses[200] or 0) + (statuses[409] or 0)
@@ -234,8 +234,8 @@ describe("the sale over HTTP #nginx", function()
             client.run(buys)
             assert.same({ [200] = 5, [409] = 3 }, statuses)
             assert.same({ 0, 5 }, { left(), ordered() })
-            local workers = run.store:number "SELECT count(DISTINCT token) FROM tb_order"
-            assert.is_true(workers <= 2)
+            local holds = run.store:number "SELECT count(DISTINCT token) FROM tb_order"
+            assert.is_true(holds <= 2)
         end)
 
         it("a purchase without ZooKeeper is answered with 503 #slow", function()
@@ -257,7 +257,7 @@ describe("the sale over HTTP #nginx", function()
         end
 
         -- Buys at a server, and calls fn() during the hold. Returns the answer.
-        local function meanwhile(target, fn)
+        local function buy_meanwhile(target, fn)
             local status, body
             client.run{
                 function() status, body = client.request(target.port, "POST", ONE) end,
@@ -273,7 +273,7 @@ describe("the sale over HTTP #nginx", function()
 
         it("a killed server's lock becomes free #slow", function()
             local one = open{ pause = 30, session = 3 }
-            local status, problem = meanwhile(one, function() one:kill() end)
+            local status, problem = buy_meanwhile(one, function() one:kill() end)
             assert.same({ nil, "lost" }, { status, problem })
             server:wait_for_nodes(run.root .. LOCK, 0)
             assert.same({ 100, 0 }, { left(), ordered() })
@@ -281,7 +281,7 @@ describe("the sale over HTTP #nginx", function()
 
         it("a killed server's batch is sold as a whole, or not at all #slow", function()
             local one = open{ strategy = "combined", pause = 30, session = 3 }
-            local status, problem = meanwhile(one, function() one:kill() end)
+            local status, problem = buy_meanwhile(one, function() one:kill() end)
             assert.same({ nil, "lost" }, { status, problem })
             server:wait_for_nodes(run.root .. LOCK, 0)
             assert.same({ 100, 0 }, { left(), ordered() })
@@ -299,7 +299,7 @@ describe("the sale over HTTP #nginx", function()
                     local status, body = run:buy(i)
                     if status == 200 then told.sold = told.sold + 1
                     elseif status ~= 409 then
-                        -- Busy or unknown; the next try goes elsewhere.
+                        -- Busy or unknown. The next try goes to the other server.
                         assert(status == 503 or status == 504, body)
                         if status == 504 then told.lost = told.lost + 1 end
                     end
@@ -342,7 +342,7 @@ describe("the sale over HTTP #nginx", function()
                function()
                 local one = open{ strategy = row[1], pause = 5, session = 3, timeout = 30 }
                 local token, read
-                local status, body = meanwhile(one, function()
+                local status, body = buy_meanwhile(one, function()
                     signal(one, "STOP")
                     taken[row[2]]()
                     token = hold_the_lock():token_string()
@@ -444,7 +444,7 @@ describe("the sale over HTTP #nginx", function()
             return pid, { first, second }, folder
         end
 
-        local function is_gone(ports, folder)
+        local function wait_for_end(ports, folder)
             for _, port in ipairs(ports) do
                 rig.wait_for("the end of nginx", function()
                     return select(2, client.once(port, "GET", "/mall/state")) == "refused"
@@ -456,8 +456,8 @@ describe("the sale over HTTP #nginx", function()
             rig.shell("rm -r %s %s.out", folder, folder)
         end
 
-        -- A MariaDB goes on, and the sale's database must be dropped.
-        local function no_database_is_left()
+        -- The MariaDB outlives the demo, which must drop the sale's database.
+        local function wait_for_drop()
             if store == "sqlite" then return end
             local admin = database.open(store)
             rig.wait_for("an end of the sale's database", function()
@@ -471,8 +471,8 @@ describe("the sale over HTTP #nginx", function()
             local pid, ports, folder = begin "NGINX=nginx"
             local output = rig.shell("find %s -name output -exec cat {} +", folder)
             rig.shell("kill -INT %s", pid)
-            is_gone(ports, folder)
-            no_database_is_left()
+            wait_for_end(ports, folder)
+            wait_for_drop()
             assert.equal("", output)
         end)
 
@@ -480,8 +480,8 @@ describe("the sale over HTTP #nginx", function()
             it("SIG" .. name .. " in the middle of a sale leaves nothing behind", function()
                 local pid, ports, folder = begin()
                 rig.shell("kill -%s %s", name, pid)
-                is_gone(ports, folder)
-                no_database_is_left()
+                wait_for_end(ports, folder)
+                wait_for_drop()
             end)
         end
     end)

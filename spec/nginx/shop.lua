@@ -1,5 +1,5 @@
 --- The servers of a shop of examples/nginx: a ZooKeeper and a MariaDB, with the example's tables
--- and a folder for the sessions of its workers.
+-- and a folder for its workers' recovery files.
 
 local database = require "zklock.seckill.database"
 local files = require "spec.files"

@@ -6,7 +6,7 @@ local zklock = require "zklock"
 
 local app = {}
 local session
-local kept = {} -- leases that no request ends
+local kept = {} -- leases that last as long as the worker
 
 
 local function open()
@@ -24,7 +24,7 @@ end
 
 -- --- a wait, in whatever phase ---------------------------------------------------------------
 
---- Notes in the file that the lock was held in this phase.
+--- Holds the lock for a moment, and notes this phase in the file.
 function app.wait(path, file)
     assert(open():mutex(path):with(20, function()
         append(file, ngx.get_phase() .. "\n")
@@ -32,7 +32,7 @@ function app.wait(path, file)
 end
 
 
---- Notes in the file the message of a wait in this phase.
+--- Notes in the file how a wait in this phase is refused.
 function app.refused(path, file)
     local _, message, code
     if session then _, message, code = session:mutex(path):acquire(0)
@@ -49,7 +49,7 @@ function app.hold(path)
 end
 
 
---- The result of a try. A request reads through to the handshake's ngx.ctx.
+--- Tries the lock, and answers with the result. A request's ngx.ctx shows its handshake's.
 function app.try()
     local lease, _, code = open():mutex(ngx.var.arg_path):acquire(0)
     kept[#kept + 1] = lease

@@ -90,7 +90,7 @@ describe("before the request, in nginx #nginx #context", function()
             url(host, "/try?path=" .. path), url(host, "/try?path=" .. own),
             url(host, "/try?path=" .. own)))
         assert.equal("busy\nacquired\nbusy\n", said)
-        assert.equal(1, #server:nodes(path)) -- one handshake's
+        assert.equal(1, #server:nodes(path)) -- the handshake's
     end)
 
     it("a certificate is renewed once by two hosts, which serve the old one meanwhile", function()

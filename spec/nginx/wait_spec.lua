@@ -158,7 +158,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         for _, phase in ipairs{ "header_filter", "body_filter", "log" } do
             it("a lease can be released in " .. phase, function()
                 start{ server = ([[location = /there {
-                    content_by_lua_block { require("spec.nginx.app").hand_over() }
+                    content_by_lua_block { require("spec.nginx.app").acquire_here() }
                     %s_by_lua_block { require("spec.nginx.app").release_here() } }]])
                     :format(phase) }
                 assert.equal("acquired", (ask "there"))

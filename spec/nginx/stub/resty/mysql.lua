@@ -68,7 +68,7 @@ end
 
 
 -- Numbers that a double holds exactly become numbers, and NULL becomes ngx.null.
-local function converted(value, kind)
+local function convert(value, kind)
     if value == nil then return ngx.null end
     local width = kind:match "^number%((%d+)%)$"
     return width and tonumber(width) <= EXACT and tonumber(value) or value
@@ -80,7 +80,7 @@ local function rows_of(cursor)
     local values = cursor:fetch({}, "n")
     while values do
         local row = {}
-        for i, name in ipairs(names) do row[name] = converted(values[i], kinds[i]) end
+        for i, name in ipairs(names) do row[name] = convert(values[i], kinds[i]) end
         rows[#rows + 1] = row
         values = cursor:fetch({}, "n")
     end
