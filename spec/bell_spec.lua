@@ -11,7 +11,7 @@ local server = rig.shared()
 local system = program.system()
 
 
-local function news_of(session)
+local function make_news(session)
     local request = session.handle:get("/", 5)
     rig.wait_apart("an answer", function() return request:done() end)
     return request
@@ -41,7 +41,7 @@ describe("a session's bell #session:dispatch", function()
         return fd
     end
 
-    local function news() return news_of(session) end
+    local function news() return make_news(session) end
 
     it("the bell's socket is in a folder of the user alone, and is removed once connected",
     function()
@@ -127,7 +127,7 @@ describe("a session's bell #session:dispatch", function()
         own = nil -- luacheck: ignore
         collectgarbage()
         collectgarbage()
-        rig.wait_for("the end", function() return system.read(fd) == 0 end)
+        rig.wait_for("the hang-up", function() return system.read(fd) == 0 end)
         assert.equal("", rig.shell("ls -A %s", folder))
         system.close(fd)
     end)
@@ -143,7 +143,7 @@ describe("a session's descriptor #session:fd", function()
     after_each(rig.close_sessions)
 
     it("the descriptor shows news from before fd()", function()
-        local kept = news_of(session)
+        local kept = make_news(session)
         assert.equal(1, system.read(session:fd()))
         assert.is_true(kept:done())
     end)
@@ -152,7 +152,7 @@ describe("a session's descriptor #session:fd", function()
         local fd = session:fd()
         assert.equal(-1, system.read(fd))
         core.poll({ session.handle }, 0)
-        local kept = news_of(session)
+        local kept = make_news(session)
         assert.equal(1, system.read(fd))
         assert.is_true(kept:done())
     end)

@@ -51,7 +51,7 @@ local function start(sources)
 end
 
 
-local function in_reality(started)
+local function lines_in_reality(started)
     local said = {}
     for i, each in ipairs(started) do said[i] = listen(each.process, each.proxy) end
     return said
@@ -60,7 +60,7 @@ end
 
 -- --- in a world --------------------------------------------------------------------------
 
-local function in_a_world(sources, seed)
+local function lines_in_world(sources, seed)
     local said = {}
     local world = assert(zklock.world(function(world)
         for i, source in ipairs(sources) do
@@ -204,9 +204,9 @@ describe("a program both ways", function()
 
     for i, each in ipairs(PROGRAMS) do
         it(each[1], function()
-            local said = in_reality(started[i] or start{ each[2], each[3] })
+            local said = lines_in_reality(started[i] or start{ each[2], each[3] })
             assert.is_truthy(said[#said][1])
-            for seed = 1, 20 do assert.same(said, in_a_world({ each[2], each[3] }, seed)) end
+            for seed = 1, 20 do assert.same(said, lines_in_world({ each[2], each[3] }, seed)) end
         end)
     end
 end)

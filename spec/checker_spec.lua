@@ -302,7 +302,7 @@ describe("an event of truth.pl from the servers' logs", function()
     -- Transaction n of an epoch.
     local function of_epoch(epoch, n, ...) return { epoch * 2 ^ 32 + n, ... } end
 
-    -- A log of session a1, of { zxid, type, body } each.
+    -- Writes a server's log, with the transactions { zxid, type, body } of session a1.
     local function write_log(server, log)
         local lines = { "ZKLG", int(2), long(0) }
         for _, each in ipairs(log) do

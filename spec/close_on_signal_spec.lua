@@ -31,11 +31,11 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
     end
 
     -- Without the close the lock would be free after forty seconds.
-    local function is_free()
+    local function check_free()
         rig.hold(rig.session(server.hosts):mutex(path))
     end
 
-    local function ends_by(holder, name, status)
+    local function end_by(holder, name, status)
         holder:signal(name)
         holder:ends(status)
     end
@@ -45,15 +45,15 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
             assert(zklock.close_on_signal("TERM") == true)
             assert(zklock.close_on_signal("TERM", "HUP") == true)
             assert(zklock.connect(HOSTS, { timeout = 40 }))]]
-        ends_by(holder, "TERM", 128 + TERM)
-        is_free()
+        end_by(holder, "TERM", 128 + TERM)
+        check_free()
     end)
 
     it("the signal ends the process within a second though no server answers #slow", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local holder = start([[assert(zklock.close_on_signal("TERM"))]], nil, proxy.hosts)
         proxy:command("blackhole")
-        rig.takes(0, 20, ends_by, holder, "TERM", 128 + TERM)
+        rig.takes(0, 20, end_by, holder, "TERM", 128 + TERM)
     end)
 
     it("the status is the signal's, even if an interrupted wait raises an error", function()
@@ -67,7 +67,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         holder:signal("TERM")
         local _, errors, status = holder:finish()
         assert.equal(128 + TERM, status, errors)
-        is_free()
+        check_free()
     end)
 
     it("INT raises the interpreter's error after the sessions are closed", function()
@@ -76,7 +76,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         local _, errors, status = holder:finish()
         if jit then assert.is_true(status == 1 or status == 128 + INT) -- luacheck: globals jit
         else assert.is_truthy(status == 1 and errors:find("interrupted!", 1, true), errors) end
-        is_free()
+        check_free()
     end)
 
     local AGAIN = [[
@@ -109,7 +109,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
             holder:says("luv: closed")
         end
         holder:ends(3)
-        is_free()
+        check_free()
     end)
 
     -- The interpreter's handler lets the next Ctrl-C end the process.
@@ -122,8 +122,8 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
         holder:says("holds")
         holder:signal("INT")
         holder:says("closed", "holds")
-        ends_by(holder, "INT", 128 + INT)
-        is_free()
+        end_by(holder, "INT", 128 + INT)
+        check_free()
     end)
 
     it("an ignored signal stays ignored", function()
@@ -131,7 +131,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
             assert(zklock.close_on_signal("HUP", "TERM"))
             os.execute("kill -HUP " .. io.open("/proc/self/stat"):read("*n"))
             assert(lease:check(20))]], { prefix = "env --ignore-signal=HUP" })
-        ends_by(holder, "TERM", 128 + TERM)
+        end_by(holder, "TERM", 128 + TERM)
     end)
 
     it("a forked child ends by the signal, and its parent's sessions stay", function()
@@ -146,8 +146,8 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
             assert(system.wait(child) == 143)
             assert(lease:check(20))]]):format(library))
         os.remove(library)
-        ends_by(holder, "TERM", 128 + TERM)
-        is_free()
+        end_by(holder, "TERM", 128 + TERM)
+        check_free()
     end)
 
     -- For process 1 of a container, signals have no default action.
@@ -157,7 +157,7 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
                                  { prefix = "unshare --pid --fork" })
             rig.shell("pkill -TERM -P %d", holder.pid)
             holder:ends(128 + TERM)
-            is_free()
+            check_free()
         end)
     end
 end)

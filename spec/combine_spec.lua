@@ -19,23 +19,23 @@ describe("combine #lock:combine", function()
         lock = session:mutex(path)
     end)
 
-    local function held_by_another()
-        return rig.held_by_another(server, path)
+    local function hold_elsewhere()
+        return rig.hold_elsewhere(server, path)
     end
 
-    local function nothing_left()
-        rig.at_rest(session)
+    local function check_nothing_left()
+        rig.come_to_rest(session)
         server:wait_for_nodes(path, 0)
         assert.is_nil(next(session.requests))
     end
 
     after_each(function() zklock.driver(nil) end)
-    after_each(nothing_left)
+    after_each(check_nothing_left)
 
     local function wait_for_nodes(count) server:wait_for_nodes(path, count) end
 
     -- Returns a submit that doubles numbers, and the arguments of its batches: { items, tokens }.
-    local function doubling(options, given_lock)
+    local function new_doubler(options, given_lock)
         local calls = { items = {}, tokens = {} }
         return (given_lock or lock):combine(function(lease, items)
             assert(lease:held())
@@ -58,26 +58,26 @@ describe("combine #lock:combine", function()
     end
 
     local function submit_behind(submit, count, fn)
-        local holder = held_by_another()
+        local holder = hold_elsewhere()
         return submit_all(submit, count, function(answers)
             if fn then fn(answers) end
             holder:release()
         end)
     end
 
-    local function are_doubled(answers, count)
+    local function check_doubled(answers, count)
         for n = 1, count do assert.same({ 2 * n }, answers[n]) end
     end
 
-    local function are_refused(answers, count, code)
+    local function check_all_refused(answers, count, code)
         for n = 1, count do assert.equal(code, answers[n][3]) end
     end
 
     describe("a batch", function()
         it("a batch has all items submitted while the lock was taken, in order of arrival #real",
            function()
-            local submit, calls = doubling()
-            are_doubled(submit_behind(submit, 20), 20)
+            local submit, calls = new_doubler()
+            check_doubled(submit_behind(submit, 20), 20)
             local expected = {}
             for n = 1, 20 do expected[n] = n end
             assert.same({ expected }, calls.items)
@@ -87,18 +87,18 @@ describe("combine #lock:combine", function()
         it("a batch has at most `most` items, by default 100", function()
             for _, case in ipairs{ { { most = 7 }, 7, 7, 6 }, { { most = 1 }, 1, 1, 1 },
                                    { {}, 100, 20 }, { false, 100, 20 } } do
-                local submit, calls = doubling(case[1] or nil)
+                local submit, calls = new_doubler(case[1] or nil)
                 local count = case[2] + case[3] + (case[4] or 0)
-                are_doubled(submit_behind(submit, count), count)
+                check_doubled(submit_behind(submit, count), count)
                 local sizes = {}
                 for i, items in ipairs(calls.items) do sizes[i] = #items end
                 assert.same({ unpack(case, 2) }, sizes)
-                nothing_left()
+                check_nothing_left()
             end
         end)
 
         it("a batch is a hold of its own, and other contenders hold between two batches", function()
-            local holder, submit, calls = held_by_another(), doubling{ most = 1 }
+            local holder, submit, calls = hold_elsewhere(), new_doubler{ most = 1 }
             local other, token = rig.session(server.hosts):mutex(path), nil
             zklock.run(function() submit(1) end, function() submit(2) end, function()
                 wait_for_nodes(2)
@@ -143,8 +143,8 @@ describe("combine #lock:combine", function()
     end)
 
     describe("the locks that can combine", function()
-        local function is_refused(shared_lock)
-            local problem = rig.raised(shared_lock.combine, shared_lock, print)
+        local function check_lock_refused(shared_lock)
+            local problem = rig.error_of(shared_lock.combine, shared_lock, print)
             assert.matches("needs an exclusive lock", problem)
         end
 
@@ -152,16 +152,16 @@ describe("combine #lock:combine", function()
         for kind, make in pairs(rig.kinds) do
             it(kind .. (shared[kind] and " is refused" or " combines"), function()
                 local made = make(session, path)
-                if shared[kind] then return is_refused(made) end
-                local submit, calls = doubling({ most = 15 }, made)
-                are_doubled(submit_all(submit, 30), 30)
+                if shared[kind] then return check_lock_refused(made) end
+                local submit, calls = new_doubler({ most = 15 }, made)
+                check_doubled(submit_all(submit, 30), 30)
                 assert.is_true(#calls.items < 30)
                 assert(made:with(function() assert(submit(1) == 2 or made.parts) end))
             end)
         end
 
         it("several read locks are refused", function()
-            is_refused(session:multi{ session:rwlock(path):read(),
+            check_lock_refused(session:multi{ session:rwlock(path):read(),
                                       session:rwlock(path .. "-2"):read() })
         end)
     end)
@@ -169,9 +169,9 @@ describe("combine #lock:combine", function()
     describe("a submit with a deadline", function()
         it("an item whose time ends before it was taken gets timeout, and is not carried out",
            function()
-            local holder, submit, calls = held_by_another(), doubling()
+            local holder, submit, calls = hold_elsewhere(), new_doubler()
             zklock.run(function()
-                rig.is_refused("timeout", nil, rig.takes(0.2, 60, submit, 1, 0.2))
+                rig.check_refused("timeout", nil, rig.takes(0.2, 60, submit, 1, 0.2))
                 holder:release()
             end, function() assert(submit(2) == 4) end)
             assert.same({ { 2 } }, calls.items)
@@ -196,18 +196,18 @@ describe("combine #lock:combine", function()
         end
 
         it("the end of the last item's time takes the node out of line #slow", function()
-            local holder, submit = held_by_another(), doubling()
+            local holder, submit = hold_elsewhere(), new_doubler()
             local answers = submit_all(submit, 300, function() wait_for_nodes(2) end, 4)
-            are_refused(answers, 300, "timeout")
+            check_all_refused(answers, 300, "timeout")
             wait_for_nodes(1)
-            rig.at_rest(session)
+            rig.come_to_rest(session)
             assert.is_nil(next(session.requests))
             holder:release()
             assert.equal(42, submit(21))
         end)
 
         it("an item whose time ends leaves the place in line to the other items", function()
-            local holder, order = held_by_another(), {}
+            local holder, order = hold_elsewhere(), {}
             local other = rig.session(server.hosts):mutex(path)
             local submit = lock:combine(function(_, items)
                 order[#order + 1] = items[1]
@@ -225,9 +225,9 @@ describe("combine #lock:combine", function()
         end)
 
         it("an item with a timeout of 0 is carried out at once, or not at all", function()
-            local submit, calls = doubling()
+            local submit, calls = new_doubler()
             assert.equal(2, submit(1, 0))
-            local holder = held_by_another()
+            local holder = hold_elsewhere()
             assert.equal("busy", select(3, submit(2, 0)))
             zklock.run(function() assert(submit(3) == 6) end, function()
                 assert(select(3, submit(4, 0)) == "busy")
@@ -239,17 +239,17 @@ describe("combine #lock:combine", function()
 
     describe("max_waiters", function()
         local function assert_crowded(answer)
-            local message = rig.is_refused("busy", nil, unpack(answer, 1, 3))
+            local message = rig.check_refused("busy", nil, unpack(answer, 1, 3))
             assert.matches("busy: .*%(as many wait as max_waiters allows%)$", message)
         end
 
         it("submit is busy at once when max_waiters items wait, and those are carried out #real",
         function()
-            local submit, calls = doubling{ max_waiters = 2 }
+            local submit, calls = new_doubler{ max_waiters = 2 }
             local answers = submit_behind(submit, 4, function(answers)
                 assert(not answers[1] and not answers[2])
             end)
-            are_doubled(answers, 2)
+            check_doubled(answers, 2)
             for n = 3, 4 do assert_crowded(answers[n]) end
             assert.same({ { 1, 2 } }, calls.items)
         end)
@@ -266,7 +266,7 @@ describe("combine #lock:combine", function()
                 gave_up = select(3, submit(2, 0.1))
                 waited = { submit(3, 30) }
             end, function()
-                rig.wait_for("the second", function() return gave_up end)
+                rig.wait_for("the second item's timeout", function() return gave_up end)
                 assert(select(3, submit(4)) == "busy")
                 over = true
             end)
@@ -276,8 +276,8 @@ describe("combine #lock:combine", function()
 
         it("submit is busy when max_waiters contenders wait for the lock, in a batch and alone",
            function()
-            local submit, answer = doubling{ max_waiters = 2 }, nil
-            local holder, other = held_by_another(), rig.session(server.hosts):mutex(path)
+            local submit, answer = new_doubler{ max_waiters = 2 }, nil
+            local holder, other = hold_elsewhere(), rig.session(server.hosts):mutex(path)
             rig.line_up({ other, other }, function()
                 assert_crowded{ submit(1) }
                 zklock.driver{ wait = function(own, request)
@@ -288,7 +288,7 @@ describe("combine #lock:combine", function()
                 assert_crowded(answer)
                 holder:release()
             end)
-            holder = held_by_another()
+            holder = hold_elsewhere()
             rig.line_up({ other }, function()
                 coroutine.wrap(function() answer = submit(3) end)()
                 wait_for_nodes(3)
@@ -299,14 +299,14 @@ describe("combine #lock:combine", function()
     end)
 
     it("the option timeout is the default for each item", function()
-        local holder, submit = held_by_another(), doubling{ timeout = 0.2 }
+        local holder, submit = hold_elsewhere(), new_doubler{ timeout = 0.2 }
         local answers = {}
         zklock.run(function()
             answers[1] = { submit(1) }
             answers[2] = { submit(2, {}) }
             answers[3] = { submit(3, 0.1) }
             answers[4] = { submit(4, 0) }
-            answers[5] = { doubling{ timeout = 0 }(5) }
+            answers[5] = { new_doubler{ timeout = 0 }(5) }
             holder:release()
         end)
         for n, code in ipairs{ "timeout", "timeout", "timeout", "busy", "busy" } do
@@ -328,7 +328,7 @@ describe("combine #lock:combine", function()
                 return { token > lease.token }
             end, { max_hold = 0.2 })
             run(function()
-                rig.is_refused("lost", "may have been carried out", submit "a")
+                rig.check_refused("lost", "may have been carried out", submit "a")
                 assert(submit("next", 20) == "next")
             end)
             assert.is_truthy(token)
@@ -348,7 +348,7 @@ describe("combine #lock:combine", function()
             local answers = submit_behind(function(n) return pcall(submit, n) end, 3)
             assert.equal(1, calls)
             assert.equal("next", submit "next")
-            nothing_left()
+            check_nothing_left()
             return answers
         end
 
@@ -399,7 +399,7 @@ describe("combine #lock:combine", function()
                 end
                 cause = nil
                 assert.equal("next", submit "next")
-                nothing_left()
+                check_nothing_left()
             end
         end)
 
@@ -479,7 +479,7 @@ describe("combine #lock:combine", function()
 
     describe("a submitter that holds the lock", function()
         it("the holder's item is carried out alone, under its lease #real", function()
-            local submit, calls = doubling()
+            local submit, calls = new_doubler()
             zklock.run(function()
                 lock:with(5, function(lease)
                     zklock.sleep(0.05)
@@ -501,7 +501,7 @@ describe("combine #lock:combine", function()
 
     describe("the answers when submitters are refused", function()
         it('all submitters get "closed" when the session is closed', function()
-            are_refused(submit_behind(doubling(), 30, function()
+            check_all_refused(submit_behind(new_doubler(), 30, function()
                 wait_for_nodes(2)
                 session:close()
             end), 30, "closed")
@@ -509,9 +509,9 @@ describe("combine #lock:combine", function()
 
         it('all submitters get "expired" when the session expires, and a later submit works #slow',
            function()
-            local fragile, holder = rig.fragile(server, { timeout = 3 }), held_by_another()
-            local submit = doubling(nil, fragile.session:mutex(path))
-            are_refused(submit_all(submit, 30, function(answers)
+            local fragile, holder = rig.fragile(server, { timeout = 3 }), hold_elsewhere()
+            local submit = new_doubler(nil, fragile.session:mutex(path))
+            check_all_refused(submit_all(submit, 30, function(answers)
                 wait_for_nodes(2)
                 fragile.cut()
                 wait_for_nodes(1)
@@ -524,12 +524,12 @@ describe("combine #lock:combine", function()
 
         it("all submitters get the code with which the lock's acquire is refused", function()
             assert(session:semaphore(path, 2):with(function()
-                are_refused(submit_all(doubling(), 3), 3, "conflict")
+                check_all_refused(submit_all(new_doubler(), 3), 3, "conflict")
             end))
         end)
 
         it("an interrupt ends only its owner's submit #real", function()
-            local holder, submit, thread, code = held_by_another(), doubling(), nil, nil
+            local holder, submit, thread, code = hold_elsewhere(), new_doubler(), nil, nil
             zklock.run(function()
                 thread = coroutine.running()
                 code = select(3, submit(1))
@@ -546,7 +546,7 @@ describe("combine #lock:combine", function()
         if close then
             it("a dropped submitter's item is not carried out, and all other items are #real",
                function()
-                local holder, submit, calls = held_by_another(), doubling()
+                local holder, submit, calls = hold_elsewhere(), new_doubler()
                 local thread
                 zklock.run(function()
                     thread = coroutine.running()
@@ -561,8 +561,8 @@ describe("combine #lock:combine", function()
 
         it("a dropped run leaves no node, and the next run works" .. (close and "" or " #real"),
            function()
-            local holder, submit = held_by_another(), doubling()
-            assert.equal("enough", rig.raised(zklock.run, function() submit(1) end, function()
+            local holder, submit = hold_elsewhere(), new_doubler()
+            assert.equal("enough", rig.error_of(zklock.run, function() submit(1) end, function()
                 wait_for_nodes(2)
                 error("enough", 0)
             end))
@@ -579,7 +579,7 @@ describe("combine #lock:combine", function()
                 if items[1] == 1 then zklock.sleep(60) end
                 return items
             end)
-            rig.raised(zklock.run, function() submit(1) end, function()
+            rig.error_of(zklock.run, function() submit(1) end, function()
                 rig.wait_for("the batch", function() return inside end)
                 error "enough"
             end)
@@ -591,9 +591,9 @@ describe("combine #lock:combine", function()
         end)
 
         it("a run dropped inside a task does not stop the outer run's batch", function()
-            local holder, submit, came, answer = held_by_another(), doubling(), false, nil
+            local holder, submit, came, answer = hold_elsewhere(), new_doubler(), false, nil
             zklock.run(function()
-                rig.raised(zklock.run, function() submit(1) end, function()
+                rig.error_of(zklock.run, function() submit(1) end, function()
                     rig.wait_for("another submitter", function() return came end)
                     error "enough"
                 end)
@@ -633,7 +633,7 @@ describe("combine #lock:combine", function()
             it(spawns and "a driver with spawn combines"
                 or "a driver without spawn does not combine",
                 function()
-                    local submit, calls = doubling()
+                    local submit, calls = new_doubler()
                     local answers = {}
                     local spawn, go = loop(spawns)
                     for n = 1, 5 do spawn(function() answers[n] = submit(n) end) end

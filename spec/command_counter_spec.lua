@@ -25,7 +25,7 @@ describe("a counter in a file #server", function()
             line:format(LUA, server.hosts, path, file), file)))
     end
 
-    local function ended(file)
+    local function count_ended(file)
         local count, well = 0, 0
         for status in files.read(file .. ".ended"):gmatch("%d+") do
             count = count + 1
@@ -58,7 +58,7 @@ describe("a counter in a file #server", function()
 
     -- Continues stopped processes: first the command, and when it has ended, zklock and its minder,
     -- which would have ended it. So only the fence protects the counter.
-    local function go_on(all)
+    local function continue_all(all)
         for i = 3, #all do signal("CONT", all[i]) end
         for i = 3, #all do
             rig.wait_for("the end of a command", function() return has_ended(all[i]) end, LONG)
@@ -75,7 +75,7 @@ describe("a counter in a file #server", function()
         while count < STRIKES do
             local pid = rig.wait_for("a holder", function()
                 local found = holder(lock)
-                if ended(file) >= SHELLS - count then return "none" end
+                if count_ended(file) >= SHELLS - count then return "none" end
                 return found and not struck[found] and found
             end, LONG)
             if pid == "none" then break end
@@ -94,12 +94,12 @@ describe("a counter in a file #server", function()
     -- Returns the last count, and checks that each count is the one before plus 1.
     local function last_count(file)
         local token, count = 0, 0
-        for what, its_token, its_count in files.read(file):gmatch("(%a+) (%d+) (%d+)\n") do
-            its_token, its_count = tonumber(its_token), tonumber(its_count)
-            assert(its_token >= token, "a smaller token was let in")
-            token = its_token
-            assert.equal(what == "counted" and count + 1 or count, its_count)
-            count = its_count
+        for verb, next_token, next_count in files.read(file):gmatch("(%a+) (%d+) (%d+)\n") do
+            next_token, next_count = tonumber(next_token), tonumber(next_count)
+            assert(next_token >= token, "a smaller token was let in")
+            token = next_token
+            assert.equal(verb == "counted" and count + 1 or count, next_count)
+            count = next_count
         end
         return count
     end
@@ -110,9 +110,9 @@ describe("a counter in a file #server", function()
         local shells = {}
         files.write(file .. ".ended", "")
         for i = 1, SHELLS do shells[i] = start(path, file) end
-        for _, all in ipairs(strike(lock, file)) do go_on(all) end
+        for _, all in ipairs(strike(lock, file)) do continue_all(all) end
         for _, shell in ipairs(shells) do shell:close() end
-        local all, counted = ended(file)
+        local all, counted = count_ended(file)
         local count = last_count(file)
         assert.equal(SHELLS, all)
         assert.is_true(counted > 0 and count >= counted and count <= SHELLS,

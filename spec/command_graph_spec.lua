@@ -10,7 +10,7 @@ local zklock = require "zklock"
 
 local unpack = unpack or table.unpack
 
-local ends, has = commands.ends, commands.has
+local ends, expect = commands.ends, commands.expect
 
 local LOOKS = tonumber(os.getenv("ZKLOCK_LOOKS") or 100)
 local ONE_OWNER = { one_owner = true }
@@ -44,7 +44,7 @@ describe("zklock graph #server", function()
     local function name_of(i) return string.char(96 + i) end
 
     -- Sessions with the names a, b, …, and the result of make(session, its number) for each.
-    local function named(count, make)
+    local function new_named(count, make)
         local sessions, made = {}, {}
         for i = 1, count do
             sessions[i] = rig.session(server.hosts, { identity = name_of(i) })
@@ -56,7 +56,7 @@ describe("zklock graph #server", function()
     local function path_of(i) return ("%s/%d"):format(path, i) end
 
     local function while_in_circle(count, fn)
-        local own, sessions = named(count, function(each, i) return each:mutex(path_of(i)) end)
+        local own, sessions = new_named(count, function(each, i) return each:mutex(path_of(i)) end)
         hold_each(own)
         local wanted = {}
         for i, each in ipairs(sessions) do wanted[i] = each:mutex(path_of(i % count + 1)) end
@@ -66,7 +66,7 @@ describe("zklock graph #server", function()
 
     it("graph shows each waiter and the contender that it waits for", function()
         local at = path .. "/" .. ("a"):rep(60) -- too long for its column
-        local locks = named(3, function(each, i)
+        local locks = new_named(3, function(each, i)
             local lock = each:rwlock(at)
             return i < 3 and lock:read() or lock:write()
         end)
@@ -77,7 +77,7 @@ describe("zklock graph #server", function()
             assert.matches("^WAITS +FOR +AT +SINCE$", rows[1])
             assert.matches("^c +a %(2%) +…a+ +%d+ s$", rows[2])
             assert.equal(2, #rows)
-            has(ends(0, "graph --json %s", path), '"circles":[]', '"for":[{"identity":"a"',
+            expect(ends(0, "graph --json %s", path), '"circles":[]', '"for":[{"identity":"a"',
                 '"identity":"c"', '"path":"' .. at .. '"')
             locks[3].session:close()
         end)
@@ -85,7 +85,7 @@ describe("zklock graph #server", function()
     end)
 
     it("graph leaves out waiters in a condition, because they wait for no other waiter", function()
-        local full = named(2, function(each) return each:mutex(path .. "/a") end)
+        local full = new_named(2, function(each) return each:mutex(path .. "/a") end)
         rig.run(2, function(i)
             local lease = full[i]:acquire(20)
             full[i]:condition "full":wait(lease, 600)
@@ -102,9 +102,9 @@ describe("zklock graph #server", function()
             it(("a circle of %d locks is certain with --one-owner"):format(count), function()
                 while_in_circle(count, function()
                     local said = ends(1, "graph --one-owner %s", path)
-                    has(said, "\ncertain deadlock:")
+                    expect(said, "\ncertain deadlock:")
                     for i = 1, count do
-                        has(said, ("\n  %s waits for %s, where %s holds"):format(name_of(i),
+                        expect(said, ("\n  %s waits for %s, where %s holds"):format(name_of(i),
                             path_of(i % count + 1), name_of(i % count + 1)))
                     end
                     assert.equal(count, select(2, said:gsub("\n  ", "")))
@@ -114,17 +114,17 @@ describe("zklock graph #server", function()
 
         it("a circle is only a possible deadlock without --one-owner, because a session may " ..
         "have several owners", function()
-            local own, sessions = named(2, function(each, i) return each:mutex(path_of(i)) end)
+            local own, sessions = new_named(2, function(each, i) return each:mutex(path_of(i)) end)
             hold_each(own)
             local wanted = { sessions[1]:mutex(path_of(2)), sessions[2]:mutex(path_of(1)) }
             while_waiting(wanted, function()
-                has(ends(1, "graph %s", path), "possible deadlock, certain only if each")
-                has(ends(1, "graph --json %s", path), '"certain":false')
+                expect(ends(1, "graph %s", path), "possible deadlock, certain only if each")
+                expect(ends(1, "graph --json %s", path), '"certain":false')
             end)
         end)
 
         it("a circle of semaphores is only a possible deadlock", function()
-            local own, sessions = named(2, function(each, i)
+            local own, sessions = new_named(2, function(each, i)
                 return each:semaphore(path_of(i), 1)
             end)
             hold_each(own)
@@ -132,12 +132,14 @@ describe("zklock graph #server", function()
                 sessions[1]:semaphore(path_of(2), 1), sessions[2]:semaphore(path_of(1), 1),
             }
             while_waiting(wanted, function()
-                has(ends(1, "graph --one-owner %s", path), "possible deadlock")
+                expect(ends(1, "graph --one-owner %s", path), "possible deadlock")
             end)
         end)
 
         it("a circle may lead through a multi-lock that is only ahead in line", function()
-            local first, sessions = named(3, function(each, i) return each:mutex(path_of(i)) end)
+            local first, sessions = new_named(3, function(each, i)
+                return each:mutex(path_of(i))
+            end)
             local a, b, c = unpack(sessions)
             hold_each{ first[1], c:mutex(path_of(2)) }
             local both = b:multi{ b:mutex(path_of(1)), first[2] }
@@ -145,7 +147,7 @@ describe("zklock graph #server", function()
                 server:wait_for_nodes(path_of(2), 2)
                 rig.run(1, function() a:mutex(path_of(2)):acquire(600) end, function()
                     server:wait_for_nodes(path_of(2), 3)
-                    has(ends(1, "graph %s", path),
+                    expect(ends(1, "graph %s", path),
                         ("  a waits for %s, where b is ahead"):format(path_of(2)),
                         ("  b waits for %s, where a holds"):format(path_of(1)))
                     for _, each in ipairs(sessions) do each:close() end
@@ -172,7 +174,7 @@ describe("zklock graph #server", function()
         -- look that reads the lock before the release and the gate after it sees a circle.
         it("a circle that only one look at busy locks shows is not certain #slow", function()
             local over = false
-            local workers = named(6, function(each)
+            local workers = new_named(6, function(each)
                 return { gate = each:mutex(path .. "/gate"), each:mutex(path_of(1)),
                          each:mutex(path_of(2)) }
             end)

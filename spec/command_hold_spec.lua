@@ -6,7 +6,7 @@ local rig = require "spec.rig"
 
 local LUA = commands.LUA
 local fresh_path, start, ends = commands.fresh_path, commands.start, commands.ends
-local has = commands.has
+local expect = commands.expect
 local hold = commands.verb "hold"
 
 describe("zklock hold #server", function()
@@ -39,9 +39,9 @@ describe("zklock hold #server", function()
         return session:mutex(path):queue()[1].identity:match("%d+$")
     end
 
-    local function is_lost(handle, why)
+    local function check_lost(handle, why)
         for _, verb in ipairs{ "check", "check", "release" } do
-            has(ends(1, "%s %s", verb, handle), why)
+            expect(ends(1, "%s %s", verb, handle), why)
         end
     end
 
@@ -54,7 +54,7 @@ describe("zklock hold #server", function()
         assert.equal("", ends(75, hold("-n %s --for 5m", path)))
         assert.equal("", ends(0, "release %s", handle))
         server:wait_for_nodes(path, 0)
-        is_lost(handle, "was released")
+        check_lost(handle, "was released")
         hold_and_remember(hold("-n %s --for 1m", path))
     end)
 
@@ -76,9 +76,9 @@ describe("zklock hold #server", function()
 
     it("hold takes the kinds of lock that run takes", function()
         for _, option in ipairs{ "-s", "--permits 1/2" } do
-            local place = path .. option:gsub("%W", "")
-            hold_and_remember(hold("%s %s --for 5m", option, place))
-            hold_and_remember(hold("-n %s %s --for 5m", option, place))
+            local lock_path = path .. option:gsub("%W", "")
+            hold_and_remember(hold("%s %s --for 5m", option, lock_path))
+            hold_and_remember(hold("-n %s %s --for 5m", option, lock_path))
         end
         ends(75, hold("-n -x %ss --for 5m", path))
         ends(9, hold("-E 9 -n --permits 1/2 %spermits12 --for 5m", path))
@@ -90,7 +90,7 @@ describe("zklock hold #server", function()
         rig.wait_for("the end of the process", function()
             return commands.outcome("check %s", handle) == 1
         end)
-        is_lost(handle, "its time is over")
+        check_lost(handle, "its time is over")
     end)
 
 
@@ -101,16 +101,16 @@ describe("zklock hold #server", function()
             rig.wait_for("the loss", function()
                 return commands.outcome("check %s", handle) == 1
             end)
-            is_lost(handle, path .. ": the lease was lost")
-            is_lost(handle, "was released")
+            check_lost(handle, path .. ": the lease was lost")
+            check_lost(handle, "was released")
         end)
 
         it("check and release end with 1 after the hold's process was killed",
            function()
             local handle = hold_and_remember(hold("%s --for 5m", path))
             rig.signal("KILL", pid_of_holder())
-            is_lost(handle, "has ended, so the lock is lost")
-            is_lost(handle, "was released")
+            check_lost(handle, "has ended, so the lock is lost")
+            check_lost(handle, "was released")
         end)
 
         it("check ends with 69 while no server answers, and with 1 after the session timeout " ..
@@ -119,19 +119,19 @@ describe("zklock hold #server", function()
             local handle = hold_and_remember("--hosts %s --timeout 8 hold %s --for 5m", proxy.hosts,
                                              path)
             proxy:shut()
-            has(ends(69, "check %s", handle), "no server says", path)
+            expect(ends(69, "check %s", handle), "no server says", path)
             rig.wait_for("the loss", function()
                 return commands.outcome("check %s", handle) == 1
             end)
             proxy:pass()
-            is_lost(handle, path)
+            check_lost(handle, path)
         end)
     end)
 
 
     describe("the end of a hold", function()
         it("the hold ends if its handle cannot be printed", function()
-            has(script(("%%s %s 2>&1 >/dev/full; echo $?"):format(hold("%s --for 5m", path))),
+            expect(script(("%%s %s 2>&1 >/dev/full; echo $?"):format(hold("%s --for 5m", path))),
                 "the handle cannot be printed", "\n70\n")
             server:wait_for_nodes(path, 0)
         end)
@@ -140,7 +140,7 @@ describe("zklock hold #server", function()
             local handle = hold_and_remember(hold("%s --for 5m", path))
             rig.signal("TERM", pid_of_holder())
             server:wait_for_nodes(path, 0)
-            is_lost(handle, "has ended")
+            check_lost(handle, "has ended")
         end)
 
         it("a signal to the waiting command ends its wait", function()
@@ -169,18 +169,18 @@ describe("zklock hold #server", function()
                 ["release x:y"] = "is no handle",
                 ["check elsewhere:/tmp/zklock-aB3dE9"] = "is of the host elsewhere, and this is",
             } do
-                has(ends(64, "%s", line), text)
+                expect(ends(64, "%s", line), text)
             end
         end)
 
         it("a token file that cannot be written ends with 70, without the lock", function()
-            has(ends(70, hold("%s --for 5m --token-file %s/no/file", path, fresh_path())),
+            expect(ends(70, hold("%s --for 5m --token-file %s/no/file", path, fresh_path())),
                 "no/file")
             server:wait_for_nodes(path, 0)
         end)
 
         it("a folder whose name is too long for a socket ends with 70, without the lock", function()
-            has(script(("TMPDIR=/%s %%s %s 2>&1; echo $?"):format(("x"):rep(100),
+            expect(script(("TMPDIR=/%s %%s %s 2>&1; echo $?"):format(("x"):rep(100),
                 hold("%s --for 5m", path))), "too long", "70\n")
             server:wait_for_nodes(path, 0)
         end)
@@ -191,7 +191,7 @@ describe("zklock hold #server", function()
         local handle = hold_and_remember(hold("%s --for 5m", path))
         local pid = pid_of_holder()
         rig.signal("STOP", pid)
-        has(ends(69, "release %s", handle), "process " .. pid, "has not answered")
+        expect(ends(69, "release %s", handle), "process " .. pid, "has not answered")
         server:wait_for_nodes(path, 1)
         rig.signal("CONT", pid)
         server:wait_for_nodes(path, 0)

@@ -5,7 +5,7 @@ local rig = require "spec.rig"
 
 local LUA, SLEEP, IMMORTAL = commands.LUA, commands.SLEEP, commands.IMMORTAL
 local fresh_path, start = commands.fresh_path, commands.start
-local running, ends = commands.running, commands.ends
+local launch, ends = commands.launch, commands.ends
 local join = commands.verb "join"
 
 describe("zklock #server", function()
@@ -22,19 +22,19 @@ describe("zklock #server", function()
 
     -- Waits until the folder has the members "name=data ...". Returns the first member's session.
     local function wait_for_members(text)
-        local told, stop, newest = rig.followed(session, folder)
+        local told, stop, newest = rig.follow(session, folder)
         rig.hears(told, text)
         stop()
         return text ~= "" and newest()[1].session
     end
 
     -- Adds a node, and waits until it is the only node.
-    local function mark_is_alone()
+    local function wait_for_only_mark()
         change("create %s/mark ''")
         wait_for_members("mark=")
     end
 
-    local function ends_without_a_word(process)
+    local function end_silently(process)
         assert.is_nil(process:ends(0, "USR1"):find("zklock", 1, true))
     end
 
@@ -70,7 +70,7 @@ describe("zklock #server", function()
                 ["-E 1 " .. folder .. " a true"] = "-E",
                 ["--data " .. ("x"):rep(5000) .. " " .. folder .. " a true"] = "data",
             } do
-                commands.has(ends(64, join("%s", line)), text)
+                commands.expect(ends(64, join("%s", line)), text)
             end
         end)
 
@@ -108,7 +108,7 @@ describe("zklock #server", function()
             change("set %s/a other")
             wait_for_members("a=other")
             member:leave()
-            process:goes_in()
+            process:wait_until_in()
             wait_for_members("a=ours")
             assert.equal(2, proxy:counts().create2 + proxy:counts().create)
             process:ends(143, "TERM")
@@ -123,10 +123,10 @@ describe("zklock #server", function()
 
         it("join waits for the session of the former process, which was killed #slow", function()
             local line = ("--timeout 3 join %s a %s"):format(folder, SLEEP)
-            running(line):signal("KILL")
+            launch(line):signal("KILL")
             local second = start(line)
             second:find("the name is taken")
-            second:goes_in()
+            second:wait_until_in()
         end)
 
         it("join waits until a persistent node of the name is removed #slow", function()
@@ -134,7 +134,7 @@ describe("zklock #server", function()
             local process = start(join("%s a %s", folder, SLEEP))
             process:find("no session has the name")
             change("delete %s/a")
-            process:goes_in()
+            process:wait_until_in()
         end)
 
         it("a signal ends the wait, with the status 128 + its number", function()
@@ -149,31 +149,31 @@ describe("zklock #server", function()
 
     describe("a member of zklock join that is lost", function()
         it("a member that expired or was removed is made anew, and the command goes on", function()
-            local process, said = running(join("--data x %s a %s", folder, IMMORTAL))
+            local process, said = launch(join("--data x %s a %s", folder, IMMORTAL))
             change("delete %s/a create %s/mark ''")
             wait_for_members("a=x mark=")
             change("delete %s/mark")
             local id = said:match("%x+$")
             commands.end_session(server, id)
             rig.wait_for("another node", function() return wait_for_members("a=x") ~= id end)
-            process:passes_on("USR2")
+            process:signal_through("USR2")
             process:ends(0, "USR1")
             wait_for_members("")
         end)
 
         it("a lost connection makes join print nothing", function()
             local proxy = rig.proxy_for_test(server.hosts)
-            local process = running("--hosts %s " .. join("%s a %s", folder, IMMORTAL), proxy.hosts)
+            local process = launch("--hosts %s " .. join("%s a %s", folder, IMMORTAL), proxy.hosts)
             proxy:command("cut")
-            process:passes_on("USR2")
-            ends_without_a_word(process)
+            process:signal_through("USR2")
+            end_silently(process)
         end)
 
         -- Starts a member, cuts it off, ends its session, and joins with its name. Returns the
         -- process, the other member, the proxy, and the ended session.
         local function start_and_rob()
             local proxy = rig.proxy_for_test(server.hosts)
-            local process, said = running("--hosts %s --timeout 60 join --data ours %s a %s",
+            local process, said = launch("--hosts %s --timeout 60 join --data ours %s a %s",
                                           proxy.hosts, folder, IMMORTAL)
             local id = said:match("%x+$")
             proxy:shut()
@@ -188,12 +188,12 @@ describe("zklock #server", function()
         it("the command goes on while another node holds the name, and join takes it afterwards " ..
            "#slow", function()
             local process, other, _, id = start_and_rob()
-            process:passes_on("USR2")
+            process:signal_through("USR2")
             wait_for_members("a=theirs")
             other:leave()
             process:find("joined again")
             assert.not_equal(id, wait_for_members("a=ours"))
-            process:passes_on("TERM")
+            process:signal_through("TERM")
             wait_for_members("")
             process:ends(0, "USR1")
         end)
@@ -201,16 +201,16 @@ describe("zklock #server", function()
         it("join passes TERM on while another node holds the name, and gives up the name #slow",
            function()
             local process, other = start_and_rob()
-            process:passes_on("TERM")
+            process:signal_through("TERM")
             other:leave()
-            mark_is_alone()
-            process:passes_on("USR2")
-            ends_without_a_word(process)
+            wait_for_only_mark()
+            process:signal_through("USR2")
+            end_silently(process)
             wait_for_members("mark=")
         end)
 
         it("join reports a refusal by an ACL, and tries again #slow", function()
-            local process, said = running("--timeout 2 join %s a %s", folder, IMMORTAL)
+            local process, said = launch("--timeout 2 join %s a %s", folder, IMMORTAL)
             change("hide %s")
             commands.end_session(server, said:match("%x+$"))
             assert.matches("not authorised.*: the command goes on", process:find("auth: "))
@@ -224,11 +224,11 @@ describe("zklock #server", function()
             proxy:command("hold create2 1")
             other:leave()
             wait_for_members("")
-            process:passes_on("TERM")
+            process:signal_through("TERM")
             proxy:pass()
-            process:passes_on("USR2")
+            process:signal_through("USR2")
             wait_for_members("")
-            ends_without_a_word(process)
+            end_silently(process)
         end)
 
         it("join ends with the command while it joins again, and leaves no node #slow", function()
@@ -237,7 +237,7 @@ describe("zklock #server", function()
             proxy:command("hold create2 1")
             other:leave()
             wait_for_members("")
-            rig.takes(0, 40, ends_without_a_word, process)
+            rig.takes(0, 40, end_silently, process)
             proxy:pass()
             wait_for_members("")
         end)
@@ -248,7 +248,7 @@ describe("zklock #server", function()
         for _, name in ipairs{ "INT", "QUIT", "TERM" } do
             it("the member is gone for every client before the command gets " .. name, function()
                 local proxy = rig.proxy_for_test(server.hosts)
-                local process = running([[--hosts %s --timeout 20 join %s a sh -c 'trap "
+                local process = launch([[--hosts %s --timeout 20 join %s a sh -c 'trap "
                     %s bin/zklock --hosts %s members %s; exit 5" %s; echo in
                     while :; do sleep 0.02; done']], proxy.hosts, folder, LUA, server.hosts, folder,
                     name)
@@ -260,26 +260,28 @@ describe("zklock #server", function()
         end
 
         it("a member is gone after TERM, also if the command goes on", function()
-            local process = running(join("--data x %s a %s", folder, IMMORTAL))
-            for _ = 1, 2 do process:passes_on("TERM") end
-            mark_is_alone()
+            local process = launch(join("--data x %s a %s", folder, IMMORTAL))
+            for _ = 1, 2 do process:signal_through("TERM") end
+            wait_for_only_mark()
             process:ends(0, "USR1")
         end)
 
         it("a signal reaches the command although no server answers #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
-            local process = running("--hosts %s --timeout 60 join %s a %s", proxy.hosts, folder,
+            local process = launch("--hosts %s --timeout 60 join %s a %s", proxy.hosts, folder,
                                     IMMORTAL)
             proxy:command("blackhole")
-            process:passes_on("TERM")
-            process:passes_on("INT")
+            process:signal_through("TERM")
+            process:signal_through("INT")
         end)
 
         it("HUP, USR1, USR2 and WINCH are passed on, and the member stays", function()
-            local process = running(join([[--data x %s a sh -c '
+            local process = launch(join([[--data x %s a sh -c '
                 for each in HUP USR1 USR2 WINCH; do trap "echo $each" $each; done
                 echo in; while :; do sleep 0.02; done']], folder))
-            for _, name in ipairs{ "HUP", "USR1", "USR2", "WINCH" } do process:passes_on(name) end
+            for _, name in ipairs{ "HUP", "USR1", "USR2", "WINCH" } do
+                process:signal_through(name)
+            end
             wait_for_members("a=x")
             process:ends(143, "TERM")
         end)

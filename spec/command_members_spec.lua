@@ -3,7 +3,7 @@
 local commands = require "spec.commands"
 local rig = require "spec.rig"
 
-local start, ends, has = commands.start, commands.ends, commands.has
+local start, ends, expect = commands.start, commands.ends, commands.expect
 
 describe("zklock members #server", function()
     local server, folder, session
@@ -49,7 +49,7 @@ describe("zklock members #server", function()
     it("members prints nothing that a terminal would obey", function()
         rig.join(session, folder, "\226\128\174x", "a\27[2Jb\194\155c\226\128\174d\ne\255")
         assert.matches("\n%?x +a%?%[2Jb%?c%?d e\239\191\189 ", ends(0, "members %s", folder))
-        has(ends(0, "members --json %s", folder), '"name":"\\u202ex"',
+        expect(ends(0, "members --json %s", folder), '"name":"\\u202ex"',
             '"a\\u001b[2Jb\\u009bc\\u202ed\\u000ae\239\191\189"')
     end)
 
@@ -69,7 +69,7 @@ describe("zklock members #server", function()
         local process = start("--hosts %s --timeout 2 members --watch %s", proxy.hosts, folder)
         process:find("a    ")
         proxy:shut()
-        has(process:ends(69), "no ZooKeeper server answered")
+        expect(process:ends(69), "no ZooKeeper server answered")
     end)
 
     it("members ends with 69 if no server answers #slow", function()
@@ -101,7 +101,7 @@ describe("zklock members #server", function()
     it("members ends with 64 for an invalid path", function()
         for line, text in pairs{ [""] = "missing argument 'PATH'", ["/a/"] = "must not end",
                                  ["a"] = "must start with /", ["/a /b"] = "too many" } do
-            has(ends(64, "members %s", line), text)
+            expect(ends(64, "members %s", line), text)
         end
     end)
 end)

@@ -3,23 +3,23 @@
 local commands = require "spec.commands"
 local rig = require "spec.rig"
 
-local LUA, ends, has = commands.LUA, commands.ends, commands.has
+local LUA, ends, expect = commands.LUA, commands.ends, commands.expect
 
 describe("zklock #server", function()
     local server
     setup(function() server = rig.shared() end)
 
     describe("zklock repl", function()
-        local function typed(lines, hosts)
+        local function type_lines(lines, hosts)
             return rig.shell("echo '%s' | %s bin/zklock repl --hosts %s 2>&1",
                              table.concat(lines, "\n"), LUA, hosts or "memory:repl")
         end
 
         it("repl reads Lua, with a session, queue(), stats() and help()", function()
             for _, hosts in ipairs{ server.hosts, "memory:repl" } do
-                local text = typed({ 'lock = session:mutex("/repl") lease = lock:acquire(20)',
+                local text = type_lines({ 'lock = session:mutex("/repl") lease = lock:acquire(20)',
                                      'queue "/repl" stats() help() os.exit(0, true)' }, hosts)
-                has(text, "1 holds mutex", "a session with " .. hosts)
+                expect(text, "1 holds mutex", "a session with " .. hosts)
                 assert.matches("grants +1\n", text)
                 assert.matches("wait +count 1, max [%d.e-]+, p50 [%d.e-]+", text)
                 assert.is_nil(text:find("table: ", 1, true))
@@ -27,14 +27,14 @@ describe("zklock #server", function()
         end)
 
         it("repl completes globals, fields and methods", function()
-            local text = typed{
+            local text = type_lines{
                 'lock = session:mutex("/repl")', "lease = lock:acquire(20)",
                 'of = require("zklock.command.completions").of',
                 'for _, word in ipairs{ "sess", "session:mut", "zklock.dr", "lock:que",',
                 '"lease:tok", "os.ge", "nothing:x" } do',
                 'print("(" .. table.concat(of(word), " ") .. ")") end os.exit(0, true)',
             }
-            has(text, "(session)\n", "(session:mutex)\n", "(zklock.driver)\n", "(lock:queue)\n",
+            expect(text, "(session)\n", "(session:mutex)\n", "(zklock.driver)\n", "(lock:queue)\n",
                 "(lease:token_string)\n", "(os.getenv)\n", "()\n")
         end)
 
@@ -46,22 +46,22 @@ describe("zklock #server", function()
 
         it("repl reads further lines until a statement is complete, and goes on after an error",
            function()
-            local text = typed{
+            local text = type_lines{
                 "for i = 1, 2 do", "print(i * 7)", "end", "x = = 1", "error{}", "1, nil",
                 'local function f() error "deep" end f()', "=6 * 7", "-- nothing",
             }
-            has(text, "7\n14\n", "stdin:1: unexpected symbol near '='\n", "table: ", "1\tnil\n",
+            expect(text, "7\n14\n", "stdin:1: unexpected symbol near '='\n", "table: ", "1\tnil\n",
                 "stdin:1: deep\n", "42\n> > ")
         end)
 
         it("an error names the typed line, and suggests a name for a misspelled one", function()
-            local text = typed{
+            local text = type_lines{
                 'lock = session:mutex "/repl"', 'lock:acquire("x")', "queue()", "lock:acquir(1)",
                 'session:mutex("/a"):relese()', "lease = lock:acquire(1)", "lease:relaese()",
                 'zklock.conect("x")', "sesion:close()", 'session:mitax("/a")',
                 "lease:nothing_like_it()",
             }
-            has(text, 'stdin:1: acquire takes seconds or a table of options, not "x"\n',
+            expect(text, 'stdin:1: acquire takes seconds or a table of options, not "x"\n',
                 "stdin:1: a lock path must be a string, not nil\n", ": did you mean acquire?\n",
                 ": did you mean release?\n", ": did you mean connect?\n",
                 ": did you mean session?\n", ": did you mean mutex?\n")
@@ -69,12 +69,12 @@ describe("zklock #server", function()
         end)
 
         it("repl shows the fields of a table", function()
-            local text = typed{
+            local text = type_lines{
                 'lock = session:mutex "/repl"', "lease = lock:acquire(20)", "lock:queue()[1]",
                 '{}, { 1, "a\27b", { x = true } }', 'zklock.memory("repl"):children "/"', "session",
                 'lease:guard{ { "create", "/made", "x" } }', "t = {}", "t.t = t", "t",
             }
-            has(text, '  kind = "mutex",\n', '\n  held = true,\n',
+            expect(text, '  kind = "mutex",\n', '\n  held = true,\n',
                 '> {}\t{ 1, "a?b", { x = true } }\n', '{ "repl" }\n', "true\t{ 0 }\n",
                 "{ t = { t = { t = { t = table: ")
             assert.is_nil(text:find("\27", 1, true))
@@ -86,17 +86,17 @@ describe("zklock #server", function()
             local lines = { "help()" }
             for _, topic in ipairs(topics) do lines[#lines + 1] = ("help %q"):format(topic) end
             lines[#lines + 1] = 'help "rwlok" help "nothing of that"'
-            local text = typed(lines)
-            has(text, "session:rwlock", "memory:expire(session)", 'owner = "b"',
+            local text = type_lines(lines)
+            expect(text, "session:rwlock", "memory:expire(session)", 'owner = "b"',
                 "Ctrl-D, or os.exit", 'did you mean help "rwlock"?', "there is help on combine, ")
             assert.is_nil(text:find("nil\n", 1, true))
         end)
 
         it("help, exit and quit work as words, unless the user defined them", function()
-            local text = typed{ "help", " help ", "help = 7", "help", "exit", "print(1)" }
+            local text = type_lines{ "help", " help ", "help = 7", "help", "exit", "print(1)" }
             assert.equal(2, select(2, text:gsub("lease = lock:acquire%(3%)", "")))
             assert.matches("> 7\n> $", text)
-            assert.matches("; help says what there is\n> $", typed{ "quit", "print(1)" })
+            assert.matches("; help says what there is\n> $", type_lines{ "quit", "print(1)" })
         end)
 
         it("repl without a server ends with 69 and the reason, without a traceback", function()
@@ -111,12 +111,12 @@ describe("zklock #server", function()
                 chmod +x $folder/env
                 PATH=$folder:$PATH ZK_AUTH=digest:u:S3CRET %s bin/zklock repl --hosts memory:x
                 rm -r $folder]], LUA)
-            has(text, "ZKLOCK_REPL_HOSTS=memory:x")
+            expect(text, "ZKLOCK_REPL_HOSTS=memory:x")
             assert.is_nil(text:find("S3CRET", 1, true))
         end)
 
         it("queue() shows a kept lock of the session as kept", function()
-            has(typed{ 'lock = session:mutex("/repl", { keep = 60 })',
+            expect(type_lines{ 'lock = session:mutex("/repl", { keep = 60 })',
                        'lock:acquire(20):release() queue "/repl"' }, "1 kept  mutex")
         end)
 
@@ -140,7 +140,7 @@ describe("zklock #server", function()
 
         -- Returns the output of repl on a terminal. `keys` alternates a text that repl prints and
         -- the keys sent after it.
-        local function keyed(keys, hosts)
+        local function press_keys(keys, hosts)
             local script = {}
             for i = 1, #keys, 2 do
                 script[#script + 1] = ("await '%s'; printf '%s' >&3"):format(keys[i], keys[i + 1])
@@ -159,13 +159,13 @@ describe("zklock #server", function()
         end
 
         it("Ctrl-C on a terminal drops earlier lines, and quit ends repl", function()
-            local text = keyed{ "> ", [[print("x"\n]], ">> ", [[\003]], "\n> ", [[40+2\n]],
+            local text = press_keys{ "> ", [[print("x"\n]], ">> ", [[\003]], "\n> ", [[40+2\n]],
                                 "42", [[quit\n]] }
             assert.matches("\n42\r\n> .*=0\r?\n$", text)
         end)
 
         it("Ctrl-C ends a wait, and repl goes on", function()
-            local text = typed{
+            local text = type_lines{
                 'lock = session:mutex("/repl")', 'lease = lock:acquire{ owner = "a" }',
                 'stop = io.popen "sleep 0.2; kill -INT $PPID" lock:acquire{ owner = "b" }',
                 'stop = io.popen "sleep 0.2; kill -INT $PPID" lock:acquire() print "not here"',
@@ -190,7 +190,7 @@ describe("zklock #server", function()
 
             it("repl starts a ZooKeeper of its own, which ends with it #slow", function()
                 local text = prompt "print(session:state()) print(session.hosts)"
-                has(text, "connected\n")
+                expect(text, "connected\n")
                 ends(69, "--hosts 127.0.0.1:%s run -n /x true", text:match(ADDRESS))
                 assert.equal("", rig.shell("ls %s", folder))
             end)
@@ -206,7 +206,7 @@ describe("zklock #server", function()
             it("repl ignores the file of a server that is gone #slow", function()
                 local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
                 rig.shell("echo 127.0.0.1:1 >%s", file)
-                has(prompt "print(session:state())", "connected\n")
+                expect(prompt "print(session:state())", "connected\n")
                 assert.equal("", rig.shell("ls %s", folder))
             end)
 
@@ -214,7 +214,7 @@ describe("zklock #server", function()
                 local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
                 for _, text in ipairs{ "half a li", "memory:x", "''" } do
                     rig.shell("echo %s >%s", text, file)
-                    has(prompt "", "zklock: " .. file .. " does not name a server")
+                    expect(prompt "", "zklock: " .. file .. " does not name a server")
                 end
             end)
 
@@ -230,7 +230,7 @@ describe("zklock #server", function()
                 assert.equal("> 1", pipe:read("*l"))
                 proxy:shut()
                 rig.shell("touch %s/over", folder)
-                has(pipe:read("*a"), proxy.hosts .. " does not answer; it ends with the prompt "
+                expect(pipe:read("*a"), proxy.hosts .. " does not answer; it ends with the prompt "
                     .. "that started it\n")
                 pipe:close()
             end)
@@ -243,7 +243,7 @@ describe("zklock #server", function()
         ends(2, "seckill --only nothing")
         ends(0, "seckill --only DEMO-01")
         ends(0, "seckill --buyers 2 --fault 'pause zookeeper at 0 for 0.1'")
-        has(ends(2, "seckill --zookeeper memory:x --only DEMO-04"),
+        expect(ends(2, "seckill --zookeeper memory:x --only DEMO-04"),
             "memory:x is a server inside one process")
     end)
 end)

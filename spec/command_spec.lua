@@ -7,8 +7,8 @@ local zklock = require "zklock"
 
 local LUA, SLEEP, IMMORTAL = commands.LUA, commands.SLEEP, commands.IMMORTAL
 local fresh_path, start = commands.fresh_path, commands.start
-local running, ends = commands.running, commands.ends
-local has, first_line = commands.has, commands.first_line
+local launch, ends = commands.launch, commands.ends
+local expect, first_line = commands.expect, commands.first_line
 local run, elect, join = commands.verb "run", commands.verb "elect", commands.verb "join"
 
 local ENDS_BY_TERM = [[sh -c 'trap "echo TERM; exit 0" TERM; echo in
@@ -60,7 +60,7 @@ describe("zklock #server", function()
         end)
 
         it("run ends with 69 if no server answers #slow", function()
-            has(ends(69, "--hosts 127.0.0.1:1 run -n %s true", path),
+            expect(ends(69, "--hosts 127.0.0.1:1 run -n %s true", path),
                 "no ZooKeeper server answered")
         end)
 
@@ -72,7 +72,7 @@ describe("zklock #server", function()
             rig.hold(link.session:mutex(path, { keep = 60 }))
             link.cut()
             for _, option in ipairs{ "-n -E 9", "-w 0" } do
-                has(ends(69, run("%s %s true", option, path)), "nobody said whether it is taken")
+                expect(ends(69, run("%s %s true", option, path)), "nobody said whether it is taken")
             end
             assert.equal("", ends(75, run("-w 5 %s true", path)))
             link.heal()
@@ -120,7 +120,7 @@ describe("zklock #server", function()
                 ["frob"] = "frob",
                 ["completion"] = "'SHELL'",
             } do
-                has(ends(64, line), text)
+                expect(ends(64, line), text)
             end
             ends(0, "run %s true; ", path)
             assert.matches("no servers", rig.shell("ZK_HOSTS= %s bin/zklock run /a true 2>&1", LUA))
@@ -185,7 +185,7 @@ describe("zklock #server", function()
         if rig.shell("unshare --pid --fork --mount-proc true 2>&1") == "" then
             it("zklock as the first process of a container collects orphans", function()
                 commands.prefix = "unshare --pid --fork --mount-proc"
-                local process = running(run([[%s sh -c '
+                local process = launch(run([[%s sh -c '
                     pid=$(sh -c "sleep 0 >&- & echo \$!")
                     while kill -0 $pid 2>&-; do sleep 0.01; done
                     echo in; exec sleep 600']], path))
@@ -224,19 +224,19 @@ describe("zklock #server", function()
         end)
 
         it("the command runs while zklock holds the lock, which is released at its end", function()
-            local process, lock = running(run("%s %s", path, SLEEP)), session:mutex(path)
+            local process, lock = launch(run("%s %s", path, SLEEP)), session:mutex(path)
             assert.equal("busy", (rig.code_of(lock, 0)))
             process:ends(143, "TERM")
             rig.hold(lock)
         end)
 
         it("the command runs as a reader, a writer, or with permits of a semaphore", function()
-            running(run("-s %s %s", path, SLEEP))
+            launch(run("-s %s %s", path, SLEEP))
             ends(0, run("-n --shared %s true", path))
             ends(75, run("-n -x %s true", path))
             ends(75, run("-n %s true", path))
             path = rig.path()
-            running(run("--permits 2/3 %s %s", path, SLEEP))
+            launch(run("--permits 2/3 %s %s", path, SLEEP))
             ends(75, run("-n --permits 2/3 %s true", path))
             ends(0, run("-n --permits 1/3 %s true", path))
             ends(70, run("-n --permits 1/4 %s true", path))
@@ -246,22 +246,22 @@ describe("zklock #server", function()
 
     describe("signals to zklock run", function()
         it("a signal reaches the command's group, and run ends as the command does", function()
-            local process = running(run([[%s sh -c '
+            local process = launch(run([[%s sh -c '
                 trap "echo USR1" USR1; trap "exit 5" TERM; echo in
                 while :; do sleep 0.02; done']], path))
-            process:passes_on("USR1")
+            process:signal_through("USR1")
             process:ends(5, "TERM")
         end)
 
         it("a signal that kills the command makes run end with 128 and its number", function()
             for name, value in pairs{ HUP = 1, INT = 2, TERM = 15 } do
-                running(run("%s %s", path, SLEEP)):ends(128 + value, name)
+                launch(run("%s %s", path, SLEEP)):ends(128 + value, name)
             end
         end)
 
         it("an ignored signal, as with nohup, reaches nobody", function()
             commands.prefix = "env --ignore-signal=HUP"
-            local process = running(run("%s %s", path, SLEEP))
+            local process = launch(run("%s %s", path, SLEEP))
             process:signal("HUP")
             process:ends(143, "TERM")
         end)
@@ -282,9 +282,9 @@ describe("zklock #server", function()
                 .. "while :; do sleep 0.02; done'", path))
             server:wait_for_nodes(path, 2)
             process:signal("WINCH")
-            rig.released(lease)
+            rig.release(lease)
             assert.equal("in", process:line())
-            process:passes_on("WINCH")
+            process:signal_through("WINCH")
             process:ends(143, "TERM")
         end)
 
@@ -308,7 +308,7 @@ describe("zklock #server", function()
             ["the command gets even a very long grace"] = "--grace 9999999999",
         } do
             it(("a lost lease: %s #slow"):format(what), function()
-                local process = running(run("%s %s %s", options, path, ENDS_BY_TERM))
+                local process = launch(run("%s %s %s", options, path, ENDS_BY_TERM))
                 remove_node()
                 process:find("the lease is lost")
                 process:find("TERM")
@@ -319,7 +319,7 @@ describe("zklock #server", function()
         it("a lost lease ends all of the command's group with SIGKILL after the grace #slow",
            function()
             local out = fresh_path()
-            local process = running(run([[--grace 0.2 %s sh -c '
+            local process = launch(run([[--grace 0.2 %s sh -c '
                 trap "" TERM; sh -c "echo \$\$ >%s; while :; do sleep 0.02; done" &
                 echo in; while :; do sleep 0.02; done']], path, out))
             local pid = tonumber(first_line(out))
@@ -330,7 +330,7 @@ describe("zklock #server", function()
 
         it("a lease is reported as suspect without a server, and then as certain again", function()
             local proxy = rig.proxy_for_test(server.hosts)
-            local process = running("--hosts %s " .. run("%s %s", path, SLEEP), proxy.hosts)
+            local process = launch("--hosts %s " .. run("%s %s", path, SLEEP), proxy.hosts)
             proxy:shut()
             assert.matches("unless a server confirms it, it may be lost in 1?%d s$",
                            process:find("suspect"))
@@ -345,7 +345,7 @@ describe("zklock #server", function()
         for name, verb in pairs{ run = run, elect = elect } do
             it("a suspect lease signals the command each time: " .. name, function()
                 local proxy = rig.proxy_for_test(server.hosts)
-                local process = running("--hosts %s " .. verb("--suspect USR2 %s %s", path,
+                local process = launch("--hosts %s " .. verb("--suspect USR2 %s %s", path,
                                                               IMMORTAL), proxy.hosts)
                 for _ = 1, 2 do
                     proxy:shut()
@@ -358,7 +358,8 @@ describe("zklock #server", function()
         end
 
         it("--suspect takes the names of signals", function()
-            has(ends(64, run("--suspect WINCH %s true", path)), "WINCH is none of the signals HUP,")
+            expect(ends(64, run("--suspect WINCH %s true", path)),
+                "WINCH is none of the signals HUP,")
             ends(0, run("--suspect sigterm %s true", path))
         end)
     end)
@@ -370,7 +371,7 @@ describe("zklock #server", function()
             local first = start(elect("%s sh -c 'echo $ZKLOCK_TOKEN; exit 3'", path))
             assert.is_true(tonumber(first:line()) > 0)
             first:ends(3)
-            local second = running(elect("--data two:2 %s %s", path, SLEEP))
+            local second = launch(elect("--data two:2 %s %s", path, SLEEP))
             local third = start(elect("%s echo third", path))
             server:wait_for_nodes(path, 2)
             local identity, data = session:election(path):leader(20)
@@ -381,12 +382,12 @@ describe("zklock #server", function()
         end)
 
         it("elect contends again, at the end of the line, when it loses the lead #slow", function()
-            local process, first = running(elect("%s sh -c 'echo in $ZKLOCK_TOKEN $ZKLOCK_SESSION; "
+            local process, first = launch(elect("%s sh -c 'echo in $ZKLOCK_TOKEN $ZKLOCK_SESSION; "
                 .. "exec sleep 60'", path))
             remove_node()
             process:find("it queues again")
             local token, id = first:match("(%d+) (%x+)")
-            local again, same = process:goes_in():match("(%d+) (%x+)")
+            local again, same = process:wait_until_in():match("(%d+) (%x+)")
             assert.is_true(tonumber(again) > tonumber(token))
             assert.equal(id, same)
             assert.equal("busy", (rig.code_of(session:mutex(path), 0)))
@@ -394,30 +395,31 @@ describe("zklock #server", function()
         end)
 
         it("elect contends again also if the command survived HUP, INT and TERM #slow", function()
-            local process = running(elect("--grace 0.1 %s %s", path, IMMORTAL))
-            for _, name in ipairs{ "HUP", "INT", "TERM" } do process:passes_on(name) end
+            local process = launch(elect("--grace 0.1 %s %s", path, IMMORTAL))
+            for _, name in ipairs{ "HUP", "INT", "TERM" } do process:signal_through(name) end
             remove_node()
             process:find("it queues again")
-            process:goes_in()
+            process:wait_until_in()
         end)
 
         it("a signal while the command is being ended makes elect end with 76 #slow", function()
-            local process = running(elect("--grace 600 %s %s", path, IMMORTAL))
+            local process = launch(elect("--grace 600 %s %s", path, IMMORTAL))
             remove_node()
             process:find("TERM")
-            process:passes_on("INT")
+            process:signal_through("INT")
             process:ends(76, "USR1")
         end)
 
         it("a signal ends elect while it contends again without a server #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
-            local process = running("--hosts %s " .. elect("--grace 0.1 %s %s", path, IMMORTAL),
+            local process = launch("--hosts %s " .. elect("--grace 0.1 %s %s", path, IMMORTAL),
                                     proxy.hosts)
             remove_node()
             process:find("the lease is lost")
             proxy:command("blackhole")
             process:find("it queues again")
-            rig.is_refused("connection", nil, zklock.connect(proxy.hosts, { connect_timeout = 1 }))
+            rig.check_refused("connection", nil,
+                zklock.connect(proxy.hosts, { connect_timeout = 1 }))
             process:ends(143, "TERM")
         end)
     end)
@@ -426,7 +428,7 @@ describe("zklock #server", function()
     describe("the end of zklock's command", function()
         -- Starts a run whose command survives SIGTERM. Returns zklock's process, the command's pid,
         -- and the file to which the command writes.
-        local function stubborn()
+        local function start_stubborn()
             local out = fresh_path()
             local process = start([[--timeout 8 run %s sh -c 'trap "echo term >%s" TERM; echo $$
                 while :; do sleep 0.02; done']], path, out)
@@ -435,7 +437,7 @@ describe("zklock #server", function()
 
         it("a killed zklock's command gets SIGTERM, and SIGKILL before the lock is granted " ..
            "again #slow", function()
-            local process, pid, out = stubborn()
+            local process, pid, out = start_stubborn()
             process:signal("KILL")
             assert.equal("term", first_line(out))
             rig.hold(session:mutex(path), 60)
@@ -444,7 +446,7 @@ describe("zklock #server", function()
 
         it("a stopped zklock's command is ended before the lock is granted again; status 76 " ..
            "later #slow", function()
-            local process, pid, out = stubborn()
+            local process, pid, out = start_stubborn()
             process:signal("STOP")
             rig.hold(session:mutex(path), 60)
             assert.is_nil(commands.state(pid))
@@ -466,7 +468,7 @@ describe("zklock #server", function()
         if IS_ROOT then
             -- A command of the user nobody that starts a process of root. Returns the command and
             -- that pid.
-            local function of_root(line, before, after)
+            local function start_as_root(line, before, after)
                 local helper = fresh_path()
                 rig.shell("cp $(command -v setpriv) %s; chmod 4755 %s; chmod 711 $(dirname %s)",
                           helper, helper, helper)
@@ -487,7 +489,7 @@ describe("zklock #server", function()
             } do
                 it("another user's process is awaited and reported " .. when .. " #slow",
                    function()
-                    local process, pid = of_root(each[1]:format(path), each[2], each[3])
+                    local process, pid = start_as_root(each[1]:format(path), each[2], each[3])
                     if each.break_it then ends(0, "break --yes --grace 0 %s", path) end
                     if each.signal then process:signal(each.signal) end
                     if each.minder then rig.shell("kill -9 $(pgrep -P %d)", process.pid) end
@@ -530,12 +532,12 @@ describe("zklock #server", function()
                 assert.matches("d +mutex +somebody +%d+ +%d+ s +0 Lua$", rows[4])
                 assert.matches("/a +mutex +somebody +" .. lease:token_string()
                     .. " +%d+ s +1 Lua$", rows[5])
-                rig.released(lease)
+                rig.release(lease)
             end)
         end)
 
         it("ls tells the other clients' languages by their nodes' names", function()
-            rig.used(session:mutex(path .. "/x"))
+            rig.use(session:mutex(path .. "/x"))
             local hex = ("0123456789abcdef"):rep(2)
             for name, language in pairs{
                 ["_c_6c0f1c5e-0c4e-4b0e-8f0e-0123456789ab-lock-"] = "Java",
@@ -553,7 +555,7 @@ describe("zklock #server", function()
             session = rig.session(server.hosts, { identity = 'a "b"\\' })
             rig.hold(session:mutex(path, { data = "x" }))
             local text = ends(0, "ls %s --json", path)
-            has(text, '"identity":"a \\u0022b\\u0022\\u005c"', '"path":"' .. path .. '"')
+            expect(text, '"identity":"a \\u0022b\\u0022\\u005c"', '"path":"' .. path .. '"')
             assert.matches('"since":%d+%.?%d*', text)
             assert.equal("[]", ends(0, "ls /zookeeper --json"))
         end)
@@ -567,28 +569,28 @@ describe("zklock #server", function()
 
         it("ls --watch ends with 69 when the server does not answer any more #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
-            rig.used(session:mutex(path))
+            rig.use(session:mutex(path))
             local process = start("--hosts %s --timeout 2 ls --watch %s", proxy.hosts, path)
             process:find("no locks")
             proxy:command("blackhole")
-            has(process:ends(69), "not done in time")
+            expect(process:ends(69), "not done in time")
         end)
 
         it("ls names the locks that it may not read, lists the rest, and ends with 77", function()
             local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
-            rig.used(session:mutex(path .. "/free"))
+            rig.use(session:mutex(path .. "/free"))
             for i = 1, 5 do rig.hold(own:mutex(("%s/own%d"):format(path, i))) end
             rig.hold(session:mutex(path .. "/free"))
             local text = ends(77, "ls %s", path)
-            has(text, "/free ", "/own1, ", " and 2 more: the server refuses: ", "--auth ",
+            expect(text, "/free ", "/own1, ", " and 2 more: the server refuses: ", "--auth ",
                 "ZK_AUTH")
             assert.matches("^%[.-%]\nzklock: auth: ", ends(77, "ls --json %s", path))
             assert.equal(7, #commands.rows(ends(0, "--auth digest:a:b ls %s", path)))
-            has(ends(77, "graph %s", path), "/own1, ", " and 2 more: the server refuses: ")
+            expect(ends(77, "graph %s", path), "/own1, ", " and 2 more: the server refuses: ")
         end)
 
         it("ls of a missing path ends with 70", function()
-            has(ends(70, "ls %s", path), "there is no such node")
+            expect(ends(70, "ls %s", path), "there is no such node")
         end)
     end)
 
@@ -597,22 +599,22 @@ describe("zklock #server", function()
         it("show prints the holder and the waiters of a lock, or that it is free", function()
             session = rig.session(server.hosts, { identity = "first" })
             assert.equal("free (there is no such node)", ends(0, "show %s", path))
-            rig.used(session:mutex(path .. "/x"))
+            rig.use(session:mutex(path .. "/x"))
             assert.equal("free", ends(0, "show %s", path))
             local lease = rig.hold(session:mutex(path, { data = "why" }))
             local other = rig.session(server.hosts, { identity = "second" })
             rig.wait_while(other:mutex(path), { timeout = 20 }, function()
                 assert.matches("1 holds mutex +first .-\n +why\n +2 waits mutex +second ",
                                ends(0, "show %s", path))
-                rig.released(lease)
+                rig.release(lease)
             end)
         end)
 
         it("show prints a lock without an order, and permits", function()
             rig.hold(session:mutex(path .. "/n", { order = "none" }))
             rig.hold(session:semaphore(path .. "/s", 3), { permits = 2 })
-            has(ends(0, "show %s/n", path), "1 holds mutex")
-            has(ends(0, "show %s/s", path), "1 holds 2/3")
+            expect(ends(0, "show %s/n", path), "1 holds mutex")
+            expect(ends(0, "show %s/s", path), "1 holds 2/3")
         end)
 
         it("show prints a kept lock whose session does not answer another contender", function()
@@ -633,17 +635,17 @@ describe("zklock #server", function()
             rig.hold(session:mutex(path .. "/a", { data = evil }))
             for _, verb in ipairs{ "show", "break --yes --grace 0" } do
                 local text = ends(0, "%s %s/a", verb, path)
-                has(text, "a?[2Jb?c?d e")
+                expect(text, "a?[2Jb?c?d e")
                 assert.is_nil(text:find("\27", 1, true))
             end
             rig.hold(session:mutex(path .. "/a", { data = evil }), { owner = "again" })
-            has(ends(0, "show %s/a --json", path), "a\\u001b[2Jb\\u009bc\\u202ed\\u000ae")
+            expect(ends(0, "show %s/a --json", path), "a\\u001b[2Jb\\u009bc\\u202ed\\u000ae")
             rig.hold(session:mutex(path .. "/\226\128\174x"))
-            has(ends(0, "ls %s", path), "/?x ")
+            expect(ends(0, "ls %s", path), "/?x ")
         end)
 
         it("show marks a lock that may be only kept, and break removes it #slow", function()
-            rig.released(rig.hold(session:mutex(path, { keep = 600 })))
+            rig.release(rig.hold(session:mutex(path, { keep = 600 })))
             assert.matches("1 kept%? mutex", ends(0, "show %s", path))
             ends(0, "break --yes %s", path)
             assert.matches("^free", ends(0, "show %s", path))
@@ -663,7 +665,7 @@ describe("zklock #server", function()
 
         it("break removes the holder's node after the grace, and a waiter gets the lock #slow",
            function()
-            local stubborn = rig.held_by_another(server, path)
+            local stubborn = rig.hold_elsewhere(server, path)
             local lease = rig.wait_while(session:mutex(path), { timeout = 60 }, function()
                 local text = ends(0, "break --yes --grace 0.1 %s", path)
                 assert.matches("broken; the next in the queue holds the lock now%.", text)
@@ -678,13 +680,14 @@ describe("zklock #server", function()
             local lease = rig.hold(session:mutex(path, { keep = 600 }))
             local node = server:nodes(path)[1]
             local process = start("break --yes --grace 60 %s", path)
-            rig.wait_for("the wish", function() return session:get(node) == "__REVOKE__" end)
+            rig.wait_for("the request to give way",
+                         function() return session:get(node) == "__REVOKE__" end)
             process:signal("TERM")
             local other = rig.session(server.hosts):mutex(path, { token = "turns" })
             rig.wait_while(other, { timeout = 60 }, function()
-                rig.wait_for("the word",
+                rig.wait_for("the word held",
                              function() return session:get(node) == "__REVOKE__\31held" end)
-                has(ends(0, "break --yes --grace 0 %s", path), "did not give way")
+                expect(ends(0, "break --yes --grace 0 %s", path), "did not give way")
             end)
             rig.becomes(lease, "lost")
         end)
@@ -704,16 +707,16 @@ describe("zklock #server", function()
                 local other = rig.session(server.hosts, { identity = "reader " .. i })
                 leases[i] = rig.hold(other:rwlock(path):read())
             end
-            local function breaks(status, token)
+            local function break_token(status, token)
                 return ends(status, "break --yes --grace 0 --token %s %s", token, path)
             end
             local token = leases[2]:token_string()
-            assert.is_nil(breaks(0, token):find("reader [13]"))
+            assert.is_nil(break_token(0, token):find("reader [13]"))
             rig.becomes(leases[2], "lost")
             for _, each in ipairs{ token, "1" } do
-                has(breaks(1, each), "no holder has the token " .. each)
+                expect(break_token(1, each), "no holder has the token " .. each)
             end
-            has(breaks(64, "x"), "no token")
+            expect(break_token(64, "x"), "no token")
             for i = 1, 3, 2 do
                 assert.is_true(leases[i]:check())
                 assert.is_false((leases[i].handle:revoked()))
@@ -731,7 +734,7 @@ describe("zklock #server", function()
                 local text = ends(name == "none" and 70 or 0, "break -y --grace 0 --token %s %s",
                                   token, lock.path)
                 if name == "none" then
-                    has(text, "unsupported: ")
+                    expect(text, "unsupported: ")
                     assert.is_true(lease:check())
                 else rig.becomes(lease, "lost") end
             end
@@ -739,7 +742,7 @@ describe("zklock #server", function()
 
         it("break asks first, and changes nothing without a yes", function()
             local lease = rig.hold(session:mutex(path))
-            local function answered(answer)
+            local function answer_with(answer)
                 return rig.shell("%s | %s bin/zklock break --grace 0 %s 2>&1; echo $?", answer, LUA,
                                  path)
             end
@@ -748,21 +751,21 @@ describe("zklock #server", function()
                 ["true"] = "\nzklock: not broken, because nobody answered; --yes does not ask\n",
             } do
                 assert.equal("Break it? [y/N] " .. words .. "1\n",
-                             answered(answer):match("Break it.*"))
+                             answer_with(answer):match("Break it.*"))
             end
             assert.is_true(lease:check())
             assert.is_false((lease.handle:revoked()))
-            assert.matches("broken.*\n0\n$", answered("echo y"))
+            assert.matches("broken.*\n0\n$", answer_with("echo y"))
         end)
 
         it("break removes only nodes of contenders", function()
-            rig.used(session:mutex(path .. "/a"))
-            rig.used(session:mutex(path .. "/b"))
+            rig.use(session:mutex(path .. "/a"))
+            rig.use(session:mutex(path .. "/b"))
             local nodes = { "a/lock", "b/config", "b/lock-1" }
             for _, node in ipairs(nodes) do server:foreign("create '%s/%s' x", path, node) end
             for _, name in ipairs{ "a", "b", "none" } do
                 local text = ends(0, "break -y --grace 0 %s/%s", path, name)
-                has(text, ("nobody holds %s/%s"):format(path, name))
+                expect(text, ("nobody holds %s/%s"):format(path, name))
                 assert.equal(name == "none", text:find("(there is no such node)", 1, true) ~= nil)
             end
             for _, node in ipairs(nodes) do
@@ -795,7 +798,7 @@ describe("zklock #server", function()
                     .. "%(in the queue for %d+ s%), so neither", text)
                 assert.is_nil(text:find("NTP", 1, true))
                 assert.is_true(lease:check())
-                rig.released(lease)
+                rig.release(lease)
             end)
         end)
 
@@ -803,7 +806,7 @@ describe("zklock #server", function()
             local lock = session:mutex(path)
             rig.hold(lock)
             assert(lock:revoke())
-            has(ends(0, "doctor %s", path), "held by session 0x" .. session:id())
+            expect(ends(0, "doctor %s", path), "held by session 0x" .. session:id())
         end)
 
         it("doctor lists the operations that servers know, and what an unknown one means",
@@ -824,7 +827,7 @@ describe("zklock #server", function()
 
         it("doctor does not count a delayed answer as a difference of clocks #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
-            rig.used(session:mutex(path))
+            rig.use(session:mutex(path))
             proxy:command("delay 1000")
             assert.matches("\nok +clock ",
                            ends(0, "--hosts %s --timeout 40 doctor %s", proxy.hosts, path))
@@ -862,7 +865,7 @@ describe("zklock #server", function()
 
         it("doctor reports that an ACL refuses", function()
             local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
-            rig.used(own:mutex(path .. "/x"))
+            rig.use(own:mutex(path .. "/x"))
             assert.matches("\nFAIL +lock +auth: .-give %-%-auth", ends(1, "doctor %s/x", path))
             ends(0, "doctor --auth digest:a:b %s/x", path)
         end)
@@ -912,10 +915,10 @@ describe("zklock #server", function()
             local text = ends(0, "%s --help", verb)
             assert.matches("^Usage: zklock " .. verb, text)
             assert.matches("\nExample: .*zklock " .. verb, text)
-            for _, document in ipairs{ bash, zsh, page, guide } do has(document, verb) end
+            for _, document in ipairs{ bash, zsh, page, guide } do expect(document, verb) end
             for option in text:gsub("\nExample: .*", ""):gmatch("%f[%-]%-%-%l[%l%-]+") do
-                has(bash, option)
-                if verb ~= "seckill" then has(page, option) end
+                expect(bash, option)
+                if verb ~= "seckill" then expect(page, option) end
             end
         end
         for verb, statuses in pairs{ run = "64 69 70 75 76 77 78 126 127 128",

@@ -4,7 +4,7 @@
 local commands = require "spec.commands"
 local rig = require "spec.rig"
 
-local start, ends, has = commands.start, commands.ends, commands.has
+local start, ends, expect = commands.start, commands.ends, commands.expect
 
 local UNHEARD = "no ZooKeeper server has answered for 5 s (%s); zklock waits for one"
 local REFUSED = UNHEARD:format("the connection was refused")
@@ -89,7 +89,7 @@ describe("zklock #server", function()
             local elected, quiet = start("elect %s echo in", path), start("run -q %s echo in", path)
             assert.matches("^" .. said .. "$", elected:line())
             assert.matches("^" .. said .. "\n$", start("run -w 8 %s true", path):ends(75))
-            rig.released(lease)
+            rig.release(lease)
             for _, process in ipairs{ elected, quiet } do assert.equal("in\n", process:ends(0)) end
         end)
     end)
@@ -102,23 +102,23 @@ describe("zklock #server", function()
                 assert.matches("no ZooKeeper server answered %(waited 1 s%)$",
                                ends(69, through_proxy("%s -w 1 %s a true", verb, path)))
             end
-            has(ends(69, "--hosts 127.0.0.1:1 run -w 6 -E 0 %s true", path), REFUSED)
+            expect(ends(69, "--hosts 127.0.0.1:1 run -w 6 -E 0 %s true", path), REFUSED)
         end)
 
         it("a wait that has lost its server by its deadline ends with 69 #slow",
            function()
-            rig.held_by_another(server, path)
+            rig.hold_elsewhere(server, path)
             local process = start(through_proxy("run -w 9 -E 0 %s true", path))
             server:wait_for_nodes(path, 2)
             proxy:shut()
-            has(process:ends(69),
+            expect(process:ends(69),
                 path .. ": waited 9 s, and no server says whether it is taken")
         end)
 
         it("a wait without an answer about the lock ends with 69 #slow", function()
             for _, line in ipairs{ "run -w 4 -E 0 %s true", "join -w 4 %s a true" } do
                 proxy:command("hold create2 1")
-                has(ends(69, through_proxy(line, path)),
+                expect(ends(69, through_proxy(line, path)),
                     "waited 4 s, and no server says whether it is taken")
                 proxy:command("flow")
             end

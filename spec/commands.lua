@@ -69,9 +69,9 @@ end
 
 
 --- Starts `zklock TEXT`, waits until its command says "in", and returns the process and that line.
-function commands.running(text, ...)
+function commands.launch(text, ...)
     local self = commands.start(text, ...)
-    return self, self:goes_in()
+    return self, self:wait_until_in()
 end
 
 
@@ -96,7 +96,7 @@ function Process:find(text)
 end
 
 
-function Process:goes_in()
+function Process:wait_until_in()
     local line
     repeat line = self:line() or error("its command never began", 2) until line:find "^in"
     return line
@@ -108,7 +108,7 @@ function Process:signal(name)
 end
 
 
-function Process:passes_on(name)
+function Process:signal_through(name)
     self:signal(name)
     self:find(name)
 end
@@ -142,7 +142,7 @@ function commands.ends(expected, text, ...)
 end
 
 
-function commands.has(text, ...)
+function commands.expect(text, ...)
     for _, each in ipairs{ ... } do
         assert.is_truthy(text:find(each, 1, true), each .. " is not in: " .. text)
     end

@@ -21,33 +21,33 @@ after_each(rig.close_sessions)
 
 
 describe("a wait in a condition #condition:wait", function()
-    after_each(function() scene:nothing_left(a, b, c) end)
-    local function all_over(code, expected, lease)
+    after_each(function() scene:come_to_rest(a, b, c) end)
+    local function check_over(code, expected, lease)
         assert.equal(expected, code)
         local state = expected == "lost" and "lost" or "released"
         assert.equal(state, lease:state())
         assert.equal(state, (select(3, lease:release())))
-        scene:nothing_left(a, b, c)
-        assert.equal("timeout", (scene:await(a, 0, nil, "me")))
+        scene:come_to_rest(a, b, c)
+        assert.equal("timeout", (scene:wait_once(a, 0, nil, "me")))
     end
 
     it("a wait ends at its deadline, and leaves nothing #clock", function()
-        local lock, condition = scene:side(a)
+        local lock, condition = scene:lock_and_condition(a)
         local lease = rig.hold(lock, { timeout = 5, owner = "me" })
         local _, message, code = rig.takes(0.3, 5, condition.wait, condition, lease, 0.3)
         assert.equal(("timeout: %s: not done in time (waited 0.3 s)"):format(scene:folder()),
                      message)
-        all_over(code, "timeout", lease)
+        check_over(code, "timeout", lease)
     end)
 
     it("a wait of 0 seconds only gives the lock up", function()
-        for _ = 1, 20 do assert.same({ "timeout", "released" }, { scene:await(a, 0) }) end
+        for _ = 1, 20 do assert.same({ "timeout", "released" }, { scene:wait_once(a, 0) }) end
     end)
 
     it("a wait without a deadline lasts until the signal", function()
         local back
         zklock.run(function()
-            local lease, condition = scene:holding(a)
+            local lease, condition = scene:hold(a)
             assert.is_true(condition:wait(lease))
             back = true
             lease:release()
@@ -63,12 +63,12 @@ describe("a wait in a condition #condition:wait", function()
         local held
         local code, lease = scene:wait_while(a, function()
             local condition
-            held, condition = scene:holding(b)
+            held, condition = scene:hold(b)
             assert.equal(1, condition:signal(held))
         end, nil, 8)
         scene:wait_for_contenders(1)
-        rig.released(held)
-        all_over(code, "timeout", lease)
+        rig.release(held)
+        check_over(code, "timeout", lease)
     end)
 
     for how, case in pairs{
@@ -83,7 +83,7 @@ describe("a wait in a condition #condition:wait", function()
     } do
         it(how, function()
             local code, lease = scene:wait_while(a, case[2])
-            all_over(code, case[1], lease)
+            check_over(code, case[1], lease)
         end)
     end
 
@@ -102,8 +102,8 @@ describe("a wait in a condition #condition:wait", function()
         end)
         assert.equal("released", code)
         assert.equal("held", reader:state())
-        rig.used(far:read())
-        rig.released(reader)
+        rig.use(far:read())
+        rig.release(reader)
     end)
 
     it("a wait ends with closed when the session is closed", function()
@@ -113,7 +113,7 @@ describe("a wait in a condition #condition:wait", function()
     end)
 
     it("a wait returns lost if the lock's node was deleted unseen before", function()
-        local lease, condition = scene:holding(a)
+        local lease, condition = scene:hold(a)
         rig.delete_node(server, path)
         assert.equal("lost", (select(3, condition:wait(lease, LONG))))
         assert.equal("lost", lease:state())
@@ -121,7 +121,7 @@ describe("a wait in a condition #condition:wait", function()
 
     it("a wait ends when its coroutine is closed", function()
         if not close_coroutine then return end
-        local lock, condition = scene:side(a)
+        local lock, condition = scene:lock_and_condition(a)
         zklock.run(function()
             local thread = coroutine.create(function()
                 lock:with(5, function(lease) condition:wait(lease, LONG) end)
@@ -129,13 +129,13 @@ describe("a wait in a condition #condition:wait", function()
             assert(coroutine.resume(thread))
             scene:wait_for_waiters(1)
             assert(close_coroutine(thread))
-            scene:nothing_left(a, b, c)
+            scene:come_to_rest(a, b, c)
         end)
     end)
 
     it("a wait and its scope end when another task fails", function()
-        local lock, condition = scene:side(a)
-        assert.equal("mine", rig.raised(zklock.run, function()
+        local lock, condition = scene:lock_and_condition(a)
+        assert.equal("mine", rig.error_of(zklock.run, function()
             lock:with(5, function(lease) condition:wait(lease, LONG) end)
         end, function()
             scene:wait_for_waiters(1)
@@ -147,7 +147,7 @@ describe("a wait in a condition #condition:wait", function()
 
     it("a scope whose wait was woken or timed out releases the lock once", function()
         zklock.run(function()
-            local lock, condition = scene:side(a)
+            local lock, condition = scene:lock_and_condition(a)
             for _, expected in ipairs{ true, "timeout" } do
                 local _, result = assert(lock:with(LONG, function(lease)
                     local ok, _, code = condition:wait(lease, expected == true and LONG or 0.1)
@@ -163,17 +163,17 @@ describe("a wait in a condition #condition:wait", function()
 
     it("many waits time out at the same time", function()
         rig.run(30, function(n)
-            assert.equal("timeout", (scene:await(({ a, b, c })[n % 3 + 1], 0.3)))
+            assert.equal("timeout", (scene:wait_once(({ a, b, c })[n % 3 + 1], 0.3)))
         end)
     end)
 end)
 
 
 describe("a signal to a waiter that cannot take it #condition:signal", function()
-    after_each(function() scene:nothing_left(a, b, c) end)
+    after_each(function() scene:come_to_rest(a, b, c) end)
 
-    local function signalling(times)
-        local held, condition = scene:holding(c)
+    local function hold_and_signal(times)
+        local held, condition = scene:hold(c)
         for _ = 1, times do assert.equal(1, condition:signal(held)) end
         scene:wait_for_contenders(1 + times)
         return held, condition
@@ -181,16 +181,16 @@ describe("a signal to a waiter that cannot take it #condition:signal", function(
 
     -- Three waiters, of which the first gets the signal, waits for the lock, and gives up. The
     -- second gets the signal then, and the third waits on.
-    local function passed_on(expected, timeout, give_up)
+    local function check_passed_on(expected, timeout, give_up)
         local order = scene:line_up({ a, b, c }, function(order)
-            local held = signalling(1)
+            local held = hold_and_signal(1)
             if give_up then assert.equal(1, a[give_up](a, "owner 1")) end
-            rig.wait_for("the end of the first", function() return order[1] end)
+            rig.wait_for("the first waiter's end", function() return order[1] end)
             scene:wait_for_waiters(2)
             scene:wait_for_contenders(2)
             assert.same({ expected }, order)
             held:release()
-            rig.wait_for("the second", function() return order[2] end)
+            rig.wait_for("the second waiter's end", function() return order[2] end)
             scene:wait_for_waiters(1)
             assert.same({ expected, 2 }, order)
             assert.equal(1, scene:wake(a))
@@ -203,14 +203,14 @@ describe("a signal to a waiter that cannot take it #condition:signal", function(
         ["an interrupt passes the signal on"] = { "interrupted", LONG, "interrupt" },
         ["release_all passes the signal on"] = { "released", LONG, "release_all" },
     } do
-        it(how, function() passed_on(unpack(case, 1, 3)) end)
+        it(how, function() check_passed_on(unpack(case, 1, 3)) end)
     end
 
     it("a passed-on signal goes to the first waiter without a signal", function()
         local order = scene:line_up({ a, b, c }, function(order)
-            local held, condition = signalling(2)
+            local held, condition = hold_and_signal(2)
             assert.equal(1, a:interrupt("owner 1"))
-            rig.wait_for("the end of the first", function() return order[1] end)
+            rig.wait_for("the first waiter's end", function() return order[1] end)
             scene:wait_for_waiters(2)
             scene:wait_for_contenders(3)
             assert.equal(0, condition:signal(held))
@@ -224,11 +224,11 @@ describe("a signal to a waiter that cannot take it #condition:signal", function(
     it("the signal of a last waiter that gives up ends with it, and no later waiter gets it",
     function()
         zklock.run(function()
-            assert.equal("interrupted", (scene:await(a, LONG, nil, "first")))
-            assert.equal("timeout", (scene:await(b, 0.3)))
+            assert.equal("interrupted", (scene:wait_once(a, LONG, nil, "first")))
+            assert.equal("timeout", (scene:wait_once(b, 0.3)))
         end, function()
             scene:wait_for_waiters(1)
-            local held = signalling(1)
+            local held = hold_and_signal(1)
             assert.equal(1, a:interrupt("first"))
             scene:wait_for_waiters(0)
             held:release()
@@ -240,15 +240,15 @@ describe("a signal to a waiter that cannot take it #condition:signal", function(
         for round = 1, 30 do
             local first, second
             zklock.run(function()
-                first = scene:await(a, 0.1 + round / 1000)
+                first = scene:wait_once(a, 0.1 + round / 1000)
                 if first == true then scene:wake(a) end
             end, function()
-                rig.wait_for("the first", function()
+                rig.wait_for("the first waiter", function()
                     return first or #server:nodes(scene:folder()) == 1
                 end)
-                second = scene:await(b)
+                second = scene:wait_once(b)
             end, function()
-                rig.wait_for("both, or the second", function()
+                rig.wait_for("both waiters, or the second", function()
                     local alone = first and a:stats().claims == 0
                     return #server:nodes(scene:folder()) == (alone and 1 or 2)
                 end)
@@ -264,21 +264,21 @@ end)
 describe("a lease that cannot use a condition #lock:condition", function()
     local lock, condition, lease
 
-    before_each(function() lease, condition, lock = scene:holding(a) end)
+    before_each(function() lease, condition, lock = scene:hold(a) end)
 
-    local function refused(code, with)
+    local function check_all_refused(code, with)
         for _, method in ipairs{ "wait", "signal", "broadcast" } do
-            rig.is_refused(code, scene:folder(), condition[method](condition, with, 5))
+            rig.check_refused(code, scene:folder(), condition[method](condition, with, 5))
         end
     end
 
     it("a lease of another lock, session or side is refused with not_owner, and stays held",
        function()
         local others = { rig.hold(a:mutex(path .. "-2")), rig.hold(a:semaphore(path .. "-3", 2)) }
-        for _, each in ipairs(others) do refused("not_owner", each) end
-        rig.released(lease)
+        for _, each in ipairs(others) do check_all_refused("not_owner", each) end
+        rig.release(lease)
         others[3] = rig.hold(b:mutex(path))
-        refused("not_owner", others[3])
+        check_all_refused("not_owner", others[3])
         for _, each in ipairs(others) do
             assert.equal("held", each:state())
             assert.is_true(each:check(20))
@@ -286,36 +286,36 @@ describe("a lease that cannot use a condition #lock:condition", function()
     end)
 
     it("a reader's lease is refused with not_owner", function()
-        rig.released(lease)
+        rig.release(lease)
         local rw = a:rwlock(path)
         condition = assert(rw:write():condition("c"))
         local reader = rig.hold(rw:read())
-        refused("not_owner", reader)
+        check_all_refused("not_owner", reader)
         assert.equal("held", reader:state())
     end)
 
     it("a released lease is refused with released", function()
-        rig.released(lease)
-        refused("released", lease)
+        rig.release(lease)
+        check_all_refused("released", lease)
     end)
 
     it("a lost lease is refused with lost, and wakes nobody #slow", function()
         rig.delete_node(server, path)
         rig.becomes(lease, "lost")
-        refused("lost", lease)
+        check_all_refused("lost", lease)
     end)
 
     it("a lease that is lost unseen is refused with lost by the server, and wakes nobody",
        function()
-        rig.released(lease)
+        rig.release(lease)
         local woken
-        zklock.run(function() woken = scene:await(b) end, function()
+        zklock.run(function() woken = scene:wait_once(b) end, function()
             scene:wait_for_waiters(1)
             for _, method in ipairs{ "signal", "broadcast" } do
                 lease = rig.hold(lock)
                 -- No dispatch, so that the loss falls between the list and the write.
                 rig.delete_node(server, path)
-                rig.is_refused("lost", nil, condition[method](condition, lease))
+                rig.check_refused("lost", nil, condition[method](condition, lease))
             end
             assert.is_nil(woken)
             scene:wait_for_waiters(1)
@@ -346,13 +346,13 @@ describe("a lease that cannot use a condition #lock:condition", function()
         local rw = a:rwlock(path .. "-2")
         for _, each in ipairs{ rw:read(), a:semaphore(path .. "-3", 2),
                                a:mutex(path .. "-4", { order = "none" }), a:multi{ lock } } do
-            rig.is_refused("unsupported", 'only a mutex with order = "fifo" or a write lock',
+            rig.check_refused("unsupported", 'only a mutex with order = "fifo" or a write lock',
                            each:condition("c"))
         end
     end)
 
     it("a lease of a closed session is refused with released", function()
         a:close()
-        refused("released", lease)
+        check_all_refused("released", lease)
     end)
 end)

@@ -1,6 +1,6 @@
 --- [lua luajit asan tsan memory worlds] Conditions: a holder waits for a signal, and others hold
--- the lock meanwhile. Cerberus' Condition of the seeds (S4); the faults are those of Menagerie's
--- ZkCondition.
+-- the lock meanwhile. Cerberus' Condition of the seed article (S4). The faults are those of
+-- Menagerie's ZkCondition.
 
 local conditions = require "spec.conditions"
 local files = require "spec.files"
@@ -22,7 +22,7 @@ after_each(rig.close_sessions)
 
 
 describe("a condition #lock:condition #condition:wait #condition:signal", function()
-    after_each(function() scene:nothing_left(a, b, c) end)
+    after_each(function() scene:come_to_rest(a, b, c) end)
 
     it("a wait gives the lock up until a signal, and gets it again with a larger token", function()
         local token
@@ -37,12 +37,12 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         assert.is_true(lease.token > token)
         assert.equal(1, #server:nodes(path))
         scene:wait_for_waiters(0)
-        rig.released(lease)
+        rig.release(lease)
     end)
 
     it("a woken waiter returns after the signaller's release", function()
         assert.same({ "signaller", 1 }, scene:line_up({ a }, function(order)
-            local lease, condition = scene:holding(b)
+            local lease, condition = scene:hold(b)
             assert.equal(1, condition:signal(lease))
             scene:wait_for_contenders(2)
             assert.is_true(lease:check(20))
@@ -54,8 +54,8 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
     -- The waiter's place in the condition exists before its release lets the signaller in.
     it("a wait is never missed by the next holder's signal (Menagerie) #slow",
        function()
-        local lock, condition = scene:side(a)
-        local other, other_condition = scene:side(b)
+        local lock, condition = scene:lock_and_condition(a)
+        local other, other_condition = scene:lock_and_condition(b)
         for round = 1, 40 do
             local lease = rig.hold(lock)
             rig.line_up({ other }, function()
@@ -80,7 +80,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
 
     it("each signal wakes one more waiter, also under one lease, and returns the count", function()
         assert.equal(3, #scene:line_up({ a, b, c }, function(order)
-            local lease, condition = scene:holding(a)
+            local lease, condition = scene:hold(a)
             assert.equal(1, condition:signal(lease))
             assert.equal(1, condition:signal(lease))
             assert.equal(1, condition:broadcast(lease))
@@ -94,14 +94,14 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
     it("a signal without waiters returns 0, and a later waiter does not get it", function()
         assert.equal(0, scene:wake(b))
         assert.equal(0, scene:wake(b, "broadcast"))
-        assert.equal("timeout", scene:await(a, 0.2))
+        assert.equal("timeout", scene:wait_once(a, 0.2))
     end)
 
     it("a broadcast wakes all fifty waiters, each once, one after the other #condition:broadcast",
        function()
         local alone, back = rig.alone(), 0
         rig.run(50, function(n)
-            local lock, condition = scene:side(({ a, b, c })[n % 3 + 1])
+            local lock, condition = scene:lock_and_condition(({ a, b, c })[n % 3 + 1])
             local lease = assert(lock:acquire(LONG))
             assert.is_true(condition:wait(lease, LONG))
             back = back + 1
@@ -118,15 +118,15 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
     it("a signal reaches no other condition of the lock (Menagerie)", function()
         local woken = {}
         zklock.run(function()
-            woken.full = scene:await(a, LONG, "full")
+            woken.full = scene:wait_once(a, LONG, "full")
         end, function()
-            woken.empty = scene:await(b, LONG, "empty")
+            woken.empty = scene:wait_once(b, LONG, "empty")
         end, function()
             scene:wait_for_waiters(1, "full")
             scene:wait_for_waiters(1, "empty")
             assert.equal(0, scene:wake(c, "broadcast", "other"))
             assert.equal(1, scene:wake(c, "broadcast", "full"))
-            rig.wait_for("one", function() return woken.full end)
+            rig.wait_for("the waiter until full", function() return woken.full end)
             assert.is_nil(woken.empty)
             scene:wait_for_waiters(1, "empty")
             assert.equal(1, scene:wake(c, "signal", "empty"))
@@ -152,12 +152,12 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
             assert.is_true(rw:write():condition("c"):wait(lease, LONG))
             assert.equal("busy", rig.code_of(other:read(), 0))
             assert.is_true(lease:downgrade(5))
-            rig.is_refused("not_owner", nil, rw:write():condition("c"):wait(lease, LONG))
+            rig.check_refused("not_owner", nil, rw:write():condition("c"):wait(lease, LONG))
             assert.equal("held", lease:state())
             lease:release()
         end, function()
             scene:wait_for_waiters(1)
-            rig.released(rig.hold(other:read()))
+            rig.release(rig.hold(other:read()))
             local lease = rig.hold(other:write())
             assert.equal(1, other:write():condition("c"):signal(lease))
             lease:release()
@@ -173,7 +173,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
 
         -- Changes the number of items COUNT times, each once may(items) is true, and signals.
         local function work(session, may, change, wait_in, signal_to)
-            local lock, awaited = scene:side(session, wait_in)
+            local lock, awaited = scene:lock_and_condition(session, wait_in)
             local signalled = lock:condition(signal_to)
             local function step(lease)
                 local items = tonumber((assert(session:get(store))))
@@ -224,9 +224,9 @@ end)
 describe("the handles of a waiter in a condition #condition:wait", function()
     local lock, condition
 
-    before_each(function() lock, condition = scene:side(a) end)
+    before_each(function() lock, condition = scene:lock_and_condition(a) end)
 
-    local function handles(count)
+    local function hold_handles(count)
         local leases = {}
         for n = 1, count do leases[n] = rig.hold(lock, { timeout = 5, owner = "me" }) end
         return leases
@@ -240,22 +240,22 @@ describe("the handles of a waiter in a condition #condition:wait", function()
         end, lease))
     end
 
-    local function all_are(state, leases)
+    local function check_states(state, leases)
         for _, lease in ipairs(leases) do assert.equal(state, lease:state()) end
     end
 
     it("the handles are released, and held again with a new token (Menagerie kept the lock)",
        function()
-        local leases = handles(3)
+        local leases = hold_handles(3)
         local before = leases[1]:token_string()
         assert.is_true(wait_with(leases[2], function()
-            all_are("released", leases)
+            check_states("released", leases)
             assert.equal(0, leases[3]:remaining())
             assert.equal("released", (select(3, leases[3]:check(20))))
             assert.equal("released", (select(3, leases[3]:guard{ { "check", "/" } })))
             assert.equal("released", (select(3, condition:wait(leases[1], LONG))))
         end))
-        all_are("held", leases)
+        check_states("held", leases)
         for _, lease in ipairs(leases) do
             assert.equal(leases[1]:token_string(), lease:token_string())
             assert.is_true(tonumber(lease:token_string()) > tonumber(before))
@@ -263,24 +263,24 @@ describe("the handles of a waiter in a condition #condition:wait", function()
         end
         for _, lease in ipairs(leases) do
             assert.equal(1, #server:nodes(path))
-            rig.released(lease)
+            rig.release(lease)
         end
-        scene:nothing_left(a, b, c)
+        scene:come_to_rest(a, b, c)
     end)
 
     it("each of the handles may wait, again and again", function()
-        local leases = handles(2)
+        local leases = hold_handles(2)
         for n = 1, 6 do
             local last = leases[1].token
             assert.is_true(wait_with(leases[n % 2 + 1]))
             assert.is_true(leases[1].token > last)
         end
-        all_are("held", leases)
+        check_states("held", leases)
     end)
 
     it("on_lost of the handles hears of a loss after the wait, and not of the wait", function()
-        local leases = handles(2)
-        local told = { rig.told(leases[1]), rig.told(leases[2]) }
+        local leases = hold_handles(2)
+        local told = { rig.note_losses(leases[1]), rig.note_losses(leases[2]) }
         assert.is_true(wait_with(leases[1]))
         a:dispatch()
         assert.same({ {}, {} }, told)
@@ -291,38 +291,38 @@ describe("the handles of a waiter in a condition #condition:wait", function()
     end)
 
     it("callbacks may be registered during the wait", function()
-        local leases, told = handles(2), {}
+        local leases, told = hold_handles(2), {}
         assert.is_true(wait_with(leases[1], function()
-            rig.told(leases[2], told)
-            leases[1]:on_revoke(function() told[#told + 1] = "wish" end)
+            rig.note_losses(leases[2], told)
+            leases[1]:on_revoke(function() told[#told + 1] = "revoke" end)
         end))
         assert.equal(1, b:mutex(path):revoke())
-        rig.wait_for("the wish", function() return #told == 1 end)
+        rig.wait_for("the request", function() return #told == 1 end)
         rig.delete_node(server, path)
         assert.equal("lost", (select(3, leases[1]:check(20))))
         a:dispatch()
-        assert.same({ "wish", "lost" }, told)
+        assert.same({ "revoke", "lost" }, told)
     end)
 
     it("a loss during the wait reaches all handles", function()
-        local leases = handles(2)
-        local told = rig.told(leases[2])
+        local leases = hold_handles(2)
+        local told = rig.note_losses(leases[2])
         assert.equal("lost", (scene:wait_while(a, function()
             rig.delete_node(server, scene:folder())
         end, leases[1])))
         a:dispatch()
-        all_are("lost", leases)
+        check_states("lost", leases)
         assert.same({ "lost" }, told)
     end)
 
-    it("on_revoke of the handles hears of wishes before and after the wait", function()
-        local leases, told = handles(2), {}
+    it("on_revoke of the handles hears of requests before and after the wait", function()
+        local leases, told = hold_handles(2), {}
         for n, lease in ipairs(leases) do
             lease:on_revoke(function() told[#told + 1] = n end)
         end
         local function ask(count)
             assert.equal(1, b:mutex(path):revoke())
-            rig.wait_for("the wish", function() return #told == count end)
+            rig.wait_for("the request", function() return #told == count end)
         end
         ask(2)
         assert.is_true(wait_with(leases[1]))
@@ -344,18 +344,18 @@ describe("the handles of a waiter in a condition #condition:wait", function()
                     collectgarbage()
                 end
             end))
-            all_are(how == "released" and "released" or "held", { leases[2] })
-            rig.released(leases[1])
-            scene:nothing_left(a, b, c)
+            check_states(how == "released" and "released" or "held", { leases[2] })
+            rig.release(leases[1])
+            scene:come_to_rest(a, b, c)
         end)
     end
 
     it("a release of the waiter's handle ends its wait with released, and the other handles are " ..
        "held", function()
-        local leases = handles(2)
+        local leases = hold_handles(2)
         assert.equal("released", wait_with(leases[1], function() leases[1]:release() end))
         assert.equal("held", leases[2]:state())
-        rig.released(leases[2])
-        scene:nothing_left(a, b, c)
+        rig.release(leases[2])
+        scene:come_to_rest(a, b, c)
     end)
 end)

@@ -25,23 +25,23 @@ end
 
 
 --- Waits until no node is left, and no claim in the sessions.
-function Scene:nothing_left(...)
+function Scene:come_to_rest(...)
     self:wait_for_contenders(0)
     self:wait_for_waiters(0)
-    rig.at_rest(...)
+    rig.come_to_rest(...)
 end
 
 
 --- Returns a session's lock and its condition.
-function Scene:side(session, name)
+function Scene:lock_and_condition(session, name)
     local lock = session:mutex(self.path)
     return lock, assert(lock:condition(name or "c"))
 end
 
 
---- Lets a session hold the lock. Returns the lease, the condition and the lock.
-function Scene:holding(session, name)
-    local lock, condition = self:side(session, name)
+--- Acquires the lock. Returns the lease, the condition and the lock.
+function Scene:hold(session, name)
+    local lock, condition = self:lock_and_condition(session, name)
     return rig.hold(lock), condition, lock
 end
 
@@ -49,7 +49,7 @@ end
 --- Lets the owner "me" wait in the condition, with `lease` or a new lease, while fn(lease) runs.
 -- Returns true or the wait's code, and the lease.
 function Scene:wait_while(session, fn, lease, timeout)
-    local lock, condition = self:side(session)
+    local lock, condition = self:lock_and_condition(session)
     local result
     lease = lease or rig.hold(lock, { timeout = 5, owner = "me" })
     zklock.run(function()
@@ -65,8 +65,8 @@ end
 
 --- Acquires, waits in the condition and releases. Returns true or the wait's code, and the lease's
 -- state then.
-function Scene:await(session, timeout, name, owner)
-    local lock, condition = self:side(session, name)
+function Scene:wait_once(session, timeout, name, owner)
+    local lock, condition = self:lock_and_condition(session, name)
     local lease = assert(lock:acquire{ timeout = LONG, owner = owner })
     local ok, _, code = condition:wait(lease, timeout or LONG)
     local state = lease:state()
@@ -77,7 +77,7 @@ end
 
 --- Acquires, signals (or calls `method`) and releases. Returns the number of woken waiters.
 function Scene:wake(session, method, name)
-    local lock, condition = self:side(session, name)
+    local lock, condition = self:lock_and_condition(session, name)
     local lease = assert(lock:acquire(LONG))
     local count = assert(condition[method or "signal"](condition, lease))
     assert(lease:release{ wait = LONG })
@@ -86,13 +86,13 @@ end
 
 
 --- Lets "owner n" of session n wait in the condition, one after the other, the first at most for
--- `timeout`. Then calls fn(order). Returns the numbers, or the codes of failed waits, in the order
--- of their return.
+-- `timeout`. Then calls fn(order). Returns the owners' numbers, or codes of failed waits, in the
+-- order of the waits' ends.
 function Scene:line_up(sessions, fn, timeout)
     local order = {}
     rig.run(#sessions, function(n)
         self:wait_for_waiters(n - 1)
-        local result = self:await(sessions[n], n == 1 and timeout or LONG, nil, "owner " .. n)
+        local result = self:wait_once(sessions[n], n == 1 and timeout or LONG, nil, "owner " .. n)
         order[#order + 1] = result == true and n or result
     end, function()
         self:wait_for_waiters(#sessions)

@@ -12,7 +12,7 @@ local function foreign(...)
 end
 
 
-local function refused(address, options)
+local function fail_to_connect(address, options)
     local seconds, session, message, code = rig.timed(zklock.connect, address, options)
     if session then session:close() end
     assert.is_nil(session)
@@ -20,8 +20,8 @@ local function refused(address, options)
 end
 
 
-local function is_unauthorised(address, auth)
-    local message, code, seconds = refused(address, { auth = auth })
+local function check_unauthorised(address, auth)
+    local message, code, seconds = fail_to_connect(address, { auth = auth })
     assert.equal("auth", code)
     assert.is_true(seconds < 10, seconds)
     return message
@@ -40,7 +40,7 @@ describe("connect without a server #zklock.connect", function()
         ["a name much too long, and says why"] = { ("x"):rep(3000) .. ":2181", "[Nn]ame" },
     } do
         it('connect fails with "connection" after connect_timeout for ' .. name, function()
-            local message, code, seconds = refused(row[1], { connect_timeout = 0.3 })
+            local message, code, seconds = fail_to_connect(row[1], { connect_timeout = 0.3 })
             assert.equal("connection", code)
             assert.is_truthy(message:find(row[1], 1, true), message)
             assert.is_truthy(message:find(row[2] or ""), message)
@@ -51,7 +51,7 @@ describe("connect without a server #zklock.connect", function()
     it("connect gives up in time on a server that accepts and is silent", function()
         local proxy = rig.proxy_for_test(hosts)
         proxy:command("blackhole")
-        local _, code, seconds = refused(proxy.hosts, { connect_timeout = 0.3 })
+        local _, code, seconds = fail_to_connect(proxy.hosts, { connect_timeout = 0.3 })
         assert.equal("connection", code)
         assert.is_true(seconds < 10, seconds)
     end)
@@ -96,7 +96,7 @@ describe("connect #zklock.connect", function()
         local path = rig.path()
         local lease = rig.hold(rig.session(hosts .. "/"):mutex(path))
         assert.equal(1, #server:nodes(path))
-        rig.released(lease)
+        rig.release(lease)
     end)
 
     it("a session below a chroot has paths without it", function()
@@ -109,12 +109,12 @@ describe("connect #zklock.connect", function()
         assert.same({ chroot .. "/a/lock/" .. inside[1].name }, outside)
         local waiting = rig.session(hosts):mutex(chroot .. "/a/lock")
         assert.equal("busy", (rig.code_of(waiting, 0)))
-        rig.released(lease)
+        rig.release(lease)
         rig.hold(waiting)
     end)
 
     it('connect returns "no_node" for a chroot that does not exist', function()
-        local message = rig.is_refused("no_node", "chroot does not exist",
+        local message = rig.check_refused("no_node", "chroot does not exist",
                                        zklock.connect(hosts .. "/no/such/chroot"))
         assert.is_truthy(message:find("/no/such/chroot", 1, true), message)
     end)
@@ -127,16 +127,16 @@ describe("connect #zklock.connect", function()
         for _, lock in ipairs{ session:mutex("/a/lock"), session:mutex("/b", { order = "none" }),
                                session:mutex("/c", { order = "turns" }), gate, rwlock:read(),
                                session:multi{ rwlock:write(), session:mutex("/d") } } do
-            rig.is_refused("no_node", "the chroot does not exist", lock:acquire(20))
+            rig.check_refused("no_node", "the chroot does not exist", lock:acquire(20))
         end
         assert.equal("connected", session:state())
         foreign("create %s ''", chroot)
-        rig.used(session:mutex("/a/lock"))
+        rig.use(session:mutex("/a/lock"))
     end)
 
     it('connect returns "auth" for a scheme that the server does not know', function()
         for _ = 1, 60 do
-            is_unauthorised(hosts, "nosuch:thing")
+            check_unauthorised(hosts, "nosuch:thing")
         end
     end)
 
@@ -148,12 +148,12 @@ describe("connect #zklock.connect", function()
             rig.wait_apart("the refusal", function() return handle:state() == "expired" end)
             return handle
         end
-        is_unauthorised(hosts, "nosuch:thing")
+        check_unauthorised(hosts, "nosuch:thing")
     end)
 
     it("messages and tostring contain no credentials", function()
         local session = rig.session(hosts, { auth = "digest:ann:secret" })
-        local message = refused(hosts .. "/no", { auth = "digest:ann:secret" })
+        local message = fail_to_connect(hosts .. "/no", { auth = "digest:ann:secret" })
         assert.is_nil(message:find("secret", 1, true))
         assert.is_nil(tostring(session):find("secret", 1, true))
     end)
@@ -166,16 +166,16 @@ describe("credentials #zklock.connect", function()
         -- Persistent, because a container would be removed when the chroot is empty.
         ann = rig.session(hosts, { auth = "digest:ann:a", acl = "creator", parents = "persistent" })
         chroot = ("/ann-%d"):format(rig.pid)
-        rig.used(ann:mutex(chroot .. "/lock"))
+        rig.use(ann:mutex(chroot .. "/lock"))
     end)
     after_each(rig.close_sessions)
 
     it('wrong or missing credentials for the chroot return "auth"', function()
         for _, auth in ipairs{ "digest:bob:b", "digest:ann:b" } do
-            local message = is_unauthorised(hosts .. chroot, auth)
+            local message = check_unauthorised(hosts .. chroot, auth)
             assert.is_truthy(message:find("not authorised", 1, true), message)
         end
-        is_unauthorised(hosts .. chroot)
+        check_unauthorised(hosts .. chroot)
     end)
 
     -- zoo_add_auth fails between two attempts to connect, and calls its completion only once.
@@ -183,9 +183,9 @@ describe("credentials #zklock.connect", function()
         for _ = 1, 20 do
             local several = "127.0.0.1:1,127.0.0.1:2," .. hosts .. chroot
             local session = rig.session(several, { auth = "digest:ann:a", acl = "creator" })
-            rig.used(session:mutex("/lock"))
+            rig.use(session:mutex("/lock"))
             session:close()
-            is_unauthorised(several, "digest:bob:b")
+            check_unauthorised(several, "digest:bob:b")
         end
     end)
 
@@ -195,9 +195,9 @@ describe("credentials #zklock.connect", function()
             proxy:command("%s auth 1", fault)
             local session = rig.session(proxy.hosts .. chroot, { auth = "digest:ann:a" })
             assert.equal(1, session:stats().reconnects)
-            rig.used(session:mutex("/lock"))
+            rig.use(session:mutex("/lock"))
             proxy:command("%s auth 1", fault)
-            is_unauthorised(proxy.hosts, "nosuch:thing")
+            check_unauthorised(proxy.hosts, "nosuch:thing")
         end)
     end
 
@@ -218,7 +218,7 @@ describe("credentials #zklock.connect", function()
             rig.wait_for("another session", function()
                 return session:stats().expiries > expiries and session:state() == "connected"
             end)
-            rig.used(session:mutex("/lock"))
+            rig.use(session:mutex("/lock"))
         end
     end)
 
@@ -280,7 +280,7 @@ describe("a path that cannot hold a lock #session:mutex", function()
     for name, below in pairs{ ["it is an ephemeral node itself"] = "",
                               ["it is below an ephemeral node"] = "/a/b" } do
         it(('an acquire returns "conflict" if %s (BUG-10)'):format(name), function()
-            rig.is_refused("conflict", path, session:mutex(path .. below):acquire(20))
+            rig.check_refused("conflict", path, session:mutex(path .. below):acquire(20))
         end)
     end
 end)
@@ -307,15 +307,15 @@ describe("a hard quota of the path #session:mutex", function()
     it('an acquire over the quota returns "unsupported" with the reason', function()
         local lease = rig.hold(session:mutex("/quota/lock"))
         local lock = rig.session(quoted.hosts):mutex("/quota/lock")
-        rig.is_refused("unsupported", refusal, lock:acquire(20))
-        rig.released(lease)
-        rig.used(lock)
+        rig.check_refused("unsupported", refusal, lock:acquire(20))
+        rig.release(lease)
+        rig.use(lock)
     end)
 
     it('a guard over the quota returns "unsupported", and its message names the write', function()
         local lease = rig.hold(session:mutex("/quota/lock"))
-        rig.is_refused("unsupported", 'write 1, create "/quota/more": ' .. refusal,
+        rig.check_refused("unsupported", 'write 1, create "/quota/more": ' .. refusal,
                        lease:guard{ { "create", "/quota/more", "" } })
-        rig.released(lease)
+        rig.release(lease)
     end)
 end)

@@ -115,8 +115,8 @@ describe("the documents", function()
         local count, wrong = 0, {}
         for path, text in pairs(documents) do
             for line, below in text:gmatch "\n(<!%-%- not run[^\n]*)\n([^\n]*)" do
-                local well = line:find "^<!%-%- not run: %a.* %-%->$" and below == "```sh"
-                if not well then wrong[#wrong + 1] = path .. ": " .. line end
+                local is_right = line:find "^<!%-%- not run: %a.* %-%->$" and below == "```sh"
+                if not is_right then wrong[#wrong + 1] = path .. ": " .. line end
                 count = count + 1
             end
         end
@@ -128,8 +128,8 @@ describe("the documents", function()
         local wrong, count = {}, 0
         local page = documents["docs/decisions.md"]:gsub("\n## ", "\1")
         for title, text in page:gmatch "\1([^\n]+)\n\n([^\1]+)" do
-            local well = text:find "^%d+%-%d+%-%d+%. " and text:find("**Decision.**", 1, true)
-            if not well then wrong[#wrong + 1] = title end
+            local is_right = text:find "^%d+%-%d+%-%d+%. " and text:find("**Decision.**", 1, true)
+            if not is_right then wrong[#wrong + 1] = title end
             count = count + 1
         end
         assert.same({}, wrong)
@@ -326,7 +326,7 @@ describe("the table of docs/design/states.md", function()
     local page = table_of_states.read(documents["docs/design/states.md"])
 
     -- Returns the state, step or action of an outcome if it does not exist.
-    local function unknown(outcome)
+    local function unknown_word(outcome)
         local what = outcome.result
         if not states[what:match "^([%u_]+)%*?$"] and not page.steps[what] then return what end
         for _, list in ipairs{ outcome.with, outcome.maybe } do
@@ -350,7 +350,7 @@ describe("the table of docs/design/states.md", function()
         local wrong, met = {}, { GONE = true }
         for _, row in ipairs(page.rows) do met[row.state] = true end
         each_cell(function(outcomes)
-            for _, outcome in ipairs(outcomes) do wrong[#wrong + 1] = unknown(outcome) end
+            for _, outcome in ipairs(outcomes) do wrong[#wrong + 1] = unknown_word(outcome) end
         end)
         assert.same({}, wrong)
         assert.same(states, met)
@@ -365,7 +365,7 @@ describe("the table of docs/design/states.md", function()
     end)
 
     -- Returns the letters of the states in which each event can come, and the letter of each state.
-    local function possible()
+    local function possible_events()
         local source, letters, order = read "spec/sim/coverage.c", {}, {}
         local all = source:match 'letters%[%] = "(%u+)"'
         for event, where in source:gmatch '{%s*"([^"]+)",%s*"(%u*)"' do letters[event] = where end
@@ -376,7 +376,7 @@ describe("the table of docs/design/states.md", function()
     end
 
     it("the table has an event only in states in which it can come in the simulator", function()
-        local wrong, letters, order = {}, possible()
+        local wrong, letters, order = {}, possible_events()
         for _, row in ipairs(page.rows) do
             local state = row.event == "await" and "HELD" or row.state
             local letter, there = order[state], letters[row.event] or ""

@@ -21,7 +21,7 @@ after_each(function() zklock.driver(nil) end)
 after_each(rig.close_sessions)
 
 
-local function unsupported(result, message, code)
+local function check_unsupported(result, message, code)
     assert.is_nil(result)
     assert.equal("unsupported", code)
     assert.is_truthy(message:find(CANNOT, 1, true), message)
@@ -127,7 +127,7 @@ describe("zklock.run #zklock.run", function()
 
     if is_plain_51 then
         it("run is refused by plain Lua 5.1, with the reason", function()
-            unsupported(zklock.run(nothing))
+            check_unsupported(zklock.run(nothing))
         end)
     else
         it("coroutines of run wait for one another #real", function()
@@ -149,7 +149,7 @@ describe("an event loop #session:dispatch", function()
     if is_plain_51 then
         it("a driver is refused by plain Lua 5.1, with the reason", function()
             for _, name in ipairs{ "cqueues", "luv", "copas" } do
-                unsupported(zklock.driver(name))
+                check_unsupported(zklock.driver(name))
             end
             assert.is_true(zklock.driver "block")
         end)
@@ -164,7 +164,7 @@ describe("an event loop #session:dispatch", function()
         end)
         loop:wrap(function() held:release() end)
         assert(loop:loop())
-        if is_plain_51 then unsupported(nil, result, code) else assert.is_nil(code) end
+        if is_plain_51 then check_unsupported(nil, result, code) else assert.is_nil(code) end
     end)
 end)
 

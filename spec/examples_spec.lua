@@ -25,7 +25,7 @@ end
 
 
 -- Returns a scenario of two processes that run a program of examples/. check() gets their output.
-local function two_of(name, check)
+local function scenario_of_two(name, check)
     local text = files.read("examples/" .. name .. ".lua")
     return function(world)
         local printed = {}
@@ -52,7 +52,7 @@ describe("two processes with one program of examples/", function()
         it("all schedules with one preemption at most end right, and the page has their number: "
            .. name .. " #slow",
         function()
-            local found = assert(zklock.simulate(two_of(name, function(printed)
+            local found = assert(zklock.simulate(scenario_of_two(name, function(printed)
                 assert.matches(right, printed)
             end), { all = { preemptions = 1 } }))
             assert.equal(0, found.wrong, tostring(found))
@@ -142,7 +142,7 @@ describe("the programs of examples/", function()
             local lease = rig.hold(rig.session(server.hosts):mutex "/examples/nightly")
             assert.equal("0\n", night())
             assert.equal(0, reports())
-            rig.released(lease)
+            rig.release(lease)
             assert.equal("0\n", night())
             assert.equal(1, reports())
         end)

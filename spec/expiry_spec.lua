@@ -15,7 +15,7 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
     -- Lets the session hold a lock of that kind, and adds waiters for a lock of another session.
     local function contend(session, kind, n, waiters)
         lost[n][kind], codes[n][kind] = rig.hold(rig.kinds[kind](session, path_of(kind, n))), {}
-        told[n][kind] = rig.told(lost[n][kind])
+        told[n][kind] = rig.note_losses(lost[n][kind])
         local theirs, mine = rig.excluding(kind, another, session, path_of(kind, n, "busy"))
         holders[#holders + 1] = rig.hold(theirs)
         for i, timeout in ipairs{ math.huge, 60 } do
@@ -63,7 +63,7 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
         for kind in pairs(rig.kinds) do
             for n = 1, 2 do
                 assert.same({ "suspect", "lost" }, told[n][kind], kind)
-                rig.is_over(lost[n][kind], "lost")
+                rig.check_over(lost[n][kind], "lost")
             end
         end
     end)
@@ -74,7 +74,7 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
             for n = 1, 2 do
                 local lease = rig.hold(make(another, path_of(kind, n)), 0)
                 assert.is_true(lease.token > lost[n][kind].token, kind)
-                rig.released(lease)
+                rig.release(lease)
             end
         end
     end)
@@ -93,7 +93,7 @@ describe("an expired session (PIT-02, BUG-13) #lease:state", function()
             assert.is_true(lease.token > lost[1][kind].token)
             assert.equal("held", lease:state())
             assert.equal("lost", lost[1][kind]:state())
-            rig.released(lease)
+            rig.release(lease)
         end
     end)
 

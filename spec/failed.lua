@@ -7,7 +7,8 @@ local full_name = require("busted.outputHandlers.base")().getFullName
 
 local LOGS = (os.getenv "BUILD" or "build") .. "/logs"
 
-local SEED = os.getenv "ZKLOCK_SERVER" == "memory" and os.getenv "SEED" -- of a world
+-- The random seed of a world.
+local SEED = os.getenv "ZKLOCK_SERVER" == "memory" and os.getenv "SEED"
 
 local failed = {}
 

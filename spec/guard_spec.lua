@@ -8,7 +8,7 @@ local server, path, store
 
 local function hold(session, arg) return rig.hold(session:mutex(path), arg) end
 
-local refused = rig.is_refused
+local check_refused = rig.check_refused
 
 before_each(function()
     server, path = rig.begin(0)
@@ -48,9 +48,9 @@ describe("a guard #lease:guard", function()
     end)
 
     it("a guard writes all or nothing, and names the refused write", function()
-        refused("conflict", 'write 2, set "' .. store .. '": bad version', lease:guard{
+        check_refused("conflict", 'write 2, set "' .. store .. '": bad version', lease:guard{
             { "create", store .. "/order", "" }, { "set", store, "9", 7 } })
-        refused("no_node", nil, session:get(store .. "/order"))
+        check_refused("no_node", nil, session:get(store .. "/order"))
 
         for code, writes in pairs{
             no_node = { { "set", store .. "/none", "" }, { "create", store .. "/none/below", "" },
@@ -58,17 +58,17 @@ describe("a guard #lease:guard", function()
             conflict = { { "create", store, "" }, { "check", store, 1 }, { "delete", store, 1 } },
             unsupported = { { "delete", "/" } },
         } do
-            for _, write in ipairs(writes) do refused(code, nil, lease:guard{ write }) end
+            for _, write in ipairs(writes) do check_refused(code, nil, lease:guard{ write }) end
         end
         assert.is_true(lease:guard{ { "create", store .. "/order", "" } })
-        refused("conflict", nil, lease:guard{ { "delete", store } })
+        check_refused("conflict", nil, lease:guard{ { "delete", store } })
         assert.same({ "10", 0 }, { session:get(store) })
         assert.equal("held", lease:state())
     end)
 
     it("a stale holder's guard returns lost, and writes nothing", function()
         rig.delete_node(server, path)
-        refused("lost", nil, lease:guard{ { "set", store, "0" } })
+        check_refused("lost", nil, lease:guard{ { "set", store, "0" } })
         assert.same({ "10", 0 }, { session:get(store) })
         assert.equal("lost", lease:state())
     end)
@@ -76,10 +76,10 @@ describe("a guard #lease:guard", function()
     it("a released lease's guard returns released", function()
         local again = hold(session)
         lease:release()
-        refused("released", nil, lease:guard{ { "set", store, "0" } })
+        check_refused("released", nil, lease:guard{ { "set", store, "0" } })
         assert.is_true(again:guard{ { "set", store, "1" } })
         again:release()
-        refused("released", nil, again:guard{ { "set", store, "0" } })
+        check_refused("released", nil, again:guard{ { "set", store, "0" } })
         assert.same({ "1", 1 }, { session:get(store) })
     end)
 
@@ -138,7 +138,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
 
     it("a guard that was not sent in time returns timeout, and writes nothing", function()
         proxy:break_off(session)
-        refused("timeout", nil, lease:guard{ { "set", store, "9" }, timeout = 0.1 })
+        check_refused("timeout", nil, lease:guard{ { "set", store, "9" }, timeout = 0.1 })
         proxy:command("accept")
         rig.wait_for("held", function() return lease:check(20) end)
         assert.equal("10", stock())
@@ -147,7 +147,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
     for fault, expected in pairs{ ["drop-request"] = "10", ["drop-reply"] = "9" } do
         it("a guard without an answer is not sent again (" .. fault .. ")", function()
             proxy:command("%s multi 1", fault)
-            refused("unknown", "connection loss",
+            check_refused("unknown", "connection loss",
                     lease:guard{ { "set", store, "9" }, timeout = 20 })
             assert.is_true(lease:check(20))
             assert.equal(expected, stock())
@@ -156,7 +156,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
 
     it("a guard without an answer in time returns unknown", function()
         proxy:command("hold multi 1")
-        refused("unknown", "it may have been carried out",
+        check_refused("unknown", "it may have been carried out",
                 lease:guard{ { "set", store, "9" }, timeout = 0.2 })
         proxy:command("flow")
     end)
@@ -165,7 +165,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         local held = assert(short:mutex(path .. "-short"):acquire(20))
         proxy:break_off(short)
-        refused("lost", nil, held:guard{ { "set", store, "0" }, timeout = 20 })
+        check_refused("lost", nil, held:guard{ { "set", store, "0" }, timeout = 20 })
         proxy:command("accept")
         assert.equal("10", stock())
     end)
@@ -179,7 +179,7 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
             proxy:command("hold multi 1")
             zklock.run(function()
                 writer = coroutine.running()
-                refused("unknown", nil, lease:guard{ { "set", store, "9" }, timeout = 20 })
+                check_refused("unknown", nil, lease:guard{ { "set", store, "9" }, timeout = 20 })
             end, function()
                 rig.wait_for("the request", function() return session:stats().in_flight > 0 end)
                 stop(writer)
@@ -190,9 +190,9 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
     it("a guard that was not sent returns closed after close #slow", function()
         proxy:break_off(session)
         zklock.run(function()
-            refused("closed", nil, lease:guard{ { "set", store, "9" }, timeout = 20 })
+            check_refused("closed", nil, lease:guard{ { "set", store, "9" }, timeout = 20 })
         end, function() session:close() end)
-        refused("released", nil, lease:guard{ { "set", store, "9" } })
+        check_refused("released", nil, lease:guard{ { "set", store, "9" } })
     end)
 
     it("a guard costs one request", function()
@@ -251,9 +251,9 @@ describe("session:get #session:get", function()
         local session = rig.session(server.hosts)
         assert.same({ "10", 0 }, { session:get(store) })
         assert.equal("", (session:get("/")))
-        refused("no_node", nil, session:get(store .. "/none"))
+        check_refused("no_node", nil, session:get(store .. "/none"))
         session:close()
-        refused("closed", nil, session:get(store))
+        check_refused("closed", nil, session:get(store))
     end)
 
     it("get asks again when the answer is lost #server", function()
@@ -268,9 +268,9 @@ describe("session:get #session:get", function()
         local lease = assert(owner:mutex(path):acquire(20))
         assert.is_true(lease:guard{ { "create", store .. "/private", "x" } })
         local other = rig.session(server.hosts)
-        refused("auth", nil, other:get(store .. "/private"))
+        check_refused("auth", nil, other:get(store .. "/private"))
         local public = assert(other:mutex(path .. "-other"):acquire(20))
-        refused("auth", nil, public:guard{ { "set", store .. "/private", "y" } })
+        check_refused("auth", nil, public:guard{ { "set", store .. "/private", "y" } })
         assert.equal("x", (owner:get(store .. "/private")))
         public:release()
         lease:release()

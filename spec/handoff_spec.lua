@@ -31,10 +31,10 @@ local function serve_line(hosts, lock_of, count)
         locks[i], before[i] = lock_of(session, path), count_requests(session)
     end
     rig.line_up(locks, function()
-        rig.settled(unpack(sessions))
+        rig.settle(unpack(sessions))
         lease:release()
     end)
-    rig.at_rest(unpack(sessions))
+    rig.come_to_rest(unpack(sessions))
     for i, session in ipairs(sessions) do requests[i] = count_requests(session) - before[i] end
     return requests
 end
@@ -47,7 +47,7 @@ local function serve_crowd(hosts, count, grants)
     rig.run(count, function()
         for _ = 1, grants do assert(lock:acquire(PATIENCE)):release() end
     end)
-    rig.at_rest(session)
+    rig.come_to_rest(session)
     return count_requests(session) / (count * grants)
 end
 

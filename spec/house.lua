@@ -1,7 +1,7 @@
 --- The rules of the house (docs/design.md): which room may know which, how long a file may be, how
 -- many files may need each other in a circle, and how many fields may be flags.
 
-local LINES = 500
+local MOST_LINES = 500
 
 -- The rooms, or single headers of rooms, that each room of src may include.
 local INCLUDES = {
@@ -42,16 +42,16 @@ local REQUIRES = {
     command = { "zklock", "object", "waiting", "value", "core", "system", "throwaway", "child" },
     seckill = { "zklock", "world", "object", "waiting", "value", "core", "system", "throwaway",
                 "command", "engine" },
-    engine = { "seckill" }, -- a public name of the laboratory's, which its objects tell
+    engine = { "seckill" }, -- the public name of zklock.seckill.engine
     bin = { "command", "seckill" },
     child = {},
 }
 
 -- Limits for a room's largest circle of sources that need each other by their calls.
-local CIRCLE, CIRCLES = 6, { core = 2, session = 5, shell = 3 }
+local MOST_IN_CIRCLE, MOST_IN_CIRCLES = 6, { core = 2, session = 5, shell = 3 }
 
 -- The limit of flags in the structs of the pure rooms, because an enum often says more.
-local FLAGS = 50
+local MOST_FLAGS = 50
 
 
 local house = {}
@@ -144,8 +144,8 @@ end
 local function check_lines(files, tell)
     for path, text in pairs(files) do
         local _, count = text:gsub("\n", "")
-        if count > LINES then
-            tell("%s has %d lines: a file has at most %d", path, count, LINES)
+        if count > MOST_LINES then
+            tell("%s has %d lines: a file has at most %d", path, count, MOST_LINES)
         end
     end
 end
@@ -241,7 +241,7 @@ end
 
 local function check_circles(files, tell)
     for room in pairs(INCLUDES) do
-        local circle, most = house.circle(files, room), CIRCLES[room] or CIRCLE
+        local circle, most = house.circle(files, room), MOST_IN_CIRCLES[room] or MOST_IN_CIRCLE
         if #circle > most then
             tell("src/%s has a circle of %d files, which call each other: at most %d may: %s", room,
                  #circle, most, table.concat(circle, " "))
@@ -269,9 +269,9 @@ local function check_flags(files, tell)
     for path, text in pairs(files) do
         if PURE[path:match "^src/([^/]+)/"] then count = count + count_flags(text) end
     end
-    if count > FLAGS then
+    if count > MOST_FLAGS then
         tell("the structs of src/core and src/session have %d flags: at most %d may be", count,
-             FLAGS)
+             MOST_FLAGS)
     end
 end
 

@@ -47,75 +47,76 @@ end)
 
 
 describe("a break of a rule", function()
-    local function says(planted, ...)
+    local function expect(planted, ...)
         assert.same({ ... }, house.faults(planted))
     end
 
     it("an include that points up is named", function()
-        says({ ["src/core/name.c"] = '#include "../session/session.h"\n' },
+        expect({ ["src/core/name.c"] = '#include "../session/session.h"\n' },
              "src/core/name.c includes session/session.h: src/core may include no other room")
-        says({ ["src/shell/bell.c"] = '#include <time.h>\n\n#include "../zookeeper/internal.h"\n' },
+        expect({ ["src/shell/bell.c"] =
+                     '#include <time.h>\n\n#include "../zookeeper/internal.h"\n' },
              "src/shell/bell.c includes zookeeper/internal.h: src/shell may include only "
              .. "session/session.h, core")
     end)
 
     it("an include of another room's inner header is named", function()
-        says{ ["src/shell/timer.c"] = '#include "../session/session.h"\n#include "runtime.h"\n' }
-        says({ ["src/shell/timer.c"] = '#include "../session/stake.h"\n' },
+        expect{ ["src/shell/timer.c"] = '#include "../session/session.h"\n#include "runtime.h"\n' }
+        expect({ ["src/shell/timer.c"] = '#include "../session/stake.h"\n' },
              "src/shell/timer.c includes session/stake.h: src/shell may include only "
              .. "session/session.h, core")
     end)
 
     it("a room of C without a rule is named", function()
-        says({ ["src/util/list.h"] = "" }, "src/util/list.h: the room util has no rule")
+        expect({ ["src/util/list.h"] = "" }, "src/util/list.h: the room util has no rule")
     end)
 
     it("a header of Linux alone is named outside of src/shell/linux.c", function()
-        says{ ["src/shell/linux.c"] = "#include <sys/prctl.h>\n" }
-        says({ ["src/child/minder.c"] = "#include <sys/prctl.h>\n" },
+        expect{ ["src/shell/linux.c"] = "#include <sys/prctl.h>\n" }
+        expect({ ["src/child/minder.c"] = "#include <sys/prctl.h>\n" },
              "src/child/minder.c includes <sys/prctl.h>: what only Linux has is in "
              .. "src/shell/linux.c")
     end)
 
     it("a thread, clock or socket in a pure room is named", function()
-        says({ ["src/core/clock.c"] = "#include <time.h>\n" },
+        expect({ ["src/core/clock.c"] = "#include <time.h>\n" },
              "src/core/clock.c includes <time.h>: src/core is pure")
-        says({ ["src/session/rpc.h"] = "#include <stdbool.h>\n#include <pthread.h>\n" },
+        expect({ ["src/session/rpc.h"] = "#include <stdbool.h>\n#include <pthread.h>\n" },
              "src/session/rpc.h includes <pthread.h>: src/session is pure")
     end)
 
     it("a require that points up is named", function()
-        says({ ["lua/zklock/value/path.lua"] = 'local wait = require "zklock.waiting.wait"\n' },
+        expect({ ["lua/zklock/value/path.lua"] = 'local wait = require "zklock.waiting.wait"\n' },
              "lua/zklock/value/path.lua names zklock.waiting.wait: the room value may require "
              .. "only core")
-        says({ ["lua/zklock/object/lock.lua"] = 'local sale = require "zklock.seckill"\n' },
+        expect({ ["lua/zklock/object/lock.lua"] = 'local sale = require "zklock.seckill"\n' },
              "lua/zklock/object/lock.lua names zklock.seckill: the room object may require "
              .. "only waiting, value, core")
-        says{ ["lua/zklock/object/lock.lua"] = 'Lock.__name = "zklock.lock"\n' }
+        expect{ ["lua/zklock/object/lock.lua"] = 'Lock.__name = "zklock.lock"\n' }
     end)
 
     it("a module outside of the rooms is named", function()
-        says({ ["lua/zklock/lock.lua"] = "return {}\n" }, "lua/zklock/lock.lua is in no room")
+        expect({ ["lua/zklock/lock.lua"] = "return {}\n" }, "lua/zklock/lock.lua is in no room")
     end)
 
     it("a string with the name of a module that the file may not require is reported", function()
-        says({ ["lua/zklock/command/ls.lua"] = 'local verbs = { "zklock.seckill.verb" }\n' },
+        expect({ ["lua/zklock/command/ls.lua"] = 'local verbs = { "zklock.seckill.verb" }\n' },
              "lua/zklock/command/ls.lua names zklock.seckill.verb: the room command may require "
              .. "only zklock, object, waiting, value, core, system, throwaway, child")
-        says{ ["bin/zklock"] = 'local more = { "zklock.seckill.verb" }\n',
+        expect{ ["bin/zklock"] = 'local more = { "zklock.seckill.verb" }\n',
               ["lua/zklock/waiting/driver/luv.lua"] = '-- not as "zklock.engine" does it\n' }
     end)
 
     it("a require of zklock.child outside the command line is reported", function()
-        says({ ["lua/zklock/waiting/driver/ngx.lua"] = 'local child = require "zklock.child"\n' },
+        expect({ ["lua/zklock/waiting/driver/ngx.lua"] = 'local child = require "zklock.child"\n' },
              "lua/zklock/waiting/driver/ngx.lua names zklock.child: the room waiting may require "
              .. "only value, core")
-        says{ ["lua/zklock/command/run.lua"] = 'local child = require "zklock.child"\n' }
+        expect{ ["lua/zklock/command/run.lua"] = 'local child = require "zklock.child"\n' }
     end)
 
     it("a file that is too long is named", function()
-        says{ ["lua/zklock/seckill/plan.lua"] = ("\n"):rep(500) }
-        says({ ["lua/zklock/seckill/plan.lua"] = ("\n"):rep(501) },
+        expect{ ["lua/zklock/seckill/plan.lua"] = ("\n"):rep(500) }
+        expect({ ["lua/zklock/seckill/plan.lua"] = ("\n"):rep(501) },
              "lua/zklock/seckill/plan.lua has 501 lines: a file has at most 500")
     end)
 
@@ -127,14 +128,14 @@ describe("a break of a rule", function()
                      ["src/session/b.c"] = text:format(("    bool flag;\n"):rep(flags - 6)),
                      ["src/shell/c.h"] = text:format "" }
         end
-        says(planted(50))
-        says(planted(51),
+        expect(planted(50))
+        expect(planted(51),
              "the structs of src/core and src/session have 51 flags: at most 50 may be")
     end)
 
     it("a large circle of sources is named", function()
-        says(circle(6))
-        says(circle(7), "src/zookeeper has a circle of 7 files, which call each other: at most 6 "
+        expect(circle(6))
+        expect(circle(7), "src/zookeeper has a circle of 7 files, which call each other: at most 6 "
             .. "may: src/zookeeper/file1.c src/zookeeper/file2.c src/zookeeper/file3.c "
             .. "src/zookeeper/file4.c src/zookeeper/file5.c src/zookeeper/file6.c "
             .. "src/zookeeper/file7.c")

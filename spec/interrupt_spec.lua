@@ -35,7 +35,7 @@ end
 
 --- Runs fn(...), and raises hook.trouble once at the n-th instruction of this thread, of a task
 -- that called enter() (where = TASK), or of functions named `where`. Returns as pcall().
-local function interrupted(n, where, fn, ...)
+local function run_interrupted(n, where, fn, ...)
     hook = { n = n, in_task = where == TASK, inside = where ~= TASK and where, trouble = {},
              deadline = core.now() + BOUND }
     local ok, problem = pcall(function(...)
@@ -73,7 +73,7 @@ describe("an interrupt #session:interrupt", function()
     end)
     after_each(rig.close_sessions)
 
-    local function at_rest(given_session)
+    local function come_to_rest(given_session)
         local deadline, looks = core.now() + 10, 0
         while given_session:stats().claims > 0 do
             assert(core.now() < deadline, "it leaves something behind")
@@ -93,8 +93,8 @@ describe("an interrupt #session:interrupt", function()
             return session:mutex(path):with(10, function() zklock.sleep(0) end)
         end
         assert(zklock.run(take, function() zklock.sleep(0) end))
-        at_rest(session)
-        at_rest(other)
+        come_to_rest(session)
+        come_to_rest(other)
     end
 
     --- Interrupts the operation once, in a fresh setting. Returns false if it ended before.
@@ -103,7 +103,7 @@ describe("an interrupt #session:interrupt", function()
         local setting = { session = session, other = other, path = path,
                           lock = session:mutex(path) }
         if operation.before then operation.before(setting) end
-        local ok, problem = interrupted(n, where, operation.run, setting)
+        local ok, problem = run_interrupted(n, where, operation.run, setting)
         if not ok and problem ~= hook.trouble then
             error(("at %d: %s"):format(n, tostring(problem)))
         end
@@ -122,21 +122,22 @@ describe("an interrupt #session:interrupt", function()
         end
         local own = setting.own
         setting = nil -- luacheck: ignore
-        if own then at_rest(own) end
-        at_rest(session)
+        if own then come_to_rest(own) end
+        come_to_rest(session)
         assert_free(path)
         return hook.fired
     end
 
     --- Returns the operation's number of instructions, rounded up to a power of 2.
-    local function length(operation)
+    local function count_instructions(operation)
         local n = 1
         while try(operation, n) do n = n * 2 end
         return n
     end
 
     local function interrupt(operation, where)
-        local step = ALL and 1 or math.max(1, math.floor(length(operation) / 2 / POINTS))
+        local count = ALL and 0 or count_instructions(operation)
+        local step = math.max(1, math.floor(count / 2 / POINTS))
         local n = 1
         while try(operation, n, where) do n = n + step end
     end
@@ -356,14 +357,14 @@ describe("an interrupt #session:interrupt", function()
             holder:release()
             rig.wait_apart("the grant", function() return asked:done() end)
             n = n + 1
-            local ok, problem = interrupted(n, nil, session.dispatch, session)
+            local ok, problem = run_interrupted(n, nil, session.dispatch, session)
             assert.is_true(ok or problem == hook.trouble)
             session:dispatch()
             assert.is_true(told >= 1, "lost at " .. n)
             wait():release()
         until not hook.fired
-        at_rest(session)
-        at_rest(other)
+        come_to_rest(session)
+        come_to_rest(other)
     end)
 
     it("an interrupt of dispatch() loses no news of a watch, which the next dispatch() tells",
@@ -374,7 +375,7 @@ describe("an interrupt #session:interrupt", function()
             assert(own:watch(rig.path(), function() told = told + 1 end))
             rig.wait_apart("the look", function() return own:stats().in_flight == 0 end)
             n = n + 1
-            local ok, problem = interrupted(n, nil, own.dispatch, own)
+            local ok, problem = run_interrupted(n, nil, own.dispatch, own)
             assert.is_true(ok or problem == hook.trouble)
             own:dispatch()
             local inside = own:stats().callback_error == hook.trouble
@@ -399,7 +400,7 @@ describe("an interrupt #session:interrupt", function()
             if lease then assert.is_true(lease:release()) end
         end
         assert.is_true(n > 20, "no instruction")
-        at_rest(session)
+        come_to_rest(session)
     end)
 
     it("interrupts leave no session behind #server", function()

@@ -7,7 +7,7 @@ local zklock = require "zklock"
 local LONG = 60
 
 local server, path, a, b
-local hold, released, settled, wait_for = rig.hold, rig.released, rig.settled, rig.wait_for
+local hold, release, settle, wait_for = rig.hold, rig.release, rig.settle, rig.wait_for
 
 local REQUESTS = { "creates", "sets", "deletes", "lists", "gets", "exists" }
 
@@ -32,14 +32,14 @@ local function leave_kept(session, options)
     local lock = lock_with_keep(session or a, LONG, options)
     local lease = hold(lock)
     assert(lease:release())
-    settled(lock.session)
+    settle(lock.session)
     wait_for_nodes(1)
     return lock, lease.token
 end
 
 -- Checks that a release removes the node, because another session wanted the lock, too.
-local function is_not_kept(lock)
-    released(hold(lock))
+local function check_not_kept(lock)
+    release(hold(lock))
     wait_for_nodes(0)
 end
 
@@ -81,7 +81,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
             last = lease.token
             assert(lease:release())
         end
-        settled(a)
+        settle(a)
         local after = a:stats()
         assert.same({ 1, 1, 2 }, { after.creates - before.creates, after.deletes - before.deletes,
                                    after.lists - before.lists })
@@ -97,7 +97,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
             local lease = hold(b:mutex(path, options), 20)
             assert.is_true(lease.token > token)
             wait_for_nodes(1)
-            released(lease)
+            release(lease)
         end
     end)
 
@@ -116,11 +116,11 @@ describe("a kept lock #a_lock_that_is_kept", function()
         local order = rig.line_up({ b:mutex(path, { token = "turns" }) }, function(order)
             wait_for("the news", function() return a:stats().events > events end)
             assert(lease:release())
-            released(hold(lock))
+            release(hold(lock))
             order[#order + 1] = "again"
         end, function(_, other)
             assert.is_true(other.token > lease.token)
-            released(other)
+            release(other)
         end)
         assert.same({ 1, "again" }, order)
     end)
@@ -128,8 +128,8 @@ describe("a kept lock #a_lock_that_is_kept", function()
     it("a kept lock that was handed over, and is wanted again soon, is not kept for a while",
        function()
         local lock = leave_kept()
-        released(hold(lock_with_keep(b)))
-        is_not_kept(lock)
+        release(hold(lock_with_keep(b)))
+        check_not_kept(lock)
     end)
 
     it("the kept node goes when the time to keep it ends", function()
@@ -151,7 +151,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         local lock = lock_with_keep(a)
         local lease = hold(lock, { owner = "x" })
         assert(lease:release())
-        settled(a)
+        settle(a)
         assert.equal(0, a:release_all("x"))
         wait_for_nodes(1)
         local again = hold(lock, { owner = "x" })
@@ -176,7 +176,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         assert(first:release())
         assert.equal("held", second:state())
         assert(second:release())
-        released(hold(lock, { owner = "y" }))
+        release(hold(lock, { owner = "y" }))
         assert.equal(before, count_requests(a))
     end)
 
@@ -193,12 +193,12 @@ describe("a kept lock #a_lock_that_is_kept", function()
         zklock.run(function()
             local lease = hold(lock, { owner = "waiter", timeout = 20 })
             woken = condition:wait(lease, 20)
-            released(lease)
+            release(lease)
         end, function()
             wait_for("the waiter", function() return a:stats().claims >= 2 end)
             local lease = hold(lock, { owner = "signaller", timeout = 20 })
             assert.equal(1, condition:signal(lease))
-            released(lease)
+            release(lease)
         end)
         assert.is_true(woken)
     end)
@@ -206,7 +206,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
     it("a multi-lock first removes the kept node of its part, and keeps none itself", function()
         local lock = leave_kept()
         local both = a:multi{ lock, a:mutex(path .. "-2", { keep = LONG }) }
-        released(hold(both, 0))
+        release(hold(both, 0))
         wait_for_nodes(0)
     end)
 
@@ -214,7 +214,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         for _, options in ipairs{ {}, { order = "turns" } } do
             path = rig.path()
             leave_kept()
-            released(hold(a:mutex(path, options), 0))
+            release(hold(a:mutex(path, options), 0))
             wait_for_nodes(0)
         end
     end)
@@ -230,7 +230,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         end)
         assert.same({ token + 1, token + 2, token + 3, token + 4, token + 5 }, tokens)
         assert.equal(before, count_requests(a))
-        released(hold(b:mutex(path, { order = "turns" })))
+        release(hold(b:mutex(path, { order = "turns" })))
     end)
 
     it("the longest idle kept node goes first when another node needs its room #slow", function()
@@ -245,9 +245,9 @@ describe("a kept lock #a_lock_that_is_kept", function()
             assert(lease, message)
             assert(lease:release())
         until count == 2500
-        settled(a)
+        settle(a)
         local before = a:stats().creates
-        released(hold(first))
+        release(hold(first))
         assert.is_true(a:stats().creates > before)
     end)
 
@@ -279,13 +279,13 @@ describe("a try of another session #a_lock_that_is_kept", function()
             path = rig.path()
             if was_kept then leave_kept() end
             local lease = hold(lock_with_keep(a, LONG, { data = "shop" }))
-            settled(a)
+            settle(a)
             local code, message = rig.code_of(b:mutex(path, { token = "turns" }), 0)
             assert.equal("busy", code, message)
             wait_for_nodes(1)
             local entry = b:mutex(path):queue()[1]
             assert.same({ true, "shop" }, { entry.held, entry.data })
-            released(lease)
+            release(lease)
             wait_for_nodes(0) -- a node that told a try that it is held is not kept
         end
     end)
@@ -295,19 +295,19 @@ describe("a try of another session #a_lock_that_is_kept", function()
         local holder = rig.session(server.hosts)
         local lock, look = lock_with_keep(holder, LONG, { data = "shop" }), b:mutex(path)
         hold(lock)
-        settled(holder)
+        settle(holder)
         assert.equal("busy", (rig.code_of(b:mutex(path, { token = "turns" }), 0)))
         wait_for_nodes(1)
         local node = server:nodes(path)[1]
-        local function says(text)
+        local function check_node_says(text)
             wait_for(text, function() return b:get(node) == text end)
             local entry = look:queue()[1]
             assert.same({ true, true }, { entry.held, entry.revoked })
         end
         assert.equal(1, look:revoke(20))
-        says "__REVOKE__\31held"
+        check_node_says "__REVOKE__\31held"
         server:foreign("set %s __REVOKE__", node)
-        says "__REVOKE__\31held"
+        check_node_says "__REVOKE__\31held"
         local patient = rig.session(server.hosts, { connect_timeout = LONG })
         assert.equal("busy", (rig.code_of(patient:mutex(path, { token = "turns" }), 0)))
         wait_for_nodes(1)
@@ -316,7 +316,7 @@ describe("a try of another session #a_lock_that_is_kept", function()
     it("a try whose holder does not answer fails after the time to connect", function()
         local link = rig.fragile(server, { timeout = 20 })
         hold(lock_with_keep(link.session))
-        settled(link.session)
+        settle(link.session)
         link.cut()
         local hasty = rig.session(server.hosts, { connect_timeout = 0.5 })
         local try = hasty:mutex(path, { token = "turns" })
@@ -336,10 +336,10 @@ describe("a try of another session #a_lock_that_is_kept", function()
     it("a try of a kept lock with a holder and a waiter fails with busy", function()
         leave_kept()
         local lease = hold(lock_with_keep(a))
-        released(rig.wait_while(a:mutex(path, { token = "turns" }), { timeout = 20 }, function()
+        release(rig.wait_while(a:mutex(path, { token = "turns" }), { timeout = 20 }, function()
             wait_for_nodes(2)
             assert.equal("busy", (rig.code_of(b:mutex(path), 0)))
-            released(lease)
+            release(lease)
         end))
     end)
 end)
@@ -359,11 +359,11 @@ describe("a kept lock whose session is cut off #a_lock_that_is_kept", function()
         link.heal()
         local lease = hold(lock, 30)
         assert.equal(token + 1, lease.token)
-        released(lease)
+        release(lease)
     end)
 
     it("a contender that came meanwhile gets the lock #slow", function()
         local other = b:mutex(path, { token = "turns" })
-        released(rig.wait_while(other, { timeout = LONG }, function() link.heal() end))
+        release(rig.wait_while(other, { timeout = LONG }, function() link.heal() end))
     end)
 end)

@@ -8,17 +8,17 @@ local zklock = require "zklock"
 local server = rig.shared()
 
 
-local hold, code_of, told_of = rig.hold, rig.code_of, rig.told
+local hold, code_of, note_losses = rig.hold, rig.code_of, rig.note_losses
 
 after_each(rig.close_sessions)
 
 
 --- Returns a held lease of a new session, a growing list of the states told to on_lost, and the
 -- session's proxy if it is `far`.
-local function leased(options, far)
+local function hold_new(options, far)
     local proxy = far and rig.proxy_for_test(server.hosts)
     local lease = hold(rig.session((proxy or server).hosts, options):mutex(rig.path()))
-    return lease, told_of(lease), proxy
+    return lease, note_losses(lease), proxy
 end
 
 
@@ -75,7 +75,7 @@ describe("a lease #lease:state", function()
     it("a lease is certain for at most margin times the timeout #lease:held",
        function()
         for _, margin in ipairs{ 0.5, 0.2, 0.01 } do
-            local lease = leased{ timeout = 30, margin = margin }
+            local lease = hold_new{ timeout = 30, margin = margin }
             for _ = 1, 3 do
                 local remaining = lease:remaining()
                 assert.is_true(remaining > 0 and remaining <= margin * 30, remaining)
@@ -88,7 +88,7 @@ describe("a lease #lease:state", function()
 
     it("a lease's certainty counts down in spite of reads, and a check renews it " ..
        "#lease:remaining #lease:check", function()
-        local lease = leased{ timeout = 30 }
+        local lease = hold_new{ timeout = 30 }
         local lock, begin = lease.session:mutex(lease.path), runtime.now()
         local before = lease:remaining()
         zklock.sleep(0.05)
@@ -103,7 +103,7 @@ describe("a lease #lease:state", function()
 
     it("a check renews from its request, not from its answer (Q-03) #lease:check", function()
         local DELAY = 0.4
-        local lease, _, proxy = leased({ timeout = 20, margin = 0.2 }, true)
+        local lease, _, proxy = hold_new({ timeout = 20, margin = 0.2 }, true)
         proxy:command("delay %d", DELAY * 1000)
         assert.is_true(lease:check(20))
         local remaining = lease:remaining()
@@ -112,7 +112,7 @@ describe("a lease #lease:state", function()
 
     it("a lease is renewed while the script is busy, without dispatch (REQ-16) #real #slow",
        function()
-        local lease = leased{ timeout = 6 }
+        local lease = hold_new{ timeout = 6 }
         local renewals, before = 0, lease:remaining()
         busy_until(function()
             local now = lease:remaining()
@@ -127,31 +127,31 @@ describe("a lease #lease:state", function()
     -- Repeated, because it may be suspect on a machine that stands still for a second.
     it("a lease is not suspect between two heartbeats #slow #the_session_timeout", function()
         rig.wait_for("a lease that is held all the time", function()
-            local lease, told = leased{ timeout = 3 }
+            local lease, told = hold_new{ timeout = 3 }
             rig.wait_for("three heartbeats", function() return lease.session:stats().syncs >= 3 end)
             return #told == 0
         end)
     end)
 
     it("a lease is suspect without a connection, and held again after (PIT-09)", function()
-        local lease, told, proxy = leased({ timeout = 20 }, true)
+        local lease, told, proxy = hold_new({ timeout = 20 }, true)
         proxy:break_off(lease.session)
         assert.equal("suspect", lease:state())
         assert.is_false(lease:held())
         assert.equal(0, lease:remaining())
         rig.wait_for("told", function() return told[1] end)
-        assert.same({ "suspect" }, told_of(lease))
-        rig.takes(0, 10, function() rig.is_refused("timeout", nil, lease:check(0.1)) end)
+        assert.same({ "suspect" }, note_losses(lease))
+        rig.takes(0, 10, function() rig.check_refused("timeout", nil, lease:check(0.1)) end)
         proxy:command("accept")
         rig.becomes(lease, "held")
         assert.is_true(lease:check(20))
-        rig.released(lease)
+        rig.release(lease)
         lease.session:dispatch()
         assert.same({ "suspect" }, told)
     end)
 
     it("on_lost tells suspect again when the lease is suspect again", function()
-        local lease, told, proxy = leased({ timeout = 20 }, true)
+        local lease, told, proxy = hold_new({ timeout = 20 }, true)
         for _ = 1, 10 do -- a state between two dispatches is not told
             proxy:break_off(lease.session)
             rig.wait_for("told", function() return told[1] end)
@@ -165,17 +165,17 @@ describe("a lease #lease:state", function()
 
     it("a lease that the clock ended stays lost, though the session lives, and its node goes " ..
        "(C recipe) #server #slow", function()
-        local lease, told, proxy = leased({ timeout = 3 }, true)
+        local lease, told, proxy = hold_new({ timeout = 3 }, true)
         proxy:command("halfopen") -- the server hears the session, not vice versa
         rig.wait_for("lost", function() return told[#told] == "lost" end)
         assert.same({ "suspect", "lost" }, told)
-        rig.is_over(lease, "lost")
+        rig.check_over(lease, "lost")
         proxy:command("flow")
         rig.becomes(lease.session, "connected")
-        local next_lease = rig.held_by_another(server, lease.path)
+        local next_lease = rig.hold_elsewhere(server, lease.path)
         assert.is_true(next_lease.token > lease.token)
         for _ = 1, 5 do
-            rig.is_over(lease, "lost")
+            rig.check_over(lease, "lost")
             zklock.sleep(0.02)
         end
         assert.equal("lost", select(3, lease:release()))
@@ -200,12 +200,12 @@ describe("a lease #lease:state", function()
     end)
 
     it("a check after the deletion of its node returns lost at once (PIT-07)", function()
-        local lease, told = leased{ timeout = 30 }
+        local lease, told = hold_new{ timeout = 30 }
         rig.delete_node(server, lease.path)
-        rig.is_refused("lost", lease.path, lease:check(20))
+        rig.check_refused("lost", lease.path, lease:check(20))
         lease.session:dispatch()
         assert.same({ "lost" }, told)
-        assert.same({ "lost" }, told_of(lease))
+        assert.same({ "lost" }, note_losses(lease))
         assert.equal("lost", lease:state())
         assert.equal("lost", select(3, lease:release{ wait = 20 }))
         hold(lease.session:mutex(lease.path))
@@ -226,18 +226,18 @@ describe("a lease #lease:state", function()
         leases[4] = hold(lock)
         lose(leases[4])
         leases[5] = hold(lock)
-        rig.released(leases[5])
+        rig.release(leases[5])
         local function judge()
             for i = 1, 4 do
-                rig.is_over(leases[i], "lost")
+                rig.check_over(leases[i], "lost")
                 assert.equal("lost", select(3, leases[i]:guard{ { "check", "/" } }))
                 assert.equal("lost", select(3, leases[i]:downgrade(5)))
             end
-            rig.is_over(leases[5], "released")
+            rig.check_over(leases[5], "released")
         end
         judge()
-        assert.same({ "lost" }, told_of(leases[1]))
-        assert.same({}, told_of(leases[5]))
+        assert.same({ "lost" }, note_losses(leases[1]))
+        assert.same({}, note_losses(leases[5]))
         session:close()
         judge()
         assert.equal("lost", select(3, leases[4]:release()))
@@ -246,7 +246,7 @@ describe("a lease #lease:state", function()
     end)
 
     it("a holder is told of the deletion of its node by its own watch", function()
-        local lease, told = leased{ timeout = 3 }
+        local lease, told = hold_new{ timeout = 3 }
         rig.delete_node(server, lease.path)
         rig.wait_for("told", function() return told[1] == "lost" or told[2] end)
         assert.equal("lost", told[#told])
@@ -267,20 +267,20 @@ describe("on_lost #lease:on_lost", function()
         local told, kept = {}, {}
         for owner = 1, 4 do
             kept[owner] = hold(session:mutex(rig.path()), { owner = owner })
-            told_of(kept[owner], told)
+            note_losses(kept[owner], told)
         end
         assert.is_true(kept[1]:release())
         assert.is_true(kept[2]:release{ wait = 20 })
         assert.equal(1, session:release_all(3))
-        told_of(kept[1], told)
+        note_losses(kept[1], told)
         session:close()
         session:dispatch()
-        told_of(kept[4], told)
+        note_losses(kept[4], told)
         assert.same({}, told)
     end)
 
     it("on_lost never tells of a release of a lease that was just suspect", function()
-        local lease, told, proxy = leased({ timeout = 20 }, true)
+        local lease, told, proxy = hold_new({ timeout = 20 }, true)
         lease.session:dispatch()
         proxy:break_off(lease.session)
         rig.wait_apart("suspect", function() return lease:state() == "suspect" end)
@@ -292,7 +292,7 @@ describe("on_lost #lease:on_lost", function()
 
     it("on_lost of a released handle does not tell of another handle's loss", function()
         local outer, inner = hold(lock), hold(lock)
-        local told, never = told_of(outer), told_of(inner)
+        local told, never = note_losses(outer), note_losses(inner)
         assert.is_true(inner:release())
         lose(outer)
         assert.same({ "lost" }, told)
@@ -305,7 +305,7 @@ describe("on_lost #lease:on_lost", function()
         local outer, inner, trouble = hold(lock), hold(lock), {}
         local function fail() error(trouble) end
         outer:on_lost(fail)
-        local told = { told_of(outer), told_of(outer), told_of(inner) }
+        local told = { note_losses(outer), note_losses(outer), note_losses(inner) }
         lose(inner)
         assert.same({ { "lost" }, { "lost" }, { "lost" } }, told)
         assert.equal(1, session:stats().callback_errors)
@@ -337,7 +337,7 @@ describe("on_lost #lease:on_lost", function()
                 lease.session:dispatch()
             end
         end)
-        local told = told_of(lease)
+        local told = note_losses(lease)
         proxy:break_off(lease.session)
         rig.wait_for("lost", function() return told[1] end)
         assert.same({ "lost" }, told)
@@ -352,7 +352,7 @@ local causes = {
         local session = lease.session
         lease:on_revoke(function() lease.heard = true end)
         assert.equal(1, session:mutex(lease.path):revoke(20))
-        rig.wait_for("the wish", function() return lease.heard end)
+        rig.wait_for("the request", function() return lease.heard end)
     end,
 }
 
@@ -424,7 +424,7 @@ describe("release #lease:release", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 20 })
         local lock = session:mutex(rig.path())
         proxy:command("delay 200")
-        rig.wait_for("one that took no answer's time", function()
+        rig.wait_for("a release that did not wait", function()
             local lease = hold(lock)
             local seconds, ok = rig.timed(lease.release, lease)
             assert.is_true(ok)
@@ -436,7 +436,7 @@ describe("release #lease:release", function()
     end)
 
     it('a release whose wait is too short returns "timeout", and goes on by itself', function()
-        local lease, _, proxy = leased({ timeout = 20 }, true)
+        local lease, _, proxy = hold_new({ timeout = 20 }, true)
         proxy:break_off(lease.session)
         assert.equal("timeout", select(3, rig.takes(0.1, 10, lease.release, lease, { wait = 0.1 })))
         assert.equal("released", lease:state())

@@ -8,9 +8,9 @@ local server, path, a, b
 local hold, wait_for = rig.hold, rig.wait_for
 
 
-local function busy(lock, max_waiters)
-    local wish = { owner = "late", max_waiters = max_waiters }
-    return rig.is_refused("busy", nil, lock:acquire(wish))
+local function check_busy(lock, max_waiters)
+    local options = { owner = "late", max_waiters = max_waiters }
+    return rig.check_refused("busy", nil, lock:acquire(options))
 end
 
 before_each(function() server, path, a, b = rig.begin(2) end)
@@ -21,7 +21,7 @@ describe("max_waiters #session:mutex", function()
     it("an acquire behind max_waiters is busy at once, and leaves no node", function()
         local holder, other = hold(a:mutex(path)), b:mutex(path)
         rig.line_up({ other, other }, function()
-            assert.matches("^busy: " .. path:gsub("%p", "%%%0"), busy(a:mutex(path), 2))
+            assert.matches("^busy: " .. path:gsub("%p", "%%%0"), check_busy(a:mutex(path), 2))
             server:wait_for_nodes(path, 3)
             assert(holder:release())
         end)
@@ -29,8 +29,8 @@ describe("max_waiters #session:mutex", function()
 
     it("an acquire waits behind fewer waiters, and the holder does not count", function()
         local holder = hold(a:mutex(path))
-        local wishes = { b:mutex(path), { a:mutex(path), max_waiters = 2 } }
-        assert.same({ 1, 2 }, rig.line_up(wishes, function() assert(holder:release()) end))
+        local acquires = { b:mutex(path), { a:mutex(path), max_waiters = 2 } }
+        assert.same({ 1, 2 }, rig.line_up(acquires, function() assert(holder:release()) end))
     end)
 
     it("two of ten acquires at once may wait, if max_waiters is 2", function()
@@ -41,7 +41,7 @@ describe("max_waiters #session:mutex", function()
                 refused = refused + (code == "busy" and 1 or 0)
                 if not lease then return end
                 granted = granted + 1
-                wait_for("those that find no room", function() return refused == 7 end)
+                wait_for("the refused acquires", function() return refused == 7 end)
                 assert(lease:release())
             end)
             assert.same({ order, 3 }, { order, granted })
@@ -58,11 +58,11 @@ describe("max_waiters #session:mutex", function()
     for order, count in pairs{ fifo = 2, none = 1 } do
         it("an acquire behind max_waiters of its session costs no create: " .. order, function()
             local lock = a:mutex(path, { order = order })
-            local holder, wishes = hold(lock), {}
-            for n = 1, count do wishes[n] = lock end
-            rig.line_up(wishes, function()
+            local holder, acquires = hold(lock), {}
+            for n = 1, count do acquires[n] = lock end
+            rig.line_up(acquires, function()
                 local creates = a:stats().creates
-                busy(lock, count)
+                check_busy(lock, count)
                 assert.equal(creates, a:stats().creates)
                 assert(holder:release())
             end)
@@ -74,7 +74,7 @@ describe("max_waiters #session:mutex", function()
         local holder = hold(lock)
         rig.line_up({ lock, b:mutex(path) }, function()
             local stats = a:stats()
-            busy(lock, 1)
+            check_busy(lock, 1)
             assert.equal(stats.creates, a:stats().creates)
             assert.equal(stats.lists, a:stats().lists)
             assert(holder:release())
@@ -86,12 +86,12 @@ describe("max_waiters #session:mutex", function()
         local gate = a:semaphore(path .. "-gate", 2)
         local readers = { hold(rw:read()), hold(other:read()) }
         rig.line_up({ { other:write(), max_waiters = 1 } }, function()
-            busy(rw:write(), 1)
+            check_busy(rw:write(), 1)
             for _, reader in ipairs(readers) do assert(reader:release()) end
         end)
         local both = hold(gate, { permits = 2 })
         rig.line_up({ { b:semaphore(path .. "-gate", 2), max_waiters = 1 } }, function()
-            busy(gate, 1)
+            check_busy(gate, 1)
             assert(both:release())
         end)
     end)
@@ -99,7 +99,7 @@ describe("max_waiters #session:mutex", function()
     it("a multi-lock is busy when max_waiters wait for one of its parts", function()
         local holder = hold(a:mutex(path))
         rig.line_up({ a:mutex(path) }, function()
-            busy(b:multi{ b:mutex(path .. "-free"), b:mutex(path) }, 1)
+            check_busy(b:multi{ b:mutex(path .. "-free"), b:mutex(path) }, 1)
             server:wait_for_nodes(path, 2)
             assert(holder:release())
         end)
@@ -109,11 +109,11 @@ end)
 
 
 describe("max_hold #session:mutex", function()
-    local function ends(lease) rig.becomes(lease, "lost") end
+    local function wait_until_lost(lease) rig.becomes(lease, "lost") end
 
     it("max_hold ends the lease, and the next waiter gets the lock", function()
         local lease = hold(a:mutex(path), { max_hold = 0.3 })
-        local told = rig.told(lease)
+        local told = rig.note_losses(lease)
         assert.equal("held", lease:state())
         assert.is_true(lease:remaining() <= 0.3)
         local next_one = hold(b:mutex(path))
@@ -132,10 +132,10 @@ describe("max_hold #session:mutex", function()
     end)
 
     it("max_hold may be very short", function()
-        ends(assert(a:mutex(path):acquire{ max_hold = 1e-12 }))
+        wait_until_lost(assert(a:mutex(path):acquire{ max_hold = 1e-12 }))
         local lease = hold(a:mutex(path))
         assert.is_true(lease:expire(1e-12))
-        ends(lease)
+        wait_until_lost(lease)
     end)
 
     it("the smallest max_hold counts while its handle is held", function()
@@ -146,7 +146,7 @@ describe("max_hold #session:mutex", function()
         zklock.sleep(0.3)
         assert.equal("held", outer:state())
         local short = assert(lock:acquire{ max_hold = 0.2 })
-        ends(outer)
+        wait_until_lost(outer)
         assert.equal("lost", short:state())
     end)
 
@@ -160,11 +160,11 @@ describe("max_hold #session:mutex", function()
         local outer, inner = assert(lock:acquire(20)), assert(lock:acquire(20))
         assert.is_true(inner:expire(0.2))
         assert.is_true(outer:remaining() <= 0.2)
-        ends(outer)
-        rig.is_refused("lost", nil, outer:expire(60))
+        wait_until_lost(outer)
+        rig.check_refused("lost", nil, outer:expire(60))
         local given_up = assert(lock:acquire(20))
         given_up:release()
-        rig.is_refused("released", nil, given_up:expire(60))
+        rig.check_refused("released", nil, given_up:expire(60))
         rig.blames("the time must be seconds, more than 0, not 0", function() outer:expire(0) end)
     end)
 
@@ -180,7 +180,7 @@ describe("max_hold #session:mutex", function()
 
     it("max_hold ends a lease of a kept lock, and removes its node", function()
         local lease = assert(a:mutex(path, { keep = 60 }):acquire{ max_hold = 0.2 })
-        ends(lease)
+        wait_until_lost(lease)
         server:wait_for_nodes(path, 0)
     end)
 
@@ -196,7 +196,7 @@ describe("max_hold #session:mutex", function()
         it("max_hold ends the lease of " .. kind, function()
             local lease = hold(make(a, path), { max_hold = 0.3 })
             if kind == "a write lock" then assert(lease:downgrade(20)) end
-            ends(lease)
+            wait_until_lost(lease)
             server:wait_for_nodes(path, 0)
         end)
     end
@@ -211,6 +211,6 @@ describe("max_hold #session:mutex", function()
             end))
         end)
         assert.equal("held", lease:state())
-        ends(lease)
+        wait_until_lost(lease)
     end)
 end)

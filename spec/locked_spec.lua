@@ -21,7 +21,7 @@ after_each(rig.close_sessions)
 local function is_taken(path)
     local lease, _, code = other:mutex(path):acquire(0)
     if not lease then return code == "busy" end
-    rig.released(lease)
+    rig.release(lease)
     return false
 end
 
@@ -151,7 +151,7 @@ describe("a locked function #session:locked", function()
     it("a call without the lock returns nil, message, code, and runs nothing", function()
         local holder = rig.hold(other:mutex(prefix .. "a"))
         for _, opts in ipairs{ 0, 0.1, { timeout = 0.1 } } do
-            rig.is_refused(opts == 0 and "busy" or "timeout", prefix .. "a",
+            rig.check_refused(opts == 0 and "busy" or "timeout", prefix .. "a",
                            session:locked(prefix, 1, error, opts)("a"))
         end
         assert.equal("held", holder:state())
@@ -160,8 +160,8 @@ describe("a locked function #session:locked", function()
     it("a call releases, and raises its function's error unchanged", function()
         local problem = {}
         local call = session:locked(prefix, 1, function() error(problem) end)
-        assert.equal(problem, rig.raised(call, "a"))
-        rig.at_rest(session)
+        assert.equal(problem, rig.error_of(call, "a"))
+        rig.come_to_rest(session)
         assert.is_false(is_taken(prefix .. "a"))
     end)
 
@@ -181,7 +181,7 @@ describe("a locked function #session:locked", function()
             return "result"
         end
         assert.equal("result", quick:locked(prefix, 1, lose)("a"))
-        rig.at_rest(quick)
+        rig.come_to_rest(quick)
     end)
 
     it("a call waits in its turn, and on_queued tells its place", function()
@@ -258,7 +258,7 @@ describe("misuse of locked #session:locked", function()
         blames("the result of the key's function must be text", function() call() end)
         local problem = {}
         local raises = session:locked(prefix, function() error(problem) end, error)
-        assert.equal(problem, rig.raised(raises))
+        assert.equal(problem, rig.error_of(raises))
     end)
 
     it("a path that gets too long raises with the limit", function()

@@ -46,7 +46,7 @@ describe("stats() #session:stats", function()
     it("stats tell the times of waits, holds and requests", function()
         local lease = hold(session:mutex(path))
         zklock.sleep(0.05)
-        rig.released(lease)
+        rig.release(lease)
         local stats = session:stats()
         assert.equal(1, stats.wait.count)
         assert.equal(1, stats.hold.count)
@@ -62,7 +62,7 @@ describe("stats() #session:stats", function()
     end)
 
     it("a histogram's counts grow with its buckets, up to all", function()
-        rig.used(session:mutex(path))
+        rig.use(session:mutex(path))
         local last = { le = 0, count = 0 }
         for _, bucket in ipairs(session:stats().wait.buckets) do
             assert.is_true(bucket.le > last.le and bucket.count >= last.count)
@@ -180,8 +180,8 @@ describe("metrics() #zklock.metrics", function()
         local one, two = rig.session(server.hosts), rig.session(server.hosts)
         local granted = 'zklock_acquires_total{outcome="granted"}'
         local before = sample(zklock.metrics(), granted)
-        rig.used(one:mutex(rig.path()))
-        rig.used(two:mutex(rig.path()))
+        rig.use(one:mutex(rig.path()))
+        rig.use(two:mutex(rig.path()))
         assert.equal(before + 2, sample(zklock.metrics(), granted))
         one:close()
         assert.equal(before + 2, sample(zklock.metrics(), granted))
@@ -191,7 +191,7 @@ describe("metrics() #zklock.metrics", function()
     it("metrics() has the given labels, escaped", function()
         local session = rig.session(server.hosts)
         local name = 'a "name" \\ of ' .. rig.path()
-        rig.used(session:mutex(rig.path(), { metrics = name }))
+        rig.use(session:mutex(rig.path(), { metrics = name }))
         local text = zklock.metrics{ worker = 3, zone = "x" }
         local label = 'lock="' .. name:gsub('[\\"]', "\\%0") .. '"'
         local labels = '{worker="3",zone="x",' .. label
@@ -202,7 +202,7 @@ describe("metrics() #zklock.metrics", function()
 
     it("metrics() writes points in numbers also under a locale with commas", function()
         local session = rig.session(server.hosts)
-        rig.used(session:mutex(rig.path()))
+        rig.use(session:mutex(rig.path()))
         local format = string.format
         finally(function() string.format = format end) -- luacheck: ignore 122
         function string.format(form, ...) -- luacheck: ignore 122
@@ -324,19 +324,19 @@ describe("on_event #events", function()
 
     it("on_event tells once that tokens are mixed on a path", function()
         local session, events = recorded()
-        rig.used(session:mutex(path))
-        rig.used(session:mutex(path))
+        rig.use(session:mutex(path))
+        rig.use(session:mutex(path))
         for _ = 1, 2 do
             session:mutex(path, { keep = 0.01 }):with(function() end)
             wait_for("the end of the kept node", function()
                 return session:stats().claims == 0
             end)
-            rig.used(session:mutex(path))
+            rig.use(session:mutex(path))
         end
         session:dispatch()
         assert.equal(1, select(2, told(events, path):gsub("mixed_tokens", "")))
-        rig.used(session:mutex(path .. "-fifo"))
-        rig.used(session:mutex(path .. "-fifo"))
+        rig.use(session:mutex(path .. "-fifo"))
+        rig.use(session:mutex(path .. "-fifo"))
         assert.is_nil(told(events, path .. "-fifo"):match("mixed"))
     end)
 
@@ -352,7 +352,7 @@ describe("on_event #events", function()
     it("events that nobody takes are counted, and only the newest are kept #real", function()
         local session, events = recorded()
         local lock = session:mutex(path, { keep = 60 })
-        rig.used(lock)
+        rig.use(lock)
         local due = core.now() + 60
         while session:stats().untold_events == 0 and core.now() < due do
             local request = session.handle:acquire(lock.acquire_options, "main", 5, nil, {})
@@ -365,7 +365,7 @@ describe("on_event #events", function()
 
     it("a session without on_event adds no event to another session's", function()
         local _, events = recorded()
-        rig.used(rig.session(server.hosts):mutex(path))
+        rig.use(rig.session(server.hosts):mutex(path))
         zklock.sleep(0.01)
         assert.equal("", told(events, path))
     end)

@@ -321,7 +321,7 @@ describe("an engine without its Lua module", function()
             package.preload[module] = function() error "not installed" end
             local result, message, code = engine.open(call[1], call[2])
             package.loaded[module], package.preload[module] = loaded, nil
-            rig.is_refused("unsupported", ("%s: not supported (the Lua module %s is not "
+            rig.check_refused("unsupported", ("%s: not supported (the Lua module %s is not "
                 .. "installed: apt install lua-"):format(call[1], module), result, message, code)
         end
     end)

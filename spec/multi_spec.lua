@@ -6,7 +6,7 @@ local zklock = require "zklock"
 
 local server, path, one, two
 
-local hold, code_of, released = rig.hold, rig.code_of, rig.released
+local hold, code_of, release = rig.hold, rig.code_of, rig.release
 
 local function mutexes(session, names)
     local locks = {}
@@ -34,23 +34,23 @@ describe("a multi-lock #session:multi", function()
             assert.equal(lease.token, queue[1].token)
             assert.equal("busy", code_of(two:mutex(path .. "/" .. name), 0))
         end
-        released(lease)
+        release(lease)
         assert.equal(0, nodes())
     end)
 
     it("a multi-lock takes a single part, and sides of read-write locks", function()
-        rig.used(multi(one, "a"))
+        rig.use(multi(one, "a"))
         local rw, other = one:rwlock(path .. "/r"), two:rwlock(path .. "/r")
         local lease = hold(one:multi{ rw:read(), one:rwlock(path .. "/w"):write() })
         hold(other:read()):release()
         assert.equal("busy", code_of(other:write(), 0))
         assert.equal("busy", code_of(two:rwlock(path .. "/w"):read(), 0))
-        rig.is_refused("unsupported", nil, lease:downgrade())
-        released(lease)
+        rig.check_refused("unsupported", nil, lease:downgrade())
+        release(lease)
     end)
 
     it("a multi-lock waits for its last part, and is held only with all", function()
-        local held = rig.held_by_another(server, path .. "/b")
+        local held = rig.hold_elsewhere(server, path .. "/b")
         assert.same({ 1 }, rig.line_up({ multi(one, "abc") }, function(order)
             nodes_are(4)
             assert.equal("busy", code_of(two:mutex(path .. "/a"), 0))
@@ -60,7 +60,7 @@ describe("a multi-lock #session:multi", function()
     end)
 
     it("a multi-lock is in every part's line before later contenders", function()
-        local held = rig.held_by_another(server, path .. "/b")
+        local held = rig.hold_elsewhere(server, path .. "/b")
         local locks = { multi(one, "ab"), two:mutex(path .. "/a"), multi(two, "ba"),
                         one:mutex(path .. "/b") }
         assert.same({ 1, 2, 3, 4 }, rig.line_up(locks, function()
@@ -118,7 +118,7 @@ describe("a multi-lock #session:multi", function()
         local again = hold(mutex)
         assert.equal("unsupported", (select(3, mutex:condition("c"):wait(again, 1))))
         assert.equal("held", lease:state())
-        released(lease)
+        release(lease)
         assert.equal("unsupported", (select(3, mutex:condition("c"):wait(again, 1))))
         assert.is_true(again:check(5))
     end)
@@ -127,7 +127,7 @@ describe("a multi-lock #session:multi", function()
         local lease = hold(multi(one, "ab"))
         local store = "/stock" .. path:match("[^/]*$")
         assert.same({ true, { 0 } }, { lease:guard{ { "create", store, "1" } } })
-        rig.is_refused("conflict", "write 2, check",
+        rig.check_refused("conflict", "write 2, check",
                        lease:guard{ { "set", store, "2" }, { "check", store, 9 } })
         server:foreign("delete %s", server:nodes(path)[2])
         assert.equal("lost", (select(3, lease:guard{ { "set", store, "2" } })))
@@ -167,7 +167,7 @@ end)
 describe("a multi-lock that loses a part #session:multi", function()
     it("a multi-lock that loses a part is lost, and gives up the other parts", function()
         local lease = hold(multi(one, "abc"))
-        local told = rig.told(lease)
+        local told = rig.note_losses(lease)
         server:foreign("delete %s", server:nodes(path)[2])
         assert.equal("lost", (select(3, lease:check(20))))
         assert.equal("lost", lease:state())
@@ -215,7 +215,7 @@ describe("a multi-lock in trouble #server #session:multi", function()
             assert.is_true(session:stats().reconnects > 0)
             nodes_are(3)
             assert.is_true(lease:check(20))
-            released(lease)
+            release(lease)
             nodes_are(0)
         end)
     end
@@ -224,13 +224,13 @@ describe("a multi-lock in trouble #server #session:multi", function()
         proxy:command("hold multi 1")
         assert.equal("timeout", code_of(multi(session, "abc"), 0.1))
         proxy:command("flow")
-        rig.at_rest(session)
+        rig.come_to_rest(session)
         assert.equal(0, nodes())
     end)
 
     it("an acquire takes two flights, one transaction and then a list and a get of each part",
        function()
-        rig.used(multi(session, "abc"))
+        rig.use(multi(session, "abc"))
         proxy:command("delay 100")
         proxy:reset()
         hold(multi(session, "abc"))
@@ -275,10 +275,10 @@ describe("the parts of a multi-lock #session:multi", function()
         end
         local lease = hold(one:mutex(path .. "/b", { order = "turns" }), { owner = "x" })
         local both = one:multi{ numbered(one, "a"), numbered(one, "b") }
-        rig.is_refused("conflict", ('this session uses %s/b as a mutex with order = "turns": take '
-            .. 'this lock in a second session, each of the two with token = "turns"'):format(path),
-            both:acquire(5))
-        released(lease)
+        rig.check_refused("conflict", ('this session uses %s/b as a mutex with order = "turns": '
+            .. 'take this lock in a second session, each of the two with token = "turns"')
+            :format(path), both:acquire(5))
+        release(lease)
         hold(two:multi{ numbered(two, "a"), numbered(two, "b") })
     end)
 
@@ -316,7 +316,7 @@ describe("the parts of a multi-lock #session:multi", function()
 
     it("a multi-lock with a part that the server refuses gets auth, and leaves nothing #server",
        function()
-        rig.used(one:mutex(path .. "/a"))
+        rig.use(one:mutex(path .. "/a"))
         server:foreign("create %s/p x protect %s/p", path, path)
         for _, refuses in ipairs{ "/p/below", "/p" } do
             local parts = { one:mutex(path .. "/a"), one:mutex(path .. refuses) }

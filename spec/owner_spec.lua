@@ -36,9 +36,9 @@ local function test_owner_of(make)
         for i = 1, 3 do handles[i] = assert(lock:acquire(20)) end
         for i = 1, 3 do
             assert.equal("held", handles[i]:state())
-            rig.released(handles[i])
-            rig.is_over(handles[i], "released")
-            rig.is_refused("released", path, handles[i]:release())
+            rig.release(handles[i])
+            rig.check_over(handles[i], "released")
+            rig.check_refused("released", path, handles[i]:release())
             server:wait_for_nodes(path, i < 3 and 1 or 0)
         end
     end)
@@ -94,7 +94,7 @@ describe("an owner #lock:acquire", function()
                 assert.equal(i ~= k and "busy" or nil, code, what)
                 if again then assert(again:release()) end
             end
-            rig.released(lease)
+            rig.release(lease)
         end
     end)
 
@@ -102,7 +102,7 @@ describe("an owner #lock:acquire", function()
         for one, other in pairs{ [1] = "1.0", [2 ^ 53] = "9007199254740992", [0] = "-0.0" } do
             local lease = acquires_as(one)
             assert(lock:acquire{ timeout = 0, owner = tonumber(other) }, other):release()
-            rig.released(lease)
+            rig.release(lease)
         end
     end)
 
@@ -136,7 +136,7 @@ describe("an owner #lock:acquire", function()
 
     it("any coroutine may release a lease, which is a capability (CURATOR-347)", function()
         local lease = acquires_as("a")
-        coroutine.wrap(rig.released)(lease)
+        coroutine.wrap(rig.release)(lease)
         assert.equal("released", lease:state())
         assert.same({}, lock:queue())
     end)
@@ -176,7 +176,7 @@ describe("an owner that waits for its own coroutine #real #lock:acquire", functi
             local lease = hold(locks[1])
             local code = rig.takes(0, 30, deep_inside, function() return code_of(locks[2], 60) end)
             assert.equal("would_deadlock", code, kind)
-            rig.released(lease)
+            rig.release(lease)
             assert.is_true(deep_inside(function() return locks[2]:with(5, nothing) end), kind)
         end
     end)
@@ -201,7 +201,7 @@ describe("an owner that waits for its own coroutine #real #lock:acquire", functi
             assert.equal("would_deadlock", code_of(lock, { timeout = 60, owner = "me" }))
             assert.equal("would_deadlock", select(3, submit(1, 60)))
         end)
-        rig.released(lease)
+        rig.release(lease)
         assert.equal(1, deep_inside(function() return submit(1, 60) end))
     end)
 
@@ -232,7 +232,7 @@ describe("an owner that waits for its own coroutine #real #lock:acquire", functi
 
     it("a coroutine of zklock.run waits, because another coroutine releases the lock", function()
         local lease = hold(lock)
-        local got = rig.wait_while(lock, { timeout = 60 }, function() rig.released(lease) end)
+        local got = rig.wait_while(lock, { timeout = 60 }, function() rig.release(lease) end)
         assert.equal("held", got:state())
     end)
 
@@ -241,7 +241,7 @@ describe("an owner that waits for its own coroutine #real #lock:acquire", functi
         zklock.run(function()
             local lease = hold(lock)
             coroutine.wrap(function() got = lock:acquire(60) end)()
-            rig.released(lease)
+            rig.release(lease)
         end, function() rig.wait_for("the lock", function() return got end) end)
         assert.equal("held", got:state())
     end)
@@ -251,7 +251,7 @@ describe("an owner that waits for its own coroutine #real #lock:acquire", functi
             coroutine.yield()
             local lease = hold(lock)
             coroutine.yield()
-            rig.released(lease)
+            rig.release(lease)
         end)
         holder()
         deep_inside(function()
@@ -268,12 +268,12 @@ describe("interrupt #session:interrupt", function()
     local path, lease
     before_each(function()
         path = rig.path()
-        lease = rig.held_by_another(server, path)
+        lease = rig.hold_elsewhere(server, path)
     end)
 
     it("interrupt ends every wait of that owner, of no other, and leaves nothing", function()
         local codes, got, busy = {}, nil, rig.path()
-        local second = rig.held_by_another(server, busy)
+        local second = rig.hold_elsewhere(server, busy)
         local locks = { session:mutex(path), session:mutex(busy) }
         rig.run(2, function(n)
             codes[n] = code_of(locks[n], { timeout = 20, owner = "a" })
@@ -351,7 +351,7 @@ describe("release_all #session:release_all", function()
     it("release_all leaves waiters alone, also the heir of the lock", function()
         local path, got = rig.path(), {}
         local lock = session:mutex(path, { order = "turns" })
-        local far = rig.held_by_another(server, path)
+        local far = rig.hold_elsewhere(server, path)
         local function come()
             local lease = assert(lock:acquire{ timeout = 60, owner = "a" })
             got[#got + 1] = lease
@@ -365,7 +365,7 @@ describe("release_all #session:release_all", function()
         assert.equal("released", got[1]:state())
         assert.equal("held", got[2]:state())
         assert.is_true(got[2]:check(5))
-        rig.released(got[2])
+        rig.release(got[2])
     end)
 
     it("release_all without an owner means the running coroutine #real", function()

@@ -86,7 +86,7 @@ local function loses_an_update()
 end
 
 
--- The processes lose it only if they meet in one pause of many.
+-- Two processes do so only if they meet in one pause of many.
 local function loses_an_update_rarely()
     local function count(shared, world)
         pause(world, 8)

@@ -27,7 +27,7 @@ describe("queue() #lock:queue", function()
 
     it("the queue is empty for a path that is unused", function()
         assert.same({}, lock:queue())
-        rig.used(lock)
+        rig.use(lock)
         assert.same({}, lock:queue())
     end)
 
@@ -117,7 +117,7 @@ describe("queue() #lock:queue", function()
         proxy:command("hold getData 1")
         zklock.run(function() queue = assert(far:queue(20)) end, function()
             rig.wait_for("the look", function() return far.session:stats().gets > gets end)
-            rig.released(lease)
+            rig.release(lease)
             proxy:command("flow")
         end)
         assert.same({}, queue)
@@ -154,7 +154,7 @@ describe("another client's node #lock:queue", function()
     before_each(function()
         path = rig.path() .. "-foreign"
         lock = rig.session(server.hosts):mutex(path)
-        rig.used(lock)
+        rig.use(lock)
     end)
 
     for name, kind in pairs{
@@ -183,7 +183,7 @@ describe("another client's node #lock:queue", function()
                 assert.equal(grants, lock.session:stats().grants)
                 foreign("delete %s/%s", path, name)
             end))
-            rig.released(got)
+            rig.release(got)
         end)
     end
 
@@ -212,7 +212,7 @@ describe("another client's node #lock:queue", function()
                 local before = session:stats().gets
                 foreign("set %s/lock-0000000000 new", path)
                 rig.wait_for("another look", function() return session:stats().gets > before end)
-                rig.settled(session)
+                rig.settle(session)
                 assert.equal(grants, session:stats().grants)
             end
             foreign("delete %s/lock-0000000000", path)
@@ -248,7 +248,7 @@ describe("another client's node #lock:queue", function()
             assert.equal(name, lock:queue()[2].name)
             foreign("delete %s/%s", path, name)
             rig.wait_for("it heard", function() return own:stats().events >= 1 end)
-            rig.settled(own)
+            rig.settle(own)
         end)
     end)
 

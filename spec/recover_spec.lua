@@ -256,7 +256,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
                 local session = connect()
                 sessions[#sessions + 1] = session
             end)
-            rig.used(sessions[1]:mutex(path))
+            rig.use(sessions[1]:mutex(path))
         end
         wait_for_files(20)
         for _, session in ipairs(sessions) do
@@ -377,7 +377,8 @@ describe("connect with recover #a_crash_that_costs_no_session_timeout", function
     it("connect refuses a folder whose file locks are not known to work", function()
         for folder, why in pairs{ ["/proc/zklock"] = "/proc/zklock", ["/dev/null"] = "/dev/null",
                                   ["/proc"] = "not on tmpfs, ext4, xfs or btrfs" } do
-            rig.is_refused("unsupported", why, zklock.connect("127.0.0.1:1", { recover = folder }))
+            rig.check_refused("unsupported", why,
+                zklock.connect("127.0.0.1:1", { recover = folder }))
         end
     end)
 

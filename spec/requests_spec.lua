@@ -24,7 +24,7 @@ describe("the requests #lock:acquire", function()
         proxy = rig.proxy_for_test(server.hosts)
         session = rig.session(proxy.hosts, { timeout = LONG })
         lock = session:mutex(rig.path())
-        rig.used(lock)
+        rig.use(lock)
         proxy:command("delay %d", DELAY)
         proxy:reset()
     end)
@@ -147,7 +147,7 @@ describe("the requests #lock:acquire", function()
     it("an acquire on a path that does not exist takes two flights, whatever its depth", function()
         local path = rig.path() .. "/of/some/depth"
         local deep = session:mutex(path)
-        rig.released(hold(deep))
+        rig.release(hold(deep))
         local parents = select(2, path:gsub("/", ""))
         assert_counts{ create2 = 2, getChildren = 2, createContainer = parents, delete = 1,
                        flights = 3 }
@@ -162,13 +162,13 @@ describe("the requests #lock:acquire", function()
         start_counting()
         proxy:command("blackhole")
         rig.run(count, function()
-            rig.released(assert(lock:acquire{ timeout = 60,
+            rig.release(assert(lock:acquire{ timeout = 60,
                                               on_queued = function() queued = queued + 1 end }))
         end, function()
             proxy:command("flow")
             rig.wait_for("all in line", function() return queued == count end, 30)
             seen = proxy:seen()
-            rig.released(lease)
+            rig.release(lease)
         end)
         assert.equal(count, seen.create2)
         return seen.getChildren
@@ -208,11 +208,11 @@ describe("the requests #lock:acquire", function()
     -- Lets waiters of `sessions` other sessions queue, and behind them `behind` waiters of the
     -- session. Returns the counts from the release until the session's first grant.
     local function hand_over_by_many(sessions, behind)
-        local holder, wishes, counts = held_elsewhere(), {}, nil
+        local holder, acquires, counts = held_elsewhere(), {}, nil
         for n = 1, sessions + behind do
-            wishes[n] = n <= sessions and stranger():mutex(lock.path) or lock
+            acquires[n] = n <= sessions and stranger():mutex(lock.path) or lock
         end
-        rig.line_up(wishes, function()
+        rig.line_up(acquires, function()
             start_counting()
             holder:release()
         end, function(n)
@@ -234,13 +234,13 @@ describe("the requests #lock:acquire", function()
 
     it("the grant of a waiter that looked ahead costs no request, however long the line was",
        function()
-        local leases, wishes, done = { [0] = held_elsewhere() }, {}, false
-        for n = 1, 6 do wishes[n] = n < 6 and stranger():mutex(lock.path) or lock end
+        local leases, acquires, done = { [0] = held_elsewhere() }, {}, false
+        for n = 1, 6 do acquires[n] = n < 6 and stranger():mutex(lock.path) or lock end
         local function release(n)
             rig.wait_for("the next lease", function() return leases[n] end)
-            rig.released(leases[n])
+            rig.release(leases[n])
         end
-        rig.line_up(wishes, function()
+        rig.line_up(acquires, function()
             start_counting()
             for n = 0, 4 do release(n) end
             settle()
@@ -261,10 +261,10 @@ describe("the requests #lock:acquire", function()
     for sessions, events in pairs{ 1, [5] = 2 } do
         it(("a release with waiters of %d sessions wakes one waiter, not all " ..
             "(REQ-10, PIT-01, many clients)"):format(sessions), function()
-            local holder, others, wishes = held_elsewhere(), {}, {}
+            local holder, others, acquires = held_elsewhere(), {}, {}
             for n = 1, sessions do others[n] = rig.session(proxy.hosts, { timeout = LONG }) end
-            for n = 1, 5 do wishes[n] = others[n % sessions + 1]:mutex(lock.path) end
-            rig.line_up(wishes, function()
+            for n = 1, 5 do acquires[n] = others[n % sessions + 1]:mutex(lock.path) end
+            rig.line_up(acquires, function()
                 start_counting()
                 holder:release()
             end, function(n)
@@ -278,7 +278,7 @@ describe("the requests #lock:acquire", function()
     -- Waits in a condition whose folder exists, during fn(). Returns the counts after the wait.
     local function with_waiter(waiter, fn)
         local condition = assert(waiter:condition("c"))
-        rig.used(stranger():mutex(condition.folder))
+        rig.use(stranger():mutex(condition.folder))
         local lease = assert(waiter:acquire(20))
         start_counting()
         zklock.run(function()
@@ -474,10 +474,10 @@ describe("memory", function()
         assert_growth(60, 1500, function(count)
             for i = 1, count do
                 cycle(session, path)
-                if i % 10 == 0 then rig.at_rest(session) end -- pending requests are no leak
+                if i % 10 == 0 then rig.come_to_rest(session) end -- pending requests are no leak
             end
         end)
-        rig.released(taken_lease)
+        rig.release(taken_lease)
         rig.wait_for_stats(session, { watches = 0 })
     end)
 

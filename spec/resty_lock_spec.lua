@@ -56,7 +56,7 @@ describe("resty_lock #resty_lock:lock", function()
            opts.timeout or "by default"), function()
             for _, session in ipairs{ a, b, b, a } do
                 for _ = 1, 3 do gives(1, locked(session, "foo", opts):unlock()) end
-                rig.at_rest(session)
+                rig.come_to_rest(session)
             end
         end)
     end
@@ -68,7 +68,7 @@ describe("resty_lock #resty_lock:lock", function()
                 fails("timeout", two:lock("foo"))
                 gives(1, one:unlock())
                 fails("unlocked", two:unlock())
-                rig.at_rest(a)
+                rig.come_to_rest(a)
             end
         end)
     end
@@ -386,7 +386,7 @@ describe("resty_lock in virtual time #resty_lock:lock", function()
             zklock.sleep(10000)
             fails("timeout", new(b, { timeout = 1 }):lock("foo"))
             gives(1, lock:unlock())
-            rig.at_rest(a)
+            rig.come_to_rest(a)
         end
     end)
 
@@ -402,7 +402,7 @@ describe("resty_lock in virtual time #resty_lock:lock", function()
             zklock.sleep(0.1)
             gives(1, locked(b, "foo"):unlock())
             fails("unlocked", one:expire(time))
-            rig.at_rest(b)
+            rig.come_to_rest(b)
         end
     end)
 

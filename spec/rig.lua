@@ -51,7 +51,8 @@ end
 local LONG = 30 -- seconds; the default deadline
 
 
---- Whether condition() becomes true within `seconds`. Other tasks and callbacks run meanwhile.
+--- Waits until condition() is true, `seconds` at most, and returns its result. Other tasks and
+-- callbacks run meanwhile.
 function rig.eventually(condition, seconds)
     local deadline = now() + (seconds or LONG)
     repeat
@@ -102,7 +103,7 @@ function rig.signal(name, pid)
 end
 
 
---- Seconds that rounding may take from a difference of two times.
+--- Seconds that a difference of two times may lose by rounding.
 rig.ROUNDED = 2e-9
 
 --- Returns the seconds that fn(...) takes, then its results.
@@ -125,7 +126,7 @@ function rig.takes(least, most, fn, ...)
 end
 
 
---- Runs `count` tasks fn(n), and the functions behind them, in zklock.run().
+--- Runs `count` tasks fn(n), and each further function, in zklock.run().
 function rig.run(count, fn, ...)
     local tasks = {}
     for n = 1, count do tasks[n] = function() return fn(n) end end
@@ -157,7 +158,7 @@ end
 
 --- Checks a refusal (nil, message, code) for its code and a text in its message. Returns the
 -- message.
-function rig.is_refused(code, text, result, message, why)
+function rig.check_refused(code, text, result, message, why)
     if result ~= nil then error("it is not refused: " .. tostring(result), 2) end
     if why ~= code then error(("%s, not %s: %s"):format(why, code, message), 2) end
     must_have(text, message, 2)
@@ -165,7 +166,7 @@ function rig.is_refused(code, text, result, message, why)
 end
 
 
-function rig.raised(fn, ...)
+function rig.error_of(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then error("it raises nothing", 2) end
     return problem
@@ -292,7 +293,7 @@ local function writes_of(command)
 end
 
 
---- Makes a foreign client's writes by way of a guard.
+--- Makes a foreign client's writes, by a guard.
 function Memory:foreign(command, ...)
     local writes = writes_of(command:format(...))
     apart(function()
@@ -322,7 +323,7 @@ function rig.shared()
     local hosts, dir = os.getenv("ZK_HOSTS"), os.getenv("ZK_DIR")
     if not hosts then error("run the specs with make test-lua, or under rig/zookeeper run --") end
     local server = setmetatable({ dir = dir, hosts = hosts }, Server)
-    -- Open to all, otherwise it would get the ACL of the first session that uses a path below.
+    -- /spec is open to all, otherwise it would get the ACL of the first session that uses it.
     -- Created once a file, because that takes a process.
     if not has_parent then pcall(server.foreign, server, "create /spec ''") end
     has_parent = true
@@ -611,8 +612,8 @@ function Proxy:stop()
 end
 
 
---- Opens a session of the shared server: { session =, cut =, heal =, stop = }. On a real server, a
--- proxy between them cuts it off.
+--- Opens a session of the shared server that can be cut off: { session =, cut =, heal =, stop = }.
+-- On a real server, a proxy does that.
 function rig.fragile(server, options)
     if rig.in_memory then
         local session = rig.session(server.hosts, options)
@@ -723,7 +724,7 @@ end
 
 
 --- Waits until every request of these sessions is answered.
-function rig.settled(...)
+function rig.settle(...)
     for _, session in ipairs{ ... } do
         rig.wait_for("all answers", function() return session:stats().in_flight == 0 end)
     end
@@ -744,17 +745,17 @@ end
 
 --- Waits until these sessions know of everything at the server, and have called the callbacks for
 -- it.
-function rig.caught_up(...)
+function rig.catch_up(...)
     for _, session in ipairs{ ... } do
         rig.wait_for("an answer", function() return session:get("/", 5) end)
-        rig.settled(session)
+        rig.settle(session)
         session:dispatch()
     end
 end
 
 
 --- Waits until these sessions have no claim and no request any more.
-function rig.at_rest(...)
+function rig.come_to_rest(...)
     for _, session in ipairs{ ... } do
         rig.wait_for("the session at rest", function()
             local stats = session:stats()
@@ -813,9 +814,10 @@ rig.kinds = {
 -- For a kind whose locks do not exclude each other, a kind that excludes them.
 local KEPT_OUT_BY = { ["a read lock"] = "a write lock" }
 
---- Returns two locks on a path that exclude each other, the second of that kind.
-function rig.excluding(kind, first, second, path)
-    return rig.kinds[KEPT_OUT_BY[kind] or kind](first, path), rig.kinds[kind](second, path)
+--- Returns a lock for each session, which exclude each other, the second of that kind.
+function rig.excluding(kind, first_session, second_session, path)
+    local first_kind = KEPT_OUT_BY[kind] or kind
+    return rig.kinds[first_kind](first_session, path), rig.kinds[kind](second_session, path)
 end
 
 
@@ -823,7 +825,7 @@ end
 
 --- Watches a node. Returns a growing list of reports (data, code or "none"), stop(), and a list of
 -- each report's version or message.
-function rig.watched(session, path)
+function rig.watch(session, path)
     local told, more = {}, {}
     local stop = assert(session:watch(path, function(data, version, code)
         told[#told + 1] = data or code or "none"
@@ -842,7 +844,7 @@ end
 
 --- Follows a folder. Returns a growing list of reports ("name=data ..." or a code), stop(), and
 -- newest(), which returns the last list of members.
-function rig.followed(session, folder)
+function rig.follow(session, folder)
     local told, newest = {}, nil
     local stop = assert(session:members(folder, function(list, _, code)
         newest = list
@@ -885,7 +887,7 @@ end
 
 
 --- Returns a lease of another session on the lock.
-function rig.held_by_another(server, path)
+function rig.hold_elsewhere(server, path)
     return rig.hold(rig.session(server.hosts):mutex(path))
 end
 
@@ -899,20 +901,20 @@ end
 
 
 --- Releases the lease, and waits for the server's answer.
-function rig.released(lease)
+function rig.release(lease)
     assert(lease:release{ wait = 20 } == true)
 end
 
 
 --- Acquires and releases the lock, so that its path exists.
-function rig.used(lock)
-    rig.released(assert(lock:acquire(20)))
+function rig.use(lock)
+    rig.release(assert(lock:acquire(20)))
     return lock
 end
 
 
---- Returns a growing list of the reasons that on_lost gives for a lease.
-function rig.told(lease, list)
+--- Returns a growing list of the states that on_lost reports of a lease.
+function rig.note_losses(lease, list)
     list = list or {}
     lease:on_lost(function(which, state)
         assert(which == lease)
@@ -923,7 +925,7 @@ end
 
 
 --- Checks by every method of the lease that it is over and in that state.
-function rig.is_over(lease, state)
+function rig.check_over(lease, state)
     local why = select(3, lease:check(20))
     if lease:state() ~= state or lease:held() or lease:remaining() ~= 0 or why ~= state then
         error(("it is not over: %s, check gives %s"):format(tostring(lease), tostring(why)), 2)
@@ -950,26 +952,27 @@ function rig.wait_while(lock, arg, during)
 end
 
 
-local function lock_of(wish, owner, timeout)
+-- Returns the lock and the options of an acquire, which is a lock or { lock, option = value, … }.
+local function parts_of(acquire, owner, timeout)
     local options = { owner = owner, timeout = timeout }
-    if wish.acquire then return wish, options end
-    for name, value in pairs(wish) do options[name] = value end
+    if acquire.acquire then return acquire, options end
+    for name, value in pairs(acquire) do options[name] = value end
     options[1] = nil
-    return wish[1], options
+    return acquire[1], options
 end
 
 
---- Lets owner n make the n-th wish (a lock or { lock, option = value, … }) once the wish before
--- waits in line. When all wait, fn(order) runs. Each owner releases after hold(n, lease), or after
--- fn if `hold` is true. Returns the owners' numbers, or codes of failed wishes, as they were
--- decided, and the arguments of each on_queued.
-function rig.line_up(wishes, fn, hold)
+--- Lets owner n call acquires[n] once the acquire before waits in line. When all wait, calls
+-- fn(order). Each owner releases after hold(n, lease), or after fn if `hold` is true. Returns the
+-- owners' numbers, or codes of failed acquires, as they were decided, and the arguments of each
+-- on_queued.
+function rig.line_up(acquires, fn, hold)
     local order, told, queued, done = {}, {}, 0, false
     if hold == true then
         hold = function() rig.wait_for("the end of fn", function() return done end) end
     end
-    rig.run(#wishes, function(n)
-        local lock, options = lock_of(wishes[n], n, 60)
+    rig.run(#acquires, function(n)
+        local lock, options = parts_of(acquires[n], n, 60)
         options.on_queued = function(...)
             queued = queued + 1
             told[n] = { ... }
@@ -980,21 +983,21 @@ function rig.line_up(wishes, fn, hold)
         if lease and hold then hold(n, lease) end
         if lease then lease:release() end
     end, function()
-        rig.wait_for("the whole line", function() return queued == #wishes end)
+        rig.wait_for("the whole line", function() return queued == #acquires end)
         fn(order)
         done = true
     end)
-    assert(queued == #wishes, "on_queued told twice")
+    assert(queued == #acquires, "on_queued told twice")
     return order, told
 end
 
 
---- Lets each owner hold the lock of its wish `times` times for a moment, and raises if two owners
+--- Lets owner n hold the lock of acquires[n] for a moment, `times` times, and raises if two owners
 -- hold at once.
-function rig.never_two(wishes, times)
+function rig.never_two(acquires, times)
     local alone = rig.alone()
-    rig.run(#wishes, function(n)
-        local lock, options = lock_of(wishes[n], n, 60)
+    rig.run(#acquires, function(n)
+        local lock, options = parts_of(acquires[n], n, 60)
         for _ = 1, times do assert(lock:with(options, function() alone() end)) end
     end)
 end

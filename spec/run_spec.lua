@@ -27,7 +27,7 @@ describe("run #zklock.run", function()
         it(("%d coroutines get the lock once each, in order of arrival (REQ-06), on %s #real")
            :format(count, where), function()
             local order, expected, alone = {}, {}, rig.alone()
-            if where == "a path that was used" then rig.used(lock) end
+            if where == "a path that was used" then rig.use(lock) end
             rig.run(count, function(n)
                 expected[n] = n
                 assert(lock:with(60, function()
@@ -36,7 +36,7 @@ describe("run #zklock.run", function()
                 end))
             end)
             assert.same(expected, order)
-            rig.at_rest(session)
+            rig.come_to_rest(session)
             assert.same({}, lock:queue())
         end)
     end
@@ -320,13 +320,13 @@ describe("run #zklock.run", function()
                 end)
             end)
             assert.equal("released", inside())
-            rig.used(lock)
+            rig.use(lock)
         end
     end)
 
     it("run raises a later error of a started coroutine, too", function()
         local trouble = {}
-        assert.equal(trouble, rig.raised(zklock.run, function()
+        assert.equal(trouble, rig.error_of(zklock.run, function()
             coroutine.wrap(function() zklock.sleep(0.01) error(trouble) end)()
             zklock.sleep(20)
         end))
@@ -471,7 +471,7 @@ describe("a user's driver #real #zklock.driver", function()
         assert.equal(session, given[1])
         assert.is_true(given[3] >= before + 30 and given[3] <= core.now() + 30)
         zklock.driver(nil)
-        rig.released(lease)
+        rig.release(lease)
         nothing_left()
     end)
 
@@ -527,7 +527,7 @@ describe("a user's driver #real #zklock.driver", function()
         zklock.driver{ wait = function(_, _, by) while core.now() < by do end end }
         assert.equal("timeout", (rig.code_of(lock, 0.05)))
         zklock.driver(nil)
-        rig.released(holder)
+        rig.release(holder)
         nothing_left()
     end)
 
@@ -535,7 +535,7 @@ describe("a user's driver #real #zklock.driver", function()
     local function both_raise(given_lock, trouble, prepare)
         for _, call in ipairs{ given_lock.acquire, given_lock.with } do
             if prepare then prepare() end
-            assert.equal(trouble, rig.raised(call, given_lock, 5, print))
+            assert.equal(trouble, rig.error_of(call, given_lock, 5, print))
         end
         zklock.driver(nil)
     end
@@ -544,13 +544,13 @@ describe("a user's driver #real #zklock.driver", function()
         local holder, trouble = held_by_another(), {}
         zklock.driver{ wait = function() error(trouble) end }
         both_raise(lock, trouble)
-        rig.released(holder)
+        rig.release(holder)
         nothing_left()
     end)
 
     it("a driver that raises after the grant releases the lock #server", function()
         local proxy = rig.proxy_for_test(server.hosts)
-        local held_up, trouble = rig.used(rig.session(proxy.hosts):mutex(path)), {}
+        local held_up, trouble = rig.use(rig.session(proxy.hosts):mutex(path)), {}
         zklock.driver{ wait = function(waiting_session, request)
             proxy:command("flow") -- later, because an immediate grant needs no wait
             while not request:done() do waiting_session:dispatch() end

@@ -17,7 +17,7 @@ local function beside_node(name, fn)
     foreign("delete %s/%s", path, name)
 end
 
-local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.released
+local keep, hold, code_of, release = rig.keep, rig.hold, rig.code_of, rig.release
 
 local function nodes_are(count) server:wait_for_nodes(path, count) end
 
@@ -56,8 +56,8 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
 
     it("a contender behind a waiting writer waits, also a reader", function()
         local reader = hold(one:read())
-        local wishes = { other:write(), one:read(), other:write() }
-        assert.same({ 1, 2, 3 }, rig.line_up(wishes, function(order)
+        local acquires = { other:write(), one:read(), other:write() }
+        assert.same({ 1, 2, 3 }, rig.line_up(acquires, function(order)
             assert.equal("busy", code_of(one:read(), { timeout = 0, owner = "try" }))
             assert.same({}, order)
             reader:release()
@@ -71,7 +71,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
                 local lease = hold(lock)
                 assert.is_true(lease.token > last)
                 last = lease.token
-                released(lease)
+                release(lease)
             end
         end
     end)
@@ -127,9 +127,9 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         assert.equal(first.token, second.token)
         assert.equal(creates, a:stats().creates)
         assert.equal(1, #server:nodes(path))
-        released(second)
+        release(second)
         assert.equal("held", first:state())
-        released(first)
+        release(first)
         nodes_are(0)
     end)
 
@@ -153,12 +153,12 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         assert.equal("conflict", code_of(mutex, 0))
         assert.equal("conflict", code_of(mutex, 1))
         assert.equal("busy", code_of(b:mutex(path), 0))
-        released(lease)
+        release(lease)
         lease = hold(mutex)
         assert.equal("conflict", code_of(one:read(), 0))
         assert.equal("busy", code_of(other:read(), 0))
         assert.equal("timeout", code_of(other:write(), 0.1))
-        released(lease)
+        release(lease)
         assert.equal("held", hold(other:read(), 0):state())
     end)
 
@@ -173,10 +173,10 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
     end)
 
     it("readers hold with other clients' readers, and wait for their writers", function()
-        released(hold(one:read()))
+        release(hold(one:read()))
         for _, name in ipairs{ "0a1b__rlock__0000000000", "_c_x-__READ__0000000000" } do
             beside_node(name, function()
-                released(hold(one:read(), 0))
+                release(hold(one:read(), 0))
                 assert.equal("busy", code_of(one:write(), 0))
             end)
         end
@@ -191,7 +191,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
 
     it("a writer of Curator's that becomes a reader lets waiting readers in, and no writer #server",
        function()
-        released(hold(one:read()))
+        release(hold(one:read()))
         foreign("create %s/_c_x-__WRIT__0000000000 x", path)
         local reads, writes
         zklock.run(function()
@@ -205,7 +205,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
             foreign("create %s/_c_x-__READ__0000000000 x delete %s/_c_x-__WRIT__0000000000",
                     path, path)
             rig.wait_for("the reader", function() return reads end)
-            released(reads)
+            release(reads)
             assert.is_nil(writes)
             foreign("delete %s/_c_x-__READ__0000000000", path)
         end)
@@ -231,21 +231,21 @@ describe("a downgrade #lease:downgrade", function()
         assert.is_true(lease:check(20))
         assert.equal("timeout", code_of(other:write(), 0.1))
         local reader = hold(other:read(), 0)
-        released(lease)
+        release(lease)
         assert.equal("busy", code_of(other:write(), { timeout = 0, owner = "x" }))
-        released(reader)
+        release(reader)
         assert.equal("held", hold(other:write(), 0):state())
     end)
 
     it("a downgrade lets in the waiting readers up to the next writer", function()
         local lease = hold(one:write())
-        local wishes = { other:read(), one:read(), other:write(), one:read() }
-        assert.same({ 1, 2, 3, 4 }, rig.line_up(wishes, function(order)
+        local acquires = { other:read(), one:read(), other:write(), one:read() }
+        assert.same({ 1, 2, 3, 4 }, rig.line_up(acquires, function(order)
             assert.is_true(lease:downgrade())
             rig.wait_for("two readers", function() return #order == 2 end)
             table.sort(order)
             assert.same({ 1, 2 }, order)
-            released(lease)
+            release(lease)
         end, true))
     end)
 
@@ -269,7 +269,7 @@ describe("a downgrade #lease:downgrade", function()
         assert.equal("busy", code_of(other:read(), 0))
         assert.is_true(outer:downgrade())
         assert.equal("held", hold(other:read(), 0):state())
-        released(outer)
+        release(outer)
         assert.equal("held", inner:state())
     end)
 
@@ -277,9 +277,9 @@ describe("a downgrade #lease:downgrade", function()
         for kind, make in pairs(rig.kinds) do
             local lease = hold(make(a, rig.path()))
             assert.equal(kind == "a write lock", lease:downgrade(5) or false)
-            rig.is_refused("unsupported", nil, lease:downgrade(5))
+            rig.check_refused("unsupported", nil, lease:downgrade(5))
             assert.equal("held", lease:state())
-            released(lease)
+            release(lease)
             assert.equal("released", (select(3, lease:downgrade())))
         end
     end)
@@ -287,7 +287,7 @@ describe("a downgrade #lease:downgrade", function()
     it("a downgrade of a lost lease returns lost, and makes no node", function()
         local lease = hold(one:write())
         rig.delete_node(server, path)
-        rig.is_refused("lost", nil, lease:downgrade(5))
+        rig.check_refused("lost", nil, lease:downgrade(5))
         assert.equal("lost", lease:state())
         nodes_are(0)
     end)
@@ -304,7 +304,7 @@ describe("a downgrade #lease:downgrade", function()
             assert.truthy(node_endings()[1]:find("READ"))
             assert.is_true(lease:check(20))
             assert.equal(token, lease.token)
-            released(lease)
+            release(lease)
             nodes_are(0)
         end)
     end
@@ -312,11 +312,11 @@ describe("a downgrade #lease:downgrade", function()
     it("a downgrade without an answer returns timeout, and is done later #server #clock", function()
         local lease, proxy = far_writer(20)
         proxy:command("blackhole")
-        rig.is_refused("timeout", nil, rig.takes(0.2, 8, lease.downgrade, lease, 0.2))
+        rig.check_refused("timeout", nil, rig.takes(0.2, 8, lease.downgrade, lease, 0.2))
         proxy:command("flow")
         becomes_reader()
         rig.becomes(lease, "held")
-        released(lease)
+        release(lease)
         nodes_are(0)
     end)
 
@@ -336,14 +336,14 @@ describe("a downgrade #lease:downgrade", function()
                 proxy:command("flow")
             end)
             nodes_are(0)
-            rig.at_rest(session)
+            rig.come_to_rest(session)
         end
     end)
 
     it("a downgrade whose session ends returns lost #server #slow", function()
         local lease, proxy = far_writer(3)
         proxy:command("blackhole")
-        rig.is_refused("lost", nil, lease:downgrade(60))
+        rig.check_refused("lost", nil, lease:downgrade(60))
         nodes_are(0)
     end)
 end)
@@ -374,12 +374,12 @@ describe("a read-write lock whose numbers are exhausted #session:rwlock", functi
             local rw = begin_at(number)
             local writes = hold(rw:write())
             local reads = hold(rw:read(), 0)
-            rig.is_refused("unsupported", "a number below 2130706431", writes:downgrade())
+            rig.check_refused("unsupported", "a number below 2130706431", writes:downgrade())
             assert.equal("held", writes:state())
-            released(writes)
+            release(writes)
             -- It stays a writer until its last lease is released.
             assert.equal("timeout", code_of(rw:read(), { timeout = 0.2, owner = "x" }))
-            released(reads)
+            release(reads)
         end
         assert.is_true(hold(begin_at(2130706430):write()):downgrade())
     end)

@@ -10,7 +10,7 @@ local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local server, path, a, b
 
-local keep, hold, refused, released = rig.keep, rig.hold, rig.code_of, rig.released
+local keep, hold, refused, release = rig.keep, rig.hold, rig.code_of, rig.release
 
 local function nodes_are(count) server:wait_for_nodes(path, count) end
 
@@ -29,7 +29,7 @@ describe("a semaphore #session:semaphore", function()
             assert.equal("busy", refused(gate, { timeout = 0, owner = "y" }))
             assert.equal("timeout", refused(gate, { timeout = 0.1, owner = "y" }))
         end
-        released(leases[2])
+        release(leases[2])
         assert.equal("held", hold(one, { timeout = 0, owner = "y" }):state())
         assert.equal("busy", refused(other, { timeout = 0, owner = "z" }))
     end)
@@ -40,7 +40,7 @@ describe("a semaphore #session:semaphore", function()
         assert.equal("timeout", refused(other, { permits = 2, timeout = 0.1 }))
         nodes_are(1)
         local third = hold(other, 0)
-        released(two)
+        release(two)
         assert.equal("held", hold(one, { permits = 2, timeout = 0 }):state())
         assert.equal("held", third:state())
     end)
@@ -74,14 +74,14 @@ describe("a semaphore #session:semaphore", function()
     it("waiters go on behind a big waiter that gives up, or is interrupted #slow", function()
         for code, timeout in pairs{ timeout = 4, interrupted = 30 } do
             local first = hold(one)
-            local wishes = { { other, permits = 3, timeout = timeout }, one }
-            local order = rig.line_up(wishes, function()
+            local acquires = { { other, permits = 3, timeout = timeout }, one }
+            local order = rig.line_up(acquires, function()
                 if code == "interrupted" then assert.equal(1, b:interrupt(1)) end
             end)
             local ended = {}
             for _, each in ipairs(order) do ended[each] = true end
             assert.same({ [code] = true, [2] = true }, ended)
-            released(first)
+            release(first)
         end
         nodes_are(0)
     end)
@@ -125,9 +125,9 @@ describe("a semaphore #session:semaphore", function()
     it("waiters at the end of the counter are in order, by czxid (Q-02) #server", function()
         local own, granted = rig.server_for_test("/gate", 2147483645), 0
         local gate = rig.session(own.hosts):semaphore("/gate", 2)
-        local all, wishes = hold(gate, { permits = 2, timeout = 5 }), {}
-        for n = 1, 6 do wishes[n] = { gate, permits = n % 3 == 0 and 2 or 1 } end
-        local order = rig.line_up(wishes, function() all:release() end, function(n)
+        local all, acquires = hold(gate, { permits = 2, timeout = 5 }), {}
+        for n = 1, 6 do acquires[n] = { gate, permits = n % 3 == 0 and 2 or 1 } end
+        local order = rig.line_up(acquires, function() all:release() end, function(n)
             granted = granted + 1
             if n % 3 == 0 then return end
             rig.wait_for("its companion", function() return granted >= (n < 3 and 2 or 5) end)
@@ -146,7 +146,7 @@ describe("an owner of permits #session:semaphore", function()
         local first, second = hold(gate), hold(gate, { permits = 2, timeout = 5 })
         assert.is_true(second.token > first.token)
         nodes_are(2)
-        released(first)
+        release(first)
         assert.equal("held", second:state())
         assert.equal("busy", refused(gate, { permits = 2, timeout = 0, owner = "x" }))
         assert.equal("held", hold(gate, 0):state())
@@ -161,7 +161,7 @@ describe("an owner of permits #session:semaphore", function()
         nodes_are(1)
         assert.equal("held", hold(gate):state())
         assert.equal("would_deadlock", refused(gate, 5))
-        released(first)
+        release(first)
         assert.equal("held", hold(gate, { permits = 2, timeout = 5 }):state())
     end)
 
@@ -177,7 +177,7 @@ end)
 describe("a semaphore's path in use as another lock #session:semaphore", function()
     local function conflict(gate, text)
         for _, timeout in ipairs{ 0, 5 } do
-            rig.is_refused("conflict", text, gate:acquire(timeout))
+            rig.check_refused("conflict", text, gate:acquire(timeout))
         end
     end
 
@@ -189,7 +189,7 @@ describe("a semaphore's path in use as another lock #session:semaphore", functio
             conflict(b:semaphore(path, 5), "it is used as " .. used)
             conflict(a:semaphore(path, 5), "this session uses it as " .. used)
             nodes_are(1)
-            released(lease)
+            release(lease)
         end
         assert.equal("held", hold(b:semaphore(path, 5), 0):state())
     end)
@@ -198,7 +198,7 @@ describe("a semaphore's path in use as another lock #session:semaphore", functio
         local lease = hold(a:semaphore(path, 3))
         for _, lock in ipairs{ b:mutex(path), b:rwlock(path):read(), b:rwlock(path):write() } do
             assert.equal("busy", refused(lock, 0))
-            released(rig.wait_while(lock, { timeout = 30 }, function() lease:release() end))
+            release(rig.wait_while(lock, { timeout = 30 }, function() lease:release() end))
             nodes_are(0)
             lease = hold(a:semaphore(path, 3))
         end
@@ -250,7 +250,7 @@ describe("a semaphore's wrong arguments #session:semaphore", function()
         local most = a:semaphore(path, 2147483647)
         local lease = hold(most, { permits = 2147483647, timeout = 5 })
         assert.equal("busy", refused(most, { timeout = 0, owner = "x" }))
-        released(lease)
+        release(lease)
     end)
 end)
 
@@ -264,7 +264,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
         session, proxy = rig.behind_proxy(server.hosts, { timeout = 60 })
         holder = rig.session(server.hosts, { timeout = 60 }):semaphore(path, 3)
         gate = session:semaphore(path, 3)
-        rig.used(gate)
+        rig.use(gate)
         proxy:command("delay 60")
         proxy:reset()
     end)
@@ -303,13 +303,13 @@ describe("the requests of a semaphore #server #session:semaphore", function()
         proxy:reset()
         assert.equal("would_deadlock", refused(gate, { permits = 2, timeout = 5 }))
         assert_counts{}
-        released(lease)
+        release(lease)
     end)
 
     it("the first waiter watches each holder, and its grant costs no watch", function()
         local leases = { hold(holder), hold(holder, { owner = "x" }) }
         rig.wait_while(gate, { permits = 2, timeout = 15 }, function()
-            rig.settled(session)
+            rig.settle(session)
             assert_counts{ create2 = 1, getChildren = 1, getData = 3, flights = 2 }
             proxy:reset()
             leases[1]:release()
@@ -321,7 +321,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
     it("a waiter behind another waiter watches only that waiter", function()
         local leases = { hold(holder), hold(holder, { owner = "x" }) }
         rig.line_up({ { holder, permits = 3 }, gate }, function()
-            rig.settled(session)
+            rig.settle(session)
             assert_counts{ create2 = 1, getChildren = 1, getData = 2, flights = 2 }
             for _, lease in ipairs(leases) do lease:release() end
         end)
@@ -333,7 +333,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
         for n = 1, 3 do all[n] = hold(holder, { owner = n }) end
         for n = 1, 40 do gates[n] = sessions[n]:semaphore(path, 3) end
         local order = rig.line_up(gates, function(order)
-            rig.settled(unpack(sessions))
+            rig.settle(unpack(sessions))
             proxy:reset()
             all[1]:release()
             rig.wait_for("one", function() return #order == 1 end)
@@ -357,7 +357,7 @@ describe("permits when something fails #server #session:semaphore", function()
         session, proxy = rig.behind_proxy(server.hosts, { timeout = 6 })
         holder = rig.session(server.hosts):semaphore(path, 3)
         gate = session:semaphore(path, 3)
-        rig.used(gate)
+        rig.use(gate)
         proxy:reset()
     end)
 
@@ -366,11 +366,11 @@ describe("permits when something fails #server #session:semaphore", function()
         it("the first waiter is granted in spite of a lost watch: " .. loss, function()
             local leases = { hold(holder), hold(holder, { owner = "x" }) }
             proxy:command(loss)
-            released(rig.wait_while(gate, { permits = 2, timeout = 30 }, function()
+            release(rig.wait_while(gate, { permits = 2, timeout = 30 }, function()
                 fault.wait_for_reconnects(session, 1)
                 leases[2]:release()
             end))
-            released(leases[1])
+            release(leases[1])
             nodes_are(0)
         end)
     end
@@ -392,7 +392,7 @@ describe("permits when something fails #server #session:semaphore", function()
             end)
             rig.wait_for("the fault", function() return session:stats().reconnects >= 1 end)
             assert.is_true(first:check(20))
-            released(first)
+            release(first)
             nodes_are(0)
         end)
     end
@@ -401,11 +401,11 @@ describe("permits when something fails #server #session:semaphore", function()
         local all = hold(holder, { permits = 3, timeout = 5 })
         local exports = session:semaphore(path, 3, { data = "export" })
         rig.wait_while(exports, { timeout = 30 }, function()
-            rig.settled(session)
+            rig.settle(session)
             all:release()
         end)
         rig.wait_for("the mark", function() return session:stats().sets == 1 end)
-        rig.settled(session)
+        rig.settle(session)
         local entry = exports:queue()[1]
         assert.equal("export", entry.data)
         assert.is_truthy(entry.identity:find(":", 1, true))
@@ -420,7 +420,7 @@ describe("permits when something fails #server #session:semaphore", function()
             nodes_are(3)
             all:release()
             rig.wait_for("the mark", function() return session:stats().sets == 1 end)
-            rig.settled(session)
+            rig.settle(session)
             watcher:command("flow")
         end, function()
             granted = granted + 1
@@ -438,7 +438,7 @@ describe("permits when something fails #server #session:semaphore", function()
         ]]):format(path))
         child:says("holds")
         nodes_are(2)
-        released(rig.wait_while(holder, { permits = 3, timeout = 30 }, function()
+        release(rig.wait_while(holder, { permits = 3, timeout = 30 }, function()
             child:signal("KILL")
         end))
         child:ends(128 + 9)
@@ -453,10 +453,10 @@ describe("permits when something fails #server #session:semaphore", function()
             end
             nodes_are(2)
             assert.equal("held", all:state())
-            released(all)
+            release(all)
         end)
         assert.equal(1, #server:nodes(path))
-        released(lease)
+        release(lease)
         nodes_are(0)
     end)
 end)

@@ -91,7 +91,7 @@ end)
 describe("metrics with all allowed names and labels #zklock.metrics", function()
     it("promtool accepts the metrics #promtool", function()
         local own = rig.session "memory:texts"
-        rig.used(own:mutex("/named", { metrics = ALLOWED }))
+        rig.use(own:mutex("/named", { metrics = ALLOWED }))
         local file = os.tmpname()
         files.write(file, zklock.metrics{ shop = ALLOWED })
         assert.equal("fine\n", rig.shell("promtool check metrics <%s 2>&1 && echo fine", file))

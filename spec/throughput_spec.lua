@@ -139,7 +139,7 @@ describe("the recipe of two ensembles without an answer from the second #server"
         opened[2] = client
         assert(client:mutex(paths[1]):acquire(5)):release()
         local lock, message, code = client:mutex(paths[2])
-        rig.is_refused("connection", "no ZooKeeper server answered", lock, message, code)
+        rig.check_refused("connection", "no ZooKeeper server answered", lock, message, code)
         proxy:command("accept")
         assert(client:mutex(paths[2]):acquire(5)):release()
         assert.equal(client:session(paths[2]), client:session(paths[2]))
@@ -151,7 +151,7 @@ describe("the recipe of two ensembles without an answer from the second #server"
         opened[2] = client
         proxy:command("accept")
         locks.retire(both[2])
-        rig.is_refused("conflict", "retired, not 2 of 2", client:mutex(paths[2]))
+        rig.check_refused("conflict", "retired, not 2 of 2", client:mutex(paths[2]))
     end)
 
     it("a client does not start if no ensemble answers #slow", function()

@@ -72,7 +72,7 @@ describe("a session over TLS #server #zklock.connect", function()
         local hosts = "127.0.0.1:" .. port
         local seconds, session, message, code = rig.timed(zklock.connect, hosts,
                                                           { connect_timeout = 2 })
-        rig.is_refused("connection", "closed before an answer", session, message, code)
+        rig.check_refused("connection", "closed before an answer", session, message, code)
         assert.is_true(seconds < 10, seconds)
     end
 
@@ -103,6 +103,7 @@ describe("a session over TLS #server #zklock.connect", function()
     end)
 
     it("connect with an option for TLS names the recipe", function()
-        rig.is_refused("unsupported", "docs/tls.md", zklock.connect(server.hosts, { tls = true }))
+        rig.check_refused("unsupported", "docs/tls.md",
+            zklock.connect(server.hosts, { tls = true }))
     end)
 end)

@@ -10,7 +10,7 @@ local zklock = require "zklock"
 local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
 
 local server, path, a, b
-local at_rest, hold, code_of, released = rig.at_rest, rig.hold, rig.code_of, rig.released
+local come_to_rest, hold, code_of, release = rig.come_to_rest, rig.hold, rig.code_of, rig.release
 local waiting = rig.wait_for_waits
 
 
@@ -24,9 +24,9 @@ local function take_first(lock)
     return hold(lock, { timeout = 5, owner = "first" })
 end
 
-local function line_up(wishes, fn, during)
+local function line_up(acquires, fn, during)
     local last = 0
-    return rig.line_up(wishes, fn, function(n, lease)
+    return rig.line_up(acquires, fn, function(n, lease)
         assert.is_true(lease.token > last)
         last = lease.token
         if during then during(n, lease) end
@@ -47,20 +47,20 @@ end
 -- until the waiters of other sessions are in line, and asks for the queue, because that answer
 -- comes after the events of the new nodes.
 local function in_turns(locks, names)
-    local wishes, named, counts = {}, {}, {}
+    local acquires, named, counts = {}, {}, {}
     for name in names:gmatch("%S+") do
         local lock = locks[name:sub(1, 1)]
-        wishes[#wishes + 1], named[#named + 1] = lock, name
+        acquires[#acquires + 1], named[#named + 1] = lock, name
         counts[lock.session] = (counts[lock.session] or 0) + 1
     end
-    local first = take_first(wishes[1])
-    local order = line_up(wishes, function() first:release() end, function(n)
-        local own = wishes[n].session
+    local first = take_first(acquires[1])
+    local order = line_up(acquires, function() first:release() end, function(n)
+        local own = acquires[n].session
         counts[own] = counts[own] - 1
         for session, count in pairs(counts) do
             if session ~= own and count > 0 then wait_in_line(session) end
         end
-        assert(wishes[n]:queue())
+        assert(acquires[n]:queue())
     end)
     for i, n in ipairs(order) do order[i] = named[n] end
     return table.concat(order, " ")
@@ -76,7 +76,7 @@ describe("a mutex of turns #order_turns", function()
        function()
         local locks = { a = turns(a, 3), b = turns(b, 3) }
         assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4", in_turns(locks, "a1 a2 a3 a4 a5 b1 b2 b3 b4"))
-        at_rest(a, b)
+        come_to_rest(a, b)
         assert.equal(0, #server:nodes(path))
     end)
 
@@ -109,7 +109,7 @@ describe("a mutex of turns #order_turns", function()
             waiting(quiet, count - 1)
             first:release()
         end)
-        at_rest(quiet)
+        come_to_rest(quiet)
         local cost = quiet:stats()
         assert.equal(count, cost.grants)
         for _, name in ipairs{ "creates", "deletes", "lists", "gets" } do
@@ -220,7 +220,7 @@ describe("a mutex of turns #order_turns", function()
             zklock.sleep(0.25)
             memory:delay(0.1)
             first:release()
-            released(hold(lock, { owner = "late", on_queued = function(at) place = at end }))
+            release(hold(lock, { owner = "late", on_queued = function(at) place = at end }))
             memory:delay(0)
         end)
         assert.same({ { 1 }, { { 2 } }, 3 }, { order, told, place })
@@ -251,7 +251,7 @@ describe("a mutex of turns #order_turns", function()
         assert.same({}, codes)
         assert.equal(COUNT + 1, place)
         for n = 1, COUNT do assert.equal(n, order[n]) end
-        at_rest(a)
+        come_to_rest(a)
         assert.equal(0, a:stats().path_bytes)
     end)
 
@@ -320,14 +320,14 @@ describe("the end of a turn #order_turns", function()
     local function gives_its_place(timeout, fn, code)
         local c = rig.session(server.hosts)
         local lock, holder = turns(a), take_first(turns(b))
-        local wishes = { { lock, timeout = timeout }, lock, turns(c) }
-        assert.same({ code, 2, 3 }, line_up(wishes, function(order)
+        local acquires = { { lock, timeout = timeout }, lock, turns(c) }
+        assert.same({ code, 2, 3 }, line_up(acquires, function(order)
             fn()
             rig.wait_for("its end", function() return order[1] == code end)
             wait_for_nodes(3)
             holder:release()
         end))
-        at_rest(a, b, c)
+        come_to_rest(a, b, c)
         wait_for_nodes(0)
     end
 
@@ -371,7 +371,7 @@ describe("the end of a turn #order_turns", function()
             local gets = a:stats().gets
             server:foreign("set %s/%s __REVOKE__", path, name)
             rig.wait_for("a to see it", function() return a:stats().gets > gets end)
-            rig.settled(a)
+            rig.settle(a)
             asked = true
             first:release()
         end, function() assert.is_true(asked) end)
@@ -406,7 +406,7 @@ describe("the end of a turn #order_turns", function()
        function()
         local lock = turns(a)
         local first = take_first(lock)
-        local told = rig.told(first)
+        local told = rig.note_losses(first)
         local second = rig.wait_while(lock, { timeout = LONG, owner = "second" }, function()
             first:release()
         end)
@@ -464,8 +464,8 @@ describe("turns without a connection #server #order_turns", function()
             assert.equal(1, session:stats().grants)
             proxy:command("accept")
         end)
-        released(second)
-        at_rest(session)
+        release(second)
+        come_to_rest(session)
         wait_for_nodes(0)
         return first.token, second.token
     end
@@ -497,7 +497,7 @@ describe("the tokens of turns in a lock in order of arrival #from_fifo_to_turns_
             last = lease.token
             assert.equal(last, lock:queue()[1].token)
             assert.equal(0, last % 1024)
-            released(lease)
+            release(lease)
         end
     end)
 
@@ -514,7 +514,7 @@ describe("the tokens of turns in a lock in order of arrival #from_fifo_to_turns_
         local both = hold(a:multi{ lock, a:mutex(path .. "-2") })
         assert.is_true(both.token > before)
         assert.equal(0, both.token % 1024)
-        released(both)
+        release(both)
     end)
 end)
 
@@ -541,16 +541,16 @@ describe("a lock of turns #order_turns", function()
             path = rig.path()
             local first, other = hold(a:mutex(path, pair[1])), a:mutex(path, pair[2])
             local name, value = next(pair[1])
-            rig.is_refused("conflict", ('%s = "%s"'):format(name, value),
+            rig.check_refused("conflict", ('%s = "%s"'):format(name, value),
                            other:acquire{ timeout = 5, owner = "x" })
-            released(first)
-            released(hold(other))
+            release(first)
+            release(hold(other))
         end
     end)
 
     it("a lock of turns refuses conditions and a place in a multi-lock", function()
         local lock = turns(a)
-        rig.is_refused("unsupported", 'order = "fifo"', lock:condition("c"))
+        rig.check_refused("unsupported", 'order = "fifo"', lock:condition("c"))
         rig.blames('must be a mutex with order = "fifo"', function() a:multi{ lock } end)
         local lease = hold(lock)
         local of_fifo = assert(a:mutex(path):condition("c"))
@@ -564,7 +564,7 @@ describe("a lock of turns #order_turns", function()
         local first = hold(turns(a))
         assert.is_true(first:guard{ { "set", store, "1" } })
         assert.equal("timeout", code_of(b:mutex(path), 0.1))
-        released(first)
+        release(first)
         assert.equal("released", (select(3, first:guard{ { "set", store, "2" } })))
         assert.equal("1", (b:get(store)))
         hold(b:mutex(path))

@@ -13,8 +13,8 @@ local UNFAIR = { order = "none" }
 local server, path, a, b
 
 
-local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.released
-local at_rest, used, wait_while = rig.at_rest, rig.used, rig.wait_while
+local keep, hold, code_of, release = rig.keep, rig.hold, rig.code_of, rig.release
+local come_to_rest, use, wait_while = rig.come_to_rest, rig.use, rig.wait_while
 
 local function no_node() server:wait_for_nodes(path, 0) end
 
@@ -32,7 +32,7 @@ describe("an unfair mutex #order_none", function()
         assert.equal(fault.czxid(server, path .. "/lock"), lease:token_string())
         assert.equal("held", lease:state())
         assert.is_true(lease:check(20))
-        released(lease)
+        release(lease)
         no_node()
     end)
 
@@ -52,7 +52,7 @@ describe("an unfair mutex #order_none", function()
                     { entry.kind, entry.name, entry.data, entry.held, entry.mine, entry.token,
                       entry.session })
         assert.is_true(other:queue()[1].mine)
-        released(lease)
+        release(lease)
         assert.same({}, one:queue())
     end)
 
@@ -73,13 +73,13 @@ describe("an unfair mutex #order_none", function()
         local lease = hold(one)
         assert.equal("conflict", code_of(a:mutex(path), 0))
         assert.equal("conflict", code_of(a:rwlock(path):read(), { timeout = 1, owner = "x" }))
-        released(lease)
+        release(lease)
         lease = hold(a:mutex(path))
-        rig.is_refused("conflict", 'order = "fifo"', one:acquire(1))
-        released(lease)
+        rig.check_refused("conflict", 'order = "fifo"', one:acquire(1))
+        release(lease)
         lease = hold(a:rwlock(path):read())
         assert.equal("conflict", code_of(one, 0))
-        released(lease)
+        release(lease)
         assert.equal("held", hold(one, 0):state())
     end)
 
@@ -89,14 +89,14 @@ describe("an unfair mutex #order_none", function()
         local fifo = hold(b:mutex(path), 1)
         assert.equal("held", lease:state())
         assert.equal(2, #server:nodes(path))
-        released(fifo)
+        release(fifo)
     end)
 
     it("a lock whose node somebody deleted is lost, also if another session makes it again #server",
        function()
         for _, again in ipairs{ false, true } do
             local lease = hold(one)
-            local told = rig.told(lease)
+            local told = rig.note_losses(lease)
             server:foreign("delete %s/lock", path)
             local next_lease = again and hold(other)
             assert.equal("lost", select(3, lease:check(20)))
@@ -104,9 +104,9 @@ describe("an unfair mutex #order_none", function()
             rig.wait_for("the news", function() return told[#told] == "lost" end)
             assert.equal("lost", select(3, lease:release()))
             if again then
-                at_rest(a)
+                come_to_rest(a)
                 assert.is_true(next_lease:check(20))
-                released(next_lease)
+                release(next_lease)
             end
         end
     end)
@@ -119,7 +119,7 @@ describe("an unfair mutex #order_none", function()
     end)
 
     it("an acquire waits for a node of the name by another program #server", function()
-        used(one)
+        use(one)
         server:foreign("create %s/lock ''", path)
         assert.equal("busy", code_of(one, 0))
         local lease = wait_while(one, { timeout = 10 }, function()
@@ -166,12 +166,12 @@ describe("the requests of an unfair mutex #server #order_none", function()
 
     before_each(function()
         session, proxy = rig.behind_proxy(server.hosts, { timeout = LONG })
-        lock = used(session:mutex(path, UNFAIR))
+        lock = use(session:mutex(path, UNFAIR))
         proxy:reset()
     end)
 
     local function assert_counts(expected)
-        rig.settled(session)
+        rig.settle(session)
         local seen = proxy:seen()
         seen.events = nil
         assert.same(expected, seen)
@@ -181,17 +181,17 @@ describe("the requests of an unfair mutex #server #order_none", function()
         local lease = hold(lock)
         assert_counts{ create2 = 1, flights = 1 }
         proxy:reset()
-        released(lease)
+        release(lease)
         assert_counts{ delete = 1, flights = 1 }
     end)
 
     it("a try costs a create, granted or not", function()
-        released(hold(lock, 0))
+        release(hold(lock, 0))
         local holder = hold(a:mutex(path, UNFAIR))
         proxy:reset()
         assert.equal("busy", code_of(lock, 0))
         assert_counts{ create2 = 1, flights = 1 }
-        released(holder)
+        release(holder)
     end)
 
     it("a wait costs a create and a get, and another create when the lock is free", function()
@@ -202,7 +202,7 @@ describe("the requests of an unfair mutex #server #order_none", function()
             holder:release()
         end)
         assert_counts{ create2 = 1, flights = 1 }
-        released(lease)
+        release(lease)
     end)
 
     it("all waiters of a session cost the requests of one", function()
@@ -214,7 +214,7 @@ describe("the requests of an unfair mutex #server #order_none", function()
             assert_counts{ create2 = 1, getData = 1, flights = 2 }
             holder:release()
         end)
-        rig.at_rest(session)
+        rig.come_to_rest(session)
         local counts = proxy:counts()
         assert.same({ 5, 4, 1 }, { counts.create2, counts.delete, counts.getData })
     end)
@@ -236,7 +236,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
 
     before_each(function()
         session, proxy = rig.behind_proxy(server.hosts, { timeout = 6 })
-        lock, others = used(session:mutex(path, UNFAIR)), a:mutex(path, UNFAIR)
+        lock, others = use(session:mutex(path, UNFAIR)), a:mutex(path, UNFAIR)
     end)
 
     local function cut(loss)
@@ -259,9 +259,9 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
             assert.equal(creates + case[2], session:stats().creates)
             assert.equal(fault.czxid(server, path .. "/lock"), lease:token_string())
             assert.is_true(lease:check(20))
-            released(lease)
+            release(lease)
             no_node()
-            at_rest(session)
+            come_to_rest(session)
         end)
     end
 
@@ -276,7 +276,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         end)
         lease:on_revoke(function() heard = true end)
         rig.wait_for("the wish", function() return heard end)
-        released(lease)
+        release(lease)
     end)
 
     local function taken_meanwhile(loss, begin)
@@ -288,9 +288,9 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
             theirs = hold(others)
             proxy:command("accept")
             rig.becomes(session, "connected")
-            rig.settled(session)
+            rig.settle(session)
             assert.is_true(theirs:check(20), "another session's node was removed")
-            released(theirs)
+            release(theirs)
         end)
         return theirs, mine
     end
@@ -301,30 +301,30 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         end)
         assert.is_true(mine.token > theirs.token)
         assert.is_true(mine:check(20))
-        released(mine)
-        at_rest(session)
+        release(mine)
+        come_to_rest(session)
     end)
 
     it("a delete that was carried out leaves the next holder's node alone", function()
         local lease = hold(lock)
         local deletes = session:stats().deletes
         local theirs = taken_meanwhile("drop-reply delete 1", function()
-            released(lease)
+            release(lease)
         end)
         assert.is_true(theirs.token > lease.token)
         assert.equal(deletes + 1, session:stats().deletes)
-        at_rest(session)
+        come_to_rest(session)
     end)
 
     it("a delete that never arrived is repeated once the node's owner is known", function()
         local lease = hold(lock)
         local deletes = session:stats().deletes
         local before = cut("drop-request delete 1")
-        released(lease)
+        release(lease)
         was_cut(before)
         assert.equal(deletes + 2, session:stats().deletes)
         no_node()
-        at_rest(session)
+        come_to_rest(session)
     end)
 
     it("a wait without a reply ends at its deadline, and the node is removed", function()
@@ -333,7 +333,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         assert.equal("timeout", code_of(lock, 0.5))
         proxy:command("accept")
         no_node()
-        at_rest(session)
+        come_to_rest(session)
     end)
 
     -- Creates the lock's node in the session by another connection, unknown to its client.
@@ -353,21 +353,21 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         assert.equal(1, session:stats().orphans)
         assert.is_true(tonumber(lease:token_string()) > tonumber(stray))
         assert.is_true(lease:check(20))
-        released(lease)
-        at_rest(session)
+        release(lease)
+        come_to_rest(session)
     end)
 
     it("a create without a reply is looked after once more, a session timeout later #slow",
        function()
         local brief = rig.session(proxy.hosts, { timeout = 4 })
         proxy:command("drop-reply create2 1")
-        released(hold(brief:mutex(path, UNFAIR)))
-        at_rest(brief)
+        release(hold(brief:mutex(path, UNFAIR)))
+        come_to_rest(brief)
         create_unseen(brief)
         assert.equal(1, #server:nodes(path))
         rig.wait_for("the late look", function() return brief:stats().orphans == 1 end)
         no_node()
-        at_rest(brief)
+        come_to_rest(brief)
     end)
 
     it("another session's unknown node is not removed", function()
@@ -382,7 +382,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         local before = cut("drop-reply getData 1")
         local mine = wait_while(lock, { timeout = 20 }, function()
             was_cut(before)
-            rig.settled(session)
+            rig.settle(session)
             lease:release()
         end)
         assert.is_true(mine.token > lease.token)
@@ -397,7 +397,7 @@ describe("many sessions with an unfair mutex #order_none", function()
     } do
         it(name, function()
             rig.never_two({ a:mutex(path, options), b:mutex(path, options) }, 20)
-            at_rest(a, b)
+            come_to_rest(a, b)
             no_node()
         end)
     end
@@ -456,7 +456,7 @@ describe("many sessions with an unfair mutex #order_none", function()
             end)
             local pause = now() - begin
             shortest, longest = math.min(shortest, pause), math.max(longest, pause)
-            released(mine)
+            release(mine)
         end
         -- The chance that six pauses of 0 to 1 s are all shorter than a tenth, or all longer than
         -- nine tenths, is one in a million.

@@ -56,7 +56,7 @@ local function watch_nodes(session)
     end)
     repeat zklock.sleep(0.01) until last == "changed"
     stop()
-    assert(session:watch("/", hear)) -- and the session is closed
+    assert(session:watch("/", hear)) -- until the session closes
 end
 
 

@@ -19,7 +19,7 @@ describe("with #lock:with", function()
     after_each(function() zklock.driver(nil) end)
 
     local function is_free()
-        rig.at_rest(session)
+        rig.come_to_rest(session)
         server:wait_for_nodes(path, 0)
     end
 
@@ -54,21 +54,21 @@ describe("with #lock:with", function()
     end
 
     it("with without the lock returns nil, message, code, and runs nothing", function()
-        local holder = rig.held_by_another(server, path)
+        local holder = rig.hold_elsewhere(server, path)
         for _, arg in ipairs{ 0, 0.1, { timeout = 0.1 } } do
             local results = given(lock:with(arg, error))
             assert.equal(3, results.n)
-            rig.is_refused(arg == 0 and "busy" or "timeout", nil, unpack(results, 1, 3))
+            rig.check_refused(arg == 0 and "busy" or "timeout", nil, unpack(results, 1, 3))
         end
         assert.equal("held", holder:state())
     end)
 
     it("with releases, and raises its function's error unchanged (PIT-13)", function()
         for _, value in ipairs{ {}, "text", 42, false, print } do
-            assert.equal(value, rig.raised(lock.with, lock, function() error(value, 0) end))
+            assert.equal(value, rig.error_of(lock.with, lock, function() error(value, 0) end))
             is_free()
         end
-        assert.equal(rig.raised(error), rig.raised(lock.with, lock, function() error() end))
+        assert.equal(rig.error_of(error), rig.error_of(lock.with, lock, function() error() end))
         is_free()
     end)
 
@@ -104,7 +104,7 @@ describe("with #lock:with", function()
                 return ..., nil, "sold", nil
             end, "first"))
             assert.equal(7, results.n)
-            rig.is_refused("lost", path, unpack(results, 1, 3))
+            rig.check_refused("lost", path, unpack(results, 1, 3))
             assert.is_truthy(results[2]:find("has run", 1, true), results[2])
             assert.same({ "first", nil, "sold" }, { results[4], results[5], results[6] })
         end)
@@ -122,7 +122,7 @@ describe("with #lock:with", function()
 
     it("with on a lost lock raises its function's error unchanged", function()
         local problem = {}
-        assert.equal(problem, rig.raised(lock.with, lock, function(lease)
+        assert.equal(problem, rig.error_of(lock.with, lock, function(lease)
             lose(lease)
             error(problem)
         end))
@@ -160,7 +160,7 @@ describe("with #lock:with", function()
         end)
         assert.equal(2, thread())
         assert.equal(1, #lock:queue())
-        assert.same({ "in" }, rig.raised(thread, "in"))
+        assert.same({ "in" }, rig.error_of(thread, "in"))
         is_free()
     end)
 
@@ -213,7 +213,7 @@ describe("with #lock:with", function()
 
         it(("with leaves nothing when its coroutine is %s in its wait #real"):format(how),
            function()
-            local holder = rig.held_by_another(server, path)
+            local holder = rig.hold_elsewhere(server, path)
             stop(stop_in_wait())
             server:wait_for_nodes(path, 1)
             assert.is_true(holder:release())

@@ -12,7 +12,7 @@ for word in ("What Who Whoever Whose Of One Those"):gmatch("%a+") do STARTS[word
 
 -- --- the pieces of prose in a file -----------------------------------------------------------
 
-local function of_c(text, add)
+local function prose_of_c(text, add)
     for comment in text:gmatch("/%*(.-)%*/") do
         add((comment:gsub("\n%s*%*", "\n")))
     end
@@ -20,7 +20,7 @@ local function of_c(text, add)
 end
 
 
-local function of_lua(text, add)
+local function prose_of_lua(text, add)
     local lines = {}
     for line in (text .. "\n\n"):gmatch("(.-)\n") do
         line = line:gsub("^%-%-%- %b[] ", "--- ") -- where a spec runs
@@ -39,7 +39,7 @@ end
 
 
 -- Only text at the margin: a list is indented, or begins with its mark.
-local function of_markdown(text, add)
+local function prose_of_markdown(text, add)
     text = ("\n" .. text):gsub("\n```.-\n```", "\n"):gsub("\n[|#*>-][^\n]*", "\n\n")
     text = text:gsub("\n%d+%.[^\n]*", "\n\n"):gsub("\n  [^\n]*", "\n\n")
     for paragraph in (text .. "\n\n"):gmatch("(.-)\n%s*\n") do add(paragraph) end
@@ -81,19 +81,20 @@ end
 
 local function slips_in(path)
     local found = {}
-    local take = path:find("%.[ch]$") and of_c or path:find("%.md$") and of_markdown or of_lua
-    take(read(path), function(piece)
+    local prose_of = path:find("%.[ch]$") and prose_of_c
+        or path:find("%.md$") and prose_of_markdown or prose_of_lua
+    prose_of(read(path), function(piece)
         for _, slip in ipairs(slips_of(piece)) do found[#found + 1] = slip end
     end)
     return found
 end
 
 
-local well = true
+local is_clean = true
 for _, path in ipairs(arg) do
     for _, slip in ipairs(slips_in(path)) do
-        well = false
+        is_clean = false
         print(path .. ": " .. slip)
     end
 end
-os.exit(well)
+os.exit(is_clean)

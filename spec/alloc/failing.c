@@ -43,26 +43,26 @@ static bool count_down(void *caller) {
     return true;
 }
 
-static void *counted(void *block) {
+static void *count_block(void *block) {
     if (block) atomic_fetch_add(&living, 1);
     return block;
 }
 
 void *__wrap_malloc(size_t size) {
-    return count_down(__builtin_return_address(0)) ? NULL : counted(__real_malloc(size));
+    return count_down(__builtin_return_address(0)) ? NULL : count_block(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
-    return count_down(__builtin_return_address(0)) ? NULL : counted(__real_calloc(count, size));
+    return count_down(__builtin_return_address(0)) ? NULL : count_block(__real_calloc(count, size));
 }
 
 void *__wrap_realloc(void *old, size_t size) {
     if (count_down(__builtin_return_address(0))) return NULL;
-    return old ? __real_realloc(old, size) : counted(__real_realloc(old, size));
+    return old ? __real_realloc(old, size) : count_block(__real_realloc(old, size));
 }
 
 char *__wrap_strdup(const char *text) {
-    return count_down(__builtin_return_address(0)) ? NULL : counted(__real_strdup(text));
+    return count_down(__builtin_return_address(0)) ? NULL : count_block(__real_strdup(text));
 }
 
 void __wrap_free(void *old) {

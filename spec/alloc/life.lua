@@ -29,7 +29,7 @@ for code in ordinary_codes:gmatch("%S+") do
 end
 
 -- A timeout is no ordinary failure, because it shows a wait in vain.
-local function ordinary(ok, ...)
+local function check_ordinary(ok, ...)
     local result, message, code = ...
     if not ok then
         assert(tostring(result):find("not enough memory", 1, true), result)
@@ -42,12 +42,12 @@ end
 
 -- Returns the result of a call, or nil after an ordinary failure.
 local function try(fn, ...)
-    return ordinary(pcall(fn, ...))
+    return check_ordinary(pcall(fn, ...))
 end
 
 
--- Acquires while no allocation fails. Repeats that after an expiry, by a machine that stood still
--- or an earlier event without memory.
+-- Acquires while no allocation fails. Repeats that after an expiry, because a machine stood still
+-- or an earlier event found no memory.
 local function acquire(lock)
     return rig.wait_for("the lock", function() return (lock:acquire(PATIENCE)) end, PATIENCE)
 end
@@ -74,7 +74,7 @@ local function try_at_once(lock)
 end
 
 
--- Releases, and waits for that if memory allows.
+-- Releases, and waits for the answer if memory allows.
 local function give_back(lease)
     if not try(lease.release, lease, { wait = PATIENCE }) then lease:release() end
 end
@@ -99,7 +99,8 @@ end
 
 
 -- --- chapters -----------------------------------------------------------------------------
--- A chapter gets an open session and a lock of it, and arms the fault itself.
+-- A chapter gets a book, with an open session and a lock of it. book.arm() makes the n-th
+-- allocation from then on fail.
 
 local chapters = {}
 
@@ -237,9 +238,9 @@ end
 function chapters.create_lost(book) lose_reply(book, "create2") end
 function chapters.delete_lost(book) lose_reply(book, "delete") end
 
--- After an unanswered create, the session looks at the path once more, a session timeout later. It
--- sends `lists` lists until then, with the creates and behind the syncs.
-local function look(book, lists)
+-- After an unanswered create, the session looks at the path once more, a session timeout later.
+-- Until then it sends `lists` lists, with the creates and behind the syncs.
+local function look_again(book, lists)
     use(book.lock)
     local before = book.session:stats().lists
     proxy:command("drop-reply create2 1")
@@ -253,7 +254,7 @@ local function look(book, lists)
     wait_for(book.session, "the answer", function() return book.session:stats().in_flight == 0 end)
 end
 
-function chapters.look(book) look(book, 3) end
+function chapters.look(book) look_again(book, 3) end
 
 -- Acquires behind a node of this session that belongs to no claim, and is removed first.
 function chapters.orphan(book)
@@ -370,7 +371,7 @@ end
 function chapters.watch(book)
     local session, node = book.session, "/watched-" .. book.lock.path:gsub("%W", "-")
     local seen, seen_twice
-    local function hears(data)
+    local function wait_for_data(data)
         local function is_told() return seen == data and (not seen_twice or seen_twice == data) end
         wait_for(session, data, is_told)
     end
@@ -380,19 +381,19 @@ function chapters.watch(book)
         seen_twice = data or "none"
     end)
     seen, seen_twice = seen or stop and "nothing", seen_twice or stop_second and "nothing"
-    if stop then hears("none") end
+    if stop then wait_for_data("none") end
     server:foreign("create %s one", node)
-    if stop then hears("one") end
+    if stop then wait_for_data("one") end
     proxy:command("cut")
     server:foreign("set %s two", node)
-    if stop then hears("two") end
+    if stop then wait_for_data("two") end
     for _, each in ipairs{ stop or print, stop_second or print } do each() end
     failing.disarm()
     wait_for(session, "no watch", function() return session:stats().watches == 0 end)
     server:foreign("delete %s", node)
 end
 
--- --- of members --------------------------------------------------------------------------------
+-- --- chapters of members -----------------------------------------------------------------------
 
 -- Returns the folder of a chapter's members, which is checked in the end.
 local function folder_of(book)
@@ -427,7 +428,7 @@ function chapters.join(book)
     end
 end
 
-local function rejoins_after(fault)
+local function chapter_of_rejoin(fault)
     return function(book)
         local folder, member = folder_of(book), assert(join(book))
         member:on_change(function() end)
@@ -440,8 +441,10 @@ local function rejoins_after(fault)
     end
 end
 
-chapters.join_again = rejoins_after(function(_, folder) server:foreign("delete %s/a", folder) end)
-chapters.join_expire = rejoins_after(function(book) memory:expire(book.session) end)
+chapters.join_again = chapter_of_rejoin(function(_, folder)
+    server:foreign("delete %s/a", folder)
+end)
+chapters.join_expire = chapter_of_rejoin(function(book) memory:expire(book.session) end)
 
 -- Joins while cut_short() cuts the join short.
 local function join_cut_short(cut_short)
@@ -481,7 +484,7 @@ chapters.join_dropped = join_unanswered(function() error("the coroutine is dropp
 -- Members come, change and go, also without a connection.
 function chapters.members(book)
     local session, folder, told = book.session, folder_of(book), nil
-    local function hears(text)
+    local function wait_for_list(text)
         wait_for(session, text, function() return told == text end)
     end
     server:foreign("create %s ''", folder)
@@ -491,20 +494,20 @@ function chapters.members(book)
         for i, each in ipairs(list or {}) do words[i] = each.name .. "=" .. each.data end
         told = table.concat(words, " ")
     end)
-    if stop then hears("") end
+    if stop then wait_for_list("") end
     server:foreign("create %s/a one create %s/b one", folder, folder)
-    if stop then hears("a=one b=one") end
+    if stop then wait_for_list("a=one b=one") end
     proxy:command("cut")
     server:foreign("set %s/a two delete %s/b", folder, folder)
-    if stop then hears("a=two") end
+    if stop then wait_for_list("a=two") end
     server:foreign("delete %s/a delete %s", folder, folder)
-    if stop then hears("") end
+    if stop then wait_for_list("") end
     if stop then stop() end
     failing.disarm()
     wait_for(session, "no watch", function() return session:stats().watches == 0 end)
 end
 
--- --- of a lock without an order ----------------------------------------------------------------
+-- --- chapters of a lock without an order -------------------------------------------------------
 
 local function unfair(chapter, ...)
     local arguments = { ... }
@@ -521,7 +524,7 @@ chapters.unfair_wait = unfair(chapters.wait)
 chapters.unfair_queue = unfair(chapters.queue)
 chapters.unfair_create_lost = unfair(chapters.create_lost)
 chapters.unfair_delete_lost = unfair(chapters.delete_lost)
-chapters.unfair_look = unfair(look, 1)
+chapters.unfair_look = unfair(look_again, 1)
 
 -- Acquires a lock whose node is of this session, but of no claim, and is removed first.
 chapters.unfair_stray = unfair(function(book)
@@ -541,7 +544,7 @@ chapters.unfair_stray = unfair(function(book)
     use(book.lock)
 end)
 
--- --- of a lock in turns ------------------------------------------------------------------------
+-- --- chapters of a lock in turns ---------------------------------------------------------------
 
 local function in_turns(chapter)
     return function(book)
@@ -621,7 +624,7 @@ function chapters.memory_cut(book)
 end
 
 
-local function ends_by(fault)
+local function chapter_of_end(fault)
     return function(book)
         local lock, session = book.lock, book.session
         local lease, id = assert(lock:acquire(PATIENCE)), session:id()
@@ -635,8 +638,8 @@ local function ends_by(fault)
     end
 end
 
-chapters.memory_expire = ends_by(function(session) memory:expire(session) end)
-chapters.memory_reset = ends_by(function() memory:reset() end)
+chapters.memory_expire = chapter_of_end(function(session) memory:expire(session) end)
+chapters.memory_reset = chapter_of_end(function() memory:reset() end)
 
 
 function chapters.memory_watch(book)

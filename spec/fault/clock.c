@@ -12,20 +12,20 @@
 
 enum { HOUR = 3600 };
 
-static const char *hand;
+static const char *direction;
 
 __attribute__((constructor)) static void open_clock(void) {
     const char *path = getenv("WALL_CLOCK");
     int file = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
     void *page = mmap(NULL, 1, PROT_READ, MAP_SHARED, file, 0);
-    if (page != MAP_FAILED) hand = page;
+    if (page != MAP_FAILED) direction = page;
     close(file);
 }
 
 static time_t offset(void) {
-    char where = hand == NULL ? '0' : *(const volatile char *)hand;
-    return where == '+' ? HOUR : where == '-' ? -HOUR : 0;
+    char jump = direction == NULL ? '0' : *(const volatile char *)direction;
+    return jump == '+' ? HOUR : jump == '-' ? -HOUR : 0;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {

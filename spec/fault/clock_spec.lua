@@ -13,9 +13,9 @@ local library, clock
 
 local server, proxy = rig.shared(), nil
 
-local function jump(where)
+local function jump(direction)
     local file = assert(io.open(clock, "r+"))
-    file:write(where)
+    file:write(direction)
     file:close()
 end
 
@@ -110,39 +110,39 @@ describe("a client whose wall clock jumps #times", function()
     end
 
     -- The verb ends at its deadline of half a second, though the clock jumps by an hour meanwhile.
-    local function ends_on_time(verb, where, code)
-        local seconds, result = ask(verb, function() jump(where) end)
+    local function ends_on_time(verb, direction, code)
+        local seconds, result = ask(verb, function() jump(direction) end)
         seconds = tonumber(seconds)
         assert.is_true(seconds >= 0.499 and seconds < 15,
                        ("%s took %.3f s"):format(verb, seconds))
         assert.equal(code, result)
     end
 
-    for name, where in pairs(JUMPS) do
+    for name, direction in pairs(JUMPS) do
         it(("leases, heartbeats and deadlines survive a jump %s and back #slow"):format(name),
            function()
             start(8)
             local token = ask("acquire")
-            for _, to in ipairs{ where, "0" } do
+            for _, to in ipairs{ direction, "0" } do
                 jump(to)
                 assert.equal(HOURS[to], tonumber((ask("jumped"))))
                 local begin = core.now()
                 local syncs, reconnects = ask("syncs")
                 rig.wait_for("three heartbeats", function()
-                    local state, certain = ask("state")
+                    local state, is_bounded = ask("state")
                     assert.are_not.equal("lost", state)
-                    assert.equal("true", certain)
+                    assert.equal("true", is_bounded)
                     return ask("syncs") - syncs >= 3
                 end)
                 local beats = ask("syncs") - syncs
-                local due = (core.now() - begin) / 8 * 6
-                assert.is_true(beats <= due + 2, beats .. " heartbeats")
+                local expected = (core.now() - begin) / 8 * 6
+                assert.is_true(beats <= expected + 2, beats .. " heartbeats")
                 assert.equal(reconnects, (select(2, ask("syncs"))))
             end
             rig.wait_for("held", function() return ask("state") == "held" end)
-            ends_on_time("try", where, "timeout")
+            ends_on_time("try", direction, "timeout")
             ends_on_time("sleep", "0", "ok")
-            ends_on_time("connect", where, "connection")
+            ends_on_time("connect", direction, "connection")
             ends_on_time("try", "0", "timeout")
             local node = rig.wait_for("only the holder's node", function()
                 local nodes = server:nodes(path)
@@ -161,7 +161,7 @@ describe("a client whose wall clock jumps #times", function()
             local before = tonumber((ask("syncs")))
             rig.wait_for("heartbeats", function() return ask("syncs") - before >= 3 end)
             proxy:command("blackhole")
-            local suspect, lost = ask("fades", function() jump(where) end)
+            local suspect, lost = ask("fades", function() jump(direction) end)
             -- A jump is an hour; a machine may stand still for some seconds.
             assert.is_true(suspect + 0 <= 1.5 + 10, "suspect after " .. suspect)
             assert.is_true(lost + 0 > 1 and lost + 0 <= 3 + 10, "lost after " .. lost)
@@ -185,7 +185,7 @@ describe("a server whose wall clock jumps #times", function()
         return tonumber(answer:match("ctime=(%d+)")) / 1000
     end
 
-    for name, where in pairs(JUMPS) do
+    for name, direction in pairs(JUMPS) do
         it(("only dead sessions expire after a jump %s and back #slow"):format(name),
        function()
             local TIMEOUT = 4
@@ -199,7 +199,7 @@ describe("a server whose wall clock jumps #times", function()
             assert.equal("held", holder:line())
             local lock = waiter:mutex(rig.path())
             local lease = assert(lock:acquire(20))
-            for _, to in ipairs{ where, "0" } do
+            for _, to in ipairs{ direction, "0" } do
                 jump(to)
                 assert.is_true(math.abs(server_time() - os.time() - 3600 * HOURS[to]) < 60)
                 local begin = core.now()
@@ -210,7 +210,7 @@ describe("a server whose wall clock jumps #times", function()
             end
             assert.equal(0, waiter:stats().expiries)
             assert.is_true(lease:check(20))
-            jump(where)
+            jump(direction)
             holder:signal("KILL")
             jump("0")
             local mine = assert(waiter:mutex("/dies"):acquire(60))

@@ -156,7 +156,7 @@ describe("a waiting call without a connection #server #slow #failures", function
         local id = "0x" .. objects.session:id()
         local waiting_calls = { expired = merge(calls, endless_calls), lost = lease_calls }
         assert_codes(objects, waiting_calls, function()
-            rig.wait_for("its end", function()
+            rig.wait_for("the session's end", function()
                 return not server:ask("dump"):match("(.-)Connections dump"):find(id, 1, true)
             end)
             proxy:command "accept"

@@ -2,9 +2,9 @@
 # counter.pl DATADIR PARENT NUMBER - the next sequential child of PARENT gets NUMBER.
 #
 # No request can set a parent's counter, and 2^31 creates take weeks. So this
-# writes a transaction log, as a server would have: PARENT is created, and a
-# child of it with the counter wanted, which is deleted again. The server that
-# owns DATADIR must be down, and must have been started once and used for nothing.
+# writes a server's transaction log with three transactions: the creates of PARENT
+# and of a child, which sets the counter, and the child's delete. The server that
+# owns DATADIR must be down, after a single start without any use.
 #
 # Format: ZooKeeper's FileTxnLog; TxnHeader is clientId, cxid, zxid, time, type.
 use strict;
@@ -20,13 +20,13 @@ sub header {
     return pack "q> l> q> q> l>", 0, 0, $zxid, 1000 * time, $type;
 }
 
-sub created {
+sub create_record {
     my ($zxid, $path, $counter) = @_;
     my $acl = pack("l> l>", 1, 31) . text("world") . text("anyone");
     return header($zxid, 1) . text($path) . text("") . $acl . pack "C l>", 0, $counter;
 }
 
-sub deleted {
+sub delete_record {
     my ($zxid, $path) = @_;
     return header($zxid, 2) . text($path);
 }
@@ -43,8 +43,8 @@ sub adler32 {
 open my $log, ">", "$dir/version-2/log.1" or die "$dir: $!\n";
 binmode $log;
 print $log pack "a4 l> q>", "ZKLG", 2, 0;
-for my $txn (created(1, $parent, 1), created(2, "$parent/seed", $number),
-             deleted(3, "$parent/seed")) {
+for my $txn (create_record(1, $parent, 1), create_record(2, "$parent/seed", $number),
+             delete_record(3, "$parent/seed")) {
     print $log pack("q> l>", adler32($txn), length $txn), $txn, "B";
 }
 close $log or die "$dir: $!\n";

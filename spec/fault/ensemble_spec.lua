@@ -1,6 +1,5 @@
 --- [lua tsan] An ensemble that loses its leader, or a server that is cut off from its ensemble
--- while clients still reach it. Unlike a single server, two parts of a cluster believe different
--- things.
+-- while clients still reach it. Two parts of an ensemble may then believe different things.
 
 local core = require "zklock.core"
 local fault = require "spec.fault.fault"
@@ -8,7 +7,7 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local fails, released = fault.fails, rig.released
+local fails, release = fault.fails, rig.release
 
 local ensemble
 
@@ -29,14 +28,14 @@ local function all_but(n)
 end
 
 -- A follower may still show deleted nodes for a moment.
-local function are_in_line(lock, count)
+local function wait_for_line(lock, count)
     rig.wait_for(count .. " in line", function()
         local queue = lock:queue(20)
         return queue and #queue == count
     end, 30)
 end
 
-local function mend()
+local function rejoin_all()
     for n = 1, 3 do ensemble:rejoin(n) end
     for n = 1, 3 do
         rig.wait_for("server " .. n .. " to serve", function()
@@ -49,7 +48,7 @@ setup(function() ensemble = rig.server{ n = 3, links = true } end)
 teardown(function() ensemble:stop() end)
 after_each(function()
     rig.close_sessions()
-    mend()
+    rejoin_all()
 end)
 
 
@@ -68,8 +67,8 @@ describe("a holder that is cut off with its server #lease:held", function()
         session:close()
     ]]
 
-    -- Strikes while the lease is held. Returns the time of the strike, the last time after which
-    -- the lease said that it was held, and the time of its loss.
+    -- Strikes while the lease is held. Returns the time of the strike, the time just before the
+    -- lease last said that it was held, and the time of its loss.
     local function watch(session, lease, strike)
         local held
         rig.wait_for("held", function()
@@ -87,25 +86,25 @@ describe("a holder that is cut off with its server #lease:held", function()
         return struck, held, core.now()
     end
 
-    local function is_suspect_before_another_has_it(n, how, timeout)
+    local function check_suspect_before_next_grant(n, how, timeout)
         local path, old_leader = rig.path(), leader()
         local session = rig.session(ensemble:host(n), { timeout = timeout })
         local lease = rig.hold(session:mutex(path))
-        local told = rig.told(lease)
+        local told = rig.note_losses(lease)
         local child = program.start(all_but(n), ("local PATH = %q\n"):format(path) .. NEXT,
                                     { input = true, seconds = 120 })
         finally(function() child:tell(nil) end)
         child:says("queued")
         rig.wait_for("heartbeats", function() return session:stats().syncs >= 3 end)
         local struck, held, lost = watch(session, lease, function() ensemble:isolate(n, how) end)
-        local granted = tonumber((assert(child:line(), "the next in line has nothing")))
+        local granted = tonumber((assert(child:line(), "the next in line got no lock")))
         assert.equal("lost", lease:state())
-        assert.is_true(held < granted, ("held %.3f s after another had it"):format(held - granted))
+        assert.is_true(held < granted, ("held %.3f s after the next grant"):format(held - granted))
         -- A follower that is cut off answers no sync. A leader answers syncs until it steps down,
         -- after syncLimit, which is 2.2 s here, and a tick or two.
-        local answers = n == old_leader and 2.8 or 0
+        local answering = n == old_leader and 2.8 or 0
         local busy = 5
-        assert.is_true(lost - struck < answers + timeout + busy,
+        assert.is_true(lost - struck < answering + timeout + busy,
                        ("lost after %.2f s"):format(lost - struck))
         assert.same({ "suspect", "lost" }, { told[#told - 1], told[#told] })
         local token, state = assert(child:line()):match("(%d+)\t(%a+)")
@@ -126,12 +125,12 @@ describe("a holder that is cut off with its server #lease:held", function()
         for _, timeout in ipairs{ 2, 4 } do
             it(("a holder is suspect before the next grant #slow, at a follower, %s, %.1f " ..
                 "s"):format(how, timeout), function()
-                is_suspect_before_another_has_it(follower(), how, timeout)
+                check_suspect_before_next_grant(follower(), how, timeout)
             end)
         end
         it(("a holder is suspect before the next grant #slow, at the leader, %s"):format(how),
            function()
-            is_suspect_before_another_has_it(leader(), how, 2.5)
+            check_suspect_before_next_grant(leader(), how, 2.5)
         end)
     end
 end)
@@ -151,11 +150,11 @@ describe("a holder that may change its server #lease:held", function()
         return seen
     end
 
-    local function keeps_it_when(strike, first)
+    local function check_kept(strike, first)
         local session = rig.session(first .. "," .. ensemble.hosts, { timeout = 40 })
         local lock = session:mutex(rig.path())
         local lease = rig.hold(lock)
-        local id, token, told = session:id(), lease:token_string(), rig.told(lease)
+        local id, token, told = session:id(), lease:token_string(), rig.note_losses(lease)
         local seen = states_during(session, lease, strike)
         assert.is_nil(seen.lost)
         assert.equal("held", lease:state())
@@ -170,13 +169,13 @@ describe("a holder that may change its server #lease:held", function()
     for how, fate in pairs{ reset = "is cut off", silence = "falls silent" } do
         it("a holder keeps the lease when its follower " .. fate .. " #slow", function()
             local n = follower()
-            keeps_it_when(function() ensemble:isolate(n, how) end, ensemble:host(n))
+            check_kept(function() ensemble:isolate(n, how) end, ensemble:host(n))
         end)
     end
 
     it("a holder keeps the lease when the leader is cut off and another is elected", function()
         local old = leader()
-        keeps_it_when(function(look)
+        check_kept(function(look)
             ensemble:isolate(old)
             rig.wait_for("another leader", function()
                 look()
@@ -187,7 +186,7 @@ describe("a holder that may change its server #lease:held", function()
     end)
 
     it("a holder keeps the lease through the deaths of two leaders #slow", function()
-        keeps_it_when(function(look)
+        check_kept(function(look)
             for _ = 1, 2 do
                 local dead = leader()
                 ensemble:kill(dead)
@@ -201,28 +200,28 @@ end)
 
 
 describe("a line of waiters #lock:acquire", function()
-    -- Five sessions of all servers queue, one after the other, behind a holder. Then
-    -- strike(lease, order) gives the holder's lease up.
-    local function is_granted_in_order(strike)
-        local path, wishes = rig.path(), {}
+    -- Five sessions, each with all servers, queue one after the other behind a holder. Then
+    -- strike(lease, order) releases the holder's lease.
+    local function check_order(strike)
+        local path, acquires = rig.path(), {}
         for n, session in ipairs(rig.sessions(6, ensemble.hosts, { timeout = 40 })) do
-            wishes[n] = session:mutex(path)
+            acquires[n] = session:mutex(path)
         end
-        local leases = { rig.hold(table.remove(wishes)) }
+        local leases = { rig.hold(table.remove(acquires)) }
         local function hold(_, lease)
             for _, other in ipairs(leases) do assert.is_false(other:held()) end
             leases[#leases + 1] = lease
             zklock.sleep(0.05)
         end
-        assert.same({ 1, 2, 3, 4, 5 }, rig.line_up(wishes, function(order)
+        assert.same({ 1, 2, 3, 4, 5 }, rig.line_up(acquires, function(order)
             strike(leases[1], order)
         end, hold))
-        are_in_line(wishes[1], 0)
+        wait_for_line(acquires[1], 0)
     end
 
     it("waiters are granted in order of arrival when the leader dies while they wait #slow",
        function()
-        is_granted_in_order(function(lease, order)
+        check_order(function(lease, order)
             local token, dead = lease:token_string(), leader()
             ensemble:kill(dead)
             leader()
@@ -238,7 +237,7 @@ describe("a line of waiters #lock:acquire", function()
     it("waiters are granted in order of arrival when the leader dies with the release #slow",
        function()
         local dead = leader()
-        is_granted_in_order(function(lease)
+        check_order(function(lease)
             lease:release()
             ensemble:kill(dead)
         end)
@@ -264,11 +263,11 @@ describe("a waiter whose server is cut off #lock:acquire", function()
             ensemble:isolate(n, "silence")
         end))
         -- The waiter's node is still there, and cannot be deleted from here.
-        are_in_line(third, 2)
-        released(lease)
+        wait_for_line(third, 2)
+        release(lease)
         ensemble:rejoin(n)
         rig.hold(third)
-        are_in_line(third, 1)
+        wait_for_line(third, 1)
     end)
 
     it("a waiter keeps its place when its server comes back in time", function()
@@ -276,7 +275,7 @@ describe("a waiter whose server is cut off #lock:acquire", function()
         local leases = { lease }
         assert.same({ 1, 2 }, rig.line_up({ waiter, third }, function(order)
             ensemble:isolate(n, "silence")
-            released(lease)
+            release(lease)
             zklock.sleep(0.5)
             assert.same({}, order)
             ensemble:rejoin(n)
@@ -293,14 +292,14 @@ describe("a waiter whose server is cut off #lock:acquire", function()
         local theirs
         assert.same({ 2, "expired" }, rig.line_up({ waiter, third }, function(order)
             ensemble:isolate(n)
-            released(lease)
-            rig.wait_for("the next one", function() return theirs end)
+            release(lease)
+            rig.wait_for("the third's grant", function() return theirs end)
             assert.same({ 2 }, order)
             ensemble:rejoin(n)
-            rig.wait_for("its end", function() return order[2] end)
+            rig.wait_for("the waiter's end", function() return order[2] end)
             assert.is_true(theirs:check(20))
             fails("busy", waiter:acquire(0))
-            are_in_line(third, 1)
+            wait_for_line(third, 1)
             theirs:release()
         end, function(_, mine)
             theirs = mine

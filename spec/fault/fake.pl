@@ -5,7 +5,7 @@
 #
 #   grant MS      the session timeout that it grants from now on, whatever is asked for
 #   name ID       the id of each new session from now on
-#   error CODE    all requests but pings are answered with that code; 0: with an answer
+#   error CODE    answers requests with that code, but for pings, closes and credentials; 0: well
 #   cut           ends all connections
 #   forget        hangs up on sessions that it has seen ...
 #   remember      ... takes them again
@@ -13,8 +13,8 @@
 #   mute          takes connections and says nothing ...
 #   deaf          ... greets those that come from now on, and answers no request ...
 #   speak         ... greets them, and answers
-#   distrust S    refuses credentials after that many seconds, and hangs up. A request that came
-#                 behind them by then turns that into a reset, which destroys the answer
+#   distrust S    refuses credentials after that many seconds, and hangs up. If a request has come
+#                 behind them by then, only resets the connection, which destroys the answer
 #   connects      answers with how many connect requests there were: of new and of known sessions
 #   sessions      answers with how many sessions are open
 #   quit

@@ -26,7 +26,7 @@ describe("a misbehaving server #session:state", function()
     end
 
     -- The most sessions since `begin`, if a pause follows each session.
-    local function most(begin) return 2 + 1.5 * (core.now() - begin) end
+    local function most_sessions(begin) return 2 + 1.5 * (core.now() - begin) end
 
     it("a server that behaves well serves a session", function()
         fake:command("grant 4000")
@@ -36,24 +36,24 @@ describe("a misbehaving server #session:state", function()
         assert.equal("0", fake:command("sessions"))
     end)
 
-    local function is_refused(text)
-        rig.is_refused("connection", text,
+    local function check_refused(text)
+        rig.check_refused("connection", text,
                        rig.takes(0, 10, zklock.connect, fake.hosts, { connect_timeout = 2 }))
     end
 
     for _, granted in ipairs{ 0, -1, 1, 99 } do
-        it(("a server that grants %d ms ends connect with connection and the " ..
+        it(("a server that grants %d ms makes connect return connection and the " ..
             "number"):format(granted),
            function()
             fake:command("grant %d", granted)
-            is_refused(("session timeout of %g s"):format(granted / 1000))
+            check_refused(("session timeout of %g s"):format(granted / 1000))
         end)
     end
 
-    it("a server that grants the session id 0 ends connect with connection and the reason",
+    it("a server that grants the session id 0 makes connect return connection and the reason",
        function()
         fake:command("name 0")
-        is_refused("session id 0")
+        check_refused("session id 0")
     end)
 
     it("a server that grants 100 ms serves a session", function()
@@ -69,8 +69,8 @@ describe("a misbehaving server #session:state", function()
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
         local before, begin, worked = connects(), core.now(), os.clock()
         zklock.sleep(2.5)
-        assert.is_true(os.clock() - worked < 1, "it spins")
-        assert.is_true(connects() - before <= most(begin), "it does not pause")
+        assert.is_true(os.clock() - worked < 1, "the client spins")
+        assert.is_true(connects() - before <= most_sessions(begin), "the client does not pause")
         local nothing, message, code = session:get("/", 0.3)
         if code ~= "expired" then fault.fails("timeout", nothing, message, code) end
         fake:command("grant 10000")
@@ -84,7 +84,7 @@ describe("a misbehaving server #session:state", function()
         rig.becomes(session, "suspended")
     end
 
-    local function is_taken_again(session, id)
+    local function wait_until_taken_again(session, id)
         rig.becomes(session, "connected")
         assert.equal(id, session:id())
         assert.equal(0, session:stats().expiries)
@@ -98,15 +98,15 @@ describe("a misbehaving server #session:state", function()
         local session = rig.session(fake.hosts)
         local id, begin = session:id(), core.now()
         refuse(session, "forget")
-        local unprobed
+        local last_unprobed_at
         rig.wait_for("a probe", function()
             local now = core.now()
             if connects() >= 2 then return true end
-            unprobed = now
+            last_unprobed_at = now
         end)
         assert.is_true(core.now() - begin >= 1.9, "tried too early")
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
-        assert.is_true(core.now() - unprobed >= 1.9, "believed too early")
+        assert.is_true(core.now() - last_unprobed_at >= 1.9, "believed too early")
         rig.becomes(session, "connected")
         assert.are_not.equal(id, session:id())
     end)
@@ -118,7 +118,7 @@ describe("a misbehaving server #session:state", function()
         refuse(session, "forget")
         rig.wait_for("a probe", function() return connects() >= 2 end)
         fake:command("remember")
-        is_taken_again(session, id)
+        wait_until_taken_again(session, id)
     end)
 
     it("a server that hangs up on all is asked once in a tenth of the session timeout, also by " ..
@@ -140,9 +140,9 @@ describe("a misbehaving server #session:state", function()
         local session = rig.session(fake.hosts, { timeout = 4 })
         local id = session:id()
         refuse(session, "mute")
-        rig.wait_for("three probes' time", function() return connects() >= 4 end, 60)
+        rig.wait_for("the time of three probes", function() return connects() >= 4 end, 60)
         fake:command("speak")
-        is_taken_again(session, id)
+        wait_until_taken_again(session, id)
     end)
 
     it("a server that refuses a session is not believed while it answers no probe #slow", function()
@@ -156,8 +156,8 @@ describe("a misbehaving server #session:state", function()
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
     end)
 
-    it('a server that refuses credentials ends connect with "auth", also when its first answer ' ..
-       "is lost #slow", function()
+    it('a server that refuses credentials makes connect return "auth", also when its first ' ..
+       "answer is lost #slow", function()
         fake:command("distrust 0.2")
         local proxy = rig.proxy_for_test(fake.hosts)
         proxy:command("drop-reply auth 1")
@@ -168,15 +168,15 @@ describe("a misbehaving server #session:state", function()
     it("a server older than 3.5 makes an acquire name the version that it needs", function()
         local session = rig.session(fake.hosts)
         fake:command("error -6")
-        rig.is_refused("unsupported", "needs ZooKeeper 3.5 or later",
+        rig.check_refused("unsupported", "needs ZooKeeper 3.5 or later",
                        session:mutex("/old"):acquire(20))
         fake:command("error 0")
     end)
 
-    it("a server that ends every session at once ends connect with connection in connect_timeout",
-       function()
+    it("a server that ends every session at once makes connect return connection within " ..
+       "connect_timeout", function()
         fake:command("error -112")
-        is_refused()
+        check_refused()
     end)
 
     it("a server that ends every session at once is asked for a new one only now and then #slow",
@@ -185,12 +185,12 @@ describe("a misbehaving server #session:state", function()
         fake:command("error -112")
         fault.fails("expired", session:get("/", 5))
         local before, begin, count = connects(), core.now(), nil
-        rig.wait_for("a new one", function()
+        rig.wait_for("a new session", function()
             session:get("/", 0.1)
             count = connects() - before
             return core.now() > begin + 2.5 and count >= 1
         end)
-        assert.is_true(count <= most(begin), count .. " sessions")
+        assert.is_true(count <= most_sessions(begin), count .. " sessions")
         fake:command("error 0")
         rig.wait_for("an answer", function() return session:get("/", 1) end)
     end)

@@ -38,7 +38,7 @@ function fault.wait_for_reconnects(session, count)
 end
 
 
---- Cuts the proxy's connections, and refuses new ones until heal(); the session knows.
+--- Cuts the proxy's connections, refuses new ones until heal(), and waits until the session knows.
 function fault.suspend(proxy, session)
     proxy:shut()
     rig.becomes(session, "suspended")
@@ -55,7 +55,7 @@ end
 function fault.expire(proxy, session, meanwhile)
     local expiries, id = session:stats().expiries, "0x" .. session:id()
     proxy:command("blackhole")
-    rig.wait_for("its end", function() -- its connection may be listed for longer
+    rig.wait_for("the session's end", function() -- the connection may be listed for longer
         return not rig.shared():ask("dump"):match("(.-)Connections dump"):find(id, 1, true)
     end)
     if meanwhile then meanwhile() end
@@ -68,7 +68,7 @@ end
 
 
 --- Returns how many sockets and pipes a new command inherits. Its own output is one.
-function fault.inherited()
+function fault.count_inherited()
     local _, count = rig.shell("exec ls -l /proc/self/fd"):gsub("%-> %a+:%[", "")
     return count
 end

@@ -218,7 +218,7 @@ my %lies = map { $_->{name} => $_ } @lies;
 my ($lie, $told, $asked) = (undef, 0, 0);
 my $listener = IO::Socket::INET->new(Listen => 8, LocalAddr => "127.0.0.1") or die;
 my $select = IO::Select->new($listener, \*STDIN);
-my %ends; # by socket: { to, buffer, client, asked => [requests that are out], begun }
+my %ends; # by socket: { to, buffer, client, asked => [requests that are out], frames }
 
 sub open_both {
     my $client = $listener->accept or return;
@@ -263,9 +263,9 @@ sub answer {
 
 sub take_frame {
     my ($end, @frames) = @_;
-    my $begun = $end->{begun}++; # the first is the handshake
-    if ($end->{client}) { take_request($end, @frames) if $begun }
-    elsif ($begun) { @frames = answer($end, @frames) }
+    my $is_open = $end->{frames}++; # the first frame is the handshake
+    if ($end->{client}) { take_request($end, @frames) if $is_open }
+    elsif ($is_open) { @frames = answer($end, @frames) }
     my $bytes = join "", map { text($_) } @frames;
     while (length $bytes) {
         my $sent = syswrite $end->{to}, $bytes or return;

@@ -1,5 +1,5 @@
 --- [lua asan tsan] A session goes on when its servers get other addresses under their names, and
--- when it gets other names.
+-- when set_hosts() gives it other names.
 
 local files = require "spec.files"
 local program = require "spec.fault.program"
@@ -9,17 +9,17 @@ local library, names, pods
 local server = rig.shared()
 
 -- Gives a name the addresses of these pods; without any it does not resolve.
-local function set_addresses(text, ...)
+local function set_addresses(name, ...)
     local addresses = {}
     for i, pod in ipairs{ ... } do addresses[i] = pod.hosts .. "\n" end
-    local path = names .. "/" .. text
+    local path = names .. "/" .. name
     if #addresses == 0 then return os.remove(path) end
     files.replace(path, table.concat(addresses))
 end
 
--- Returns another address of the server, a proxy. A proxy made after the program would keep the
--- program's input open.
-local function pod()
+-- Returns another address of the server, a proxy. Make it before the program, whose input it would
+-- otherwise keep open.
+local function new_pod()
     pods[#pods + 1] = rig.proxy(server.hosts)
     return pods[#pods]
 end
@@ -56,7 +56,7 @@ local HOLDER = [[
         while session:state() ~= "suspended" do zklock.sleep(0.01) end
         return "suspended"
     end
-    function verbs.late()
+    function verbs.wait()
         local begin, other = core.now(), session:mutex(PATH .. "-other")
         local got, _, code = other:acquire(0.3)
         return code or tostring(got), core.now() - begin < 5 and "in time" or "late"
@@ -91,8 +91,8 @@ local function end_program(child)
     child:ends()
 end
 
-local function hold_while_it_hangs()
-    local old, new = pod(), pod()
+local function hold_while_resolver_hangs()
+    local old, new = new_pod(), new_pod()
     set_addresses("zk", old)
     local child = hold("zk.test", 20)
     files.write(names .. "/hangs", "")
@@ -105,7 +105,7 @@ end
 
 describe("a session whose servers move #server #real #session:set_hosts", function()
     it("a session goes on when its only server gets another address", function()
-        local old, new = pod(), pod()
+        local old, new = new_pod(), new_pod()
         set_addresses("zk", old)
         local child = hold("zk.test", 6)
         set_addresses("zk", new)
@@ -116,7 +116,7 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
 
     it("a session goes on when a name resolves to nothing for a while, then to other servers",
        function()
-        local old, new = { pod(), pod() }, { pod(), pod(), pod() }
+        local old, new = { new_pod(), new_pod() }, { new_pod(), new_pod(), new_pod() }
         set_addresses("zk", old[1], old[2])
         local child = hold("zk.test", 10)
         set_addresses("zk")
@@ -131,7 +131,7 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
     it("a session goes on when one server after the other moves #slow", function()
         local old, new, list = {}, {}, {}
         for i = 1, 3 do
-            old[i], new[i] = pod(), pod()
+            old[i], new[i] = new_pod(), new_pod()
             set_addresses("zk" .. i, old[i])
             list[i] = "zk" .. i .. ".test"
         end
@@ -145,22 +145,22 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
     end)
 
     it("waits and close end in time while the resolver hangs", function()
-        local child = hold_while_it_hangs()
-        ask(child, "late", "timeout\tin time")
+        local child = hold_while_resolver_hangs()
+        ask(child, "wait", "timeout\tin time")
         ask(child, "close", "true")
         os.remove(names .. "/hangs")
         end_program(child)
     end)
 
     it("a session goes on when a resolver answers after a while", function()
-        local child = hold_while_it_hangs()
+        local child = hold_while_resolver_hangs()
         os.remove(names .. "/hangs")
         ask(child, "held", "held")
         end_program(child)
     end)
 
-    it("a session goes on with the other names of set_hosts()", function()
-        local old, new = pod(), pod()
+    it("a session goes on with the new names of set_hosts()", function()
+        local old, new = new_pod(), new_pod()
         set_addresses("old", old)
         set_addresses("new", new)
         local child = hold("old.test", 6)
@@ -170,8 +170,8 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         end_program(child)
     end)
 
-    it("a suspended session goes on with the other names of set_hosts()", function()
-        local old, new = pod(), pod()
+    it("a suspended session goes on with the new names of set_hosts()", function()
+        local old, new = new_pod(), new_pod()
         set_addresses("old", old)
         set_addresses("new", new)
         local child = hold("old.test", 6)
@@ -183,7 +183,7 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
     end)
 
     it("a session keeps its servers if the new ones do not answer", function()
-        local old, new = pod(), pod()
+        local old, new = new_pod(), new_pod()
         set_addresses("old", old)
         set_addresses("new", new)
         shut_down(new)
@@ -196,7 +196,7 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
     it("a session keeps its servers if a new one does not know it", function()
         local strangers = rig.server()
         finally(function() strangers:stop() end)
-        local old = pod()
+        local old = new_pod()
         set_addresses("old", old)
         local child = hold("old.test", 6)
         ask(child, "hosts " .. strangers.hosts, "conflict")

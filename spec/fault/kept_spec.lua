@@ -10,7 +10,7 @@ local LONG = 60
 local TIMEOUT = 1
 local BUSY = 5
 
-local hold, released, settled, wait_for = rig.hold, rig.released, rig.settled, rig.wait_for
+local hold, release, settle, wait_for = rig.hold, rig.release, rig.settle, rig.wait_for
 
 local server, path, other
 
@@ -19,7 +19,7 @@ local function leave_kept(session, options)
     local lock = session:mutex(path, options or { keep = LONG })
     local lease = hold(lock)
     assert(lease:release())
-    settled(session)
+    settle(session)
     server:wait_for_nodes(path, 1)
     return lock, lease.token
 end
@@ -30,8 +30,8 @@ local function get_within(seconds)
 end
 
 
--- Starts a process that keeps the lock, and then runs `orders`, in which KEPT is the lock's token.
-local function keeper(timeout, orders)
+-- Starts a process that keeps the lock, and then runs `code`, in which KEPT is the lock's token.
+local function keeper(timeout, code)
     local child = program.start(server.hosts, ([[
         local session = assert(zklock.connect(HOSTS, { timeout = %d }))
         local lock = session:mutex(%q, { keep = 60 })
@@ -41,7 +41,7 @@ local function keeper(timeout, orders)
         while session:stats().in_flight > 0 do zklock.sleep(0.01) end
         say("keeps")
         %s
-    ]]):format(timeout, path, orders), { input = true })
+    ]]):format(timeout, path, code), { input = true })
     child:says("keeps")
     return child
 end
@@ -74,7 +74,7 @@ describe("a process that keeps a lock #a_lock_that_is_kept", function()
         child:says("true")
         assert.equal("held", lease:state())
         assert.is_true(lease:check(20))
-        released(lease)
+        release(lease)
         child:tell("acquire")
         child:says("true")
         assert.equal("busy", (rig.code_of(other, 0)))
@@ -82,7 +82,7 @@ describe("a process that keeps a lock #a_lock_that_is_kept", function()
         child:ends()
     end)
 
-    it("a process stopped for less gets the kept lock again after another's wait has timed out",
+    it("a process stopped for less gets the kept lock again, also after a wait that timed out",
        function()
         local child = keeper(LONG, [[
             io.read()
@@ -104,7 +104,7 @@ describe("a process that keeps a lock #a_lock_that_is_kept", function()
         local child = keeper(LONG, "say('sleeps') zklock.sleep(60)")
         child:says("sleeps")
         child:signal("INT")
-        released(get_within(0))
+        release(get_within(0))
         child:finish()
     end)
 end)
@@ -124,7 +124,7 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
             assert.is_true(lease.token >= token + 1024)
             assert.is_true(lease:check(20))
             assert.equal("busy", (rig.code_of(other, 0)))
-            released(lease)
+            release(lease)
         end)
     end
 
@@ -140,7 +140,7 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
             server:wait_for_nodes(path, 2)
             assert.is_nil(lease)
             assert.is_true(theirs:check(20))
-            released(theirs)
+            release(theirs)
         end)
         assert.is_true(lease.token > theirs.token and theirs.token > token)
     end)
@@ -148,7 +148,7 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
     it("a node overwritten by a stranger stays kept", function()
         local lock, token = leave_kept(session)
         server:foreign("set %s nonsense", server:nodes(path)[1])
-        settled(session)
+        settle(session)
         assert.equal("nonsense", (assert(session:get(server:nodes(path)[1]))))
         local lease = hold(lock)
         assert.equal(token + 1, lease.token)
@@ -159,24 +159,25 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
     it("a node overwritten while held still tells a try that it is held", function()
         local lease = hold((leave_kept(session)))
         server:foreign("set %s nonsense", server:nodes(path)[1])
-        settled(session)
+        settle(session)
         local code, message = rig.code_of(other, 0)
         assert.equal("busy", code, message)
         assert.is_true(lease:check(20))
-        released(lease)
-        released(hold(other, 0))
+        release(lease)
+        release(hold(other, 0))
     end)
 
-    it("the node goes for another session though the reply that told of it was lost", function()
-        rig.used(other)
+    it("the node is given up for another session though the reply that told of it was lost",
+       function()
+        rig.use(other)
         proxy:command("drop-reply getChildren 2") -- because the first came with the create
         assert(hold(session:mutex(path, { keep = LONG })):release())
         fault.wait_for_reconnects(session, 1)
-        settled(session)
-        released(get_within(0))
+        settle(session)
+        release(get_within(0))
     end)
 
-    it("the node is forgotten with its session, and the lock is granted in the next #slow",
+    it("the node is forgotten with its session, and the lock is granted in the next session #slow",
        function()
         local quick, cut = rig.behind_proxy(server.hosts, { timeout = TIMEOUT })
         local lock, token = leave_kept(quick)
@@ -198,7 +199,7 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
         local lease = hold(lock, 30)
         assert.equal(token + 1, lease.token)
         assert(lease:release())
-        settled(session)
+        settle(session)
         other = rig.session(server.hosts):mutex(path, { token = "turns" })
         assert.is_true(get_within(0).token > token)
     end)

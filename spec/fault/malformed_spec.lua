@@ -12,7 +12,7 @@ local AT_ONCE = program.sanitizer and 3 or 6 -- programs, each with a lying serv
 -- All calls of a program need 130 requests for true answers. After an impossible answer a claim
 -- asks again at once, but not often between two heartbeats, of which there are two in a second. A
 -- claim that goes on asking makes thousands of requests.
-local REQUESTS_MOST, A_SECOND = 1200, 1000
+local MOST_REQUESTS, MOST_A_SECOND = 1200, 1000
 
 
 -- Every operation at once, each on a path of its own. Held locks were acquired before the lies
@@ -51,7 +51,7 @@ local signalled = session:mutex(path("signal")):condition("c")
 local calls = {
     acquire = function() return session:mutex(path("fresh")):acquire(SECONDS) end,
     deep = function() return session:mutex(path("x/y/z")):acquire(SECONDS) end,
-    wait_for_it = function() return session:mutex(path("taken")):acquire(SECONDS) end,
+    wait_taken = function() return session:mutex(path("taken")):acquire(SECONDS) end,
     try = function() return session:mutex(path("try")):acquire(0) end,
     try_taken = function() return session:mutex(path("taken")):acquire(0) end,
     read = function() return session:rwlock(path("rw")):read():acquire(SECONDS) end,
@@ -218,7 +218,7 @@ describe("a server that says #slow #session:state", function()
             assert.equal("left\t0\t0", life.left)
             assert(life.told > 0, "the lie was not told")
             -- An event makes a request or two.
-            local most = REQUESTS_MOST + A_SECOND * life.seconds +
+            local most = MOST_REQUESTS + MOST_A_SECOND * life.seconds +
                          (name:find("^an event") and 4 * life.told or 0)
             assert(life.asked <= most, ("it was asked %d times"):format(life.asked))
         end)

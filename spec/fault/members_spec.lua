@@ -1,10 +1,10 @@
---- [lua asan tsan] session:join() and session:members() when requests, replies and events are lost:
--- the node exists once, or not at all, and the last list is told. See also watch_spec.lua.
+--- [lua asan tsan] session:join() and session:members() when requests, replies and events are lost.
+-- The node exists once, or not at all, and the last list is told. See also watch_spec.lua.
 -- (spec/losses_spec.lua loses each packet.)
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 
-local caught_up, hears = rig.caught_up, rig.hears
+local catch_up, hears = rig.catch_up, rig.hears
 
 local server, proxy, folder, session, witness
 local told
@@ -12,7 +12,7 @@ local told
 before_each(function()
     server, folder, witness = rig.begin(1)
     session, proxy = rig.behind_proxy(server.hosts, { timeout = 6 })
-    told = rig.followed(witness, folder)
+    told = rig.follow(witness, folder)
     hears(told, "")
 end)
 after_each(rig.close_sessions)
@@ -21,7 +21,7 @@ local function change(commands)
     server:foreign((commands:gsub("%%s", folder)))
 end
 
-local function joins(data)
+local function join(data)
     return rig.join(session, folder, "a", data)
 end
 
@@ -45,14 +45,14 @@ describe("a join #session:join", function()
         it(("a member has one node with the newest data in spite of %s in %s"):format(loss, during),
            function()
             if during == "join" then proxy:command(loss) end
-            local member = joins("1")
+            local member = join("1")
             hears(told, "a=1")
             if during == "set" then proxy:command(loss) end
             assert.is_true(member:set("2", 30))
             assert.is_true(member:set("3", 30))
             hears(told, "a=3")
             fault.wait_for_reconnects(session, 1)
-            caught_up(session)
+            catch_up(session)
             assert.equal("joined", (member:state()))
             for i = 2, #told do assert.not_equal("", told[i]) end
             member:leave()
@@ -61,25 +61,25 @@ describe("a join #session:join", function()
     end
 
     it("a leave without a reply leaves nothing", function()
-        local member = joins()
+        local member = join()
         hears(told, "a=")
         proxy:command "drop-reply delete 1"
         member:leave()
         hears(told, "")
         fault.wait_for_reconnects(session, 1)
-        caught_up(session)
+        catch_up(session)
         rig.wait_for_stats(session, { watches = 0 })
         assert.equal("", told[#told])
     end)
 
     it("a member that left may join again with other data while the removal is lost", function()
-        local first = joins("1")
+        local first = join("1")
         hears(told, "a=1")
         proxy:command "drop-request delete 1"
         first:leave()
-        local second = joins("2")
+        local second = join("2")
         hears(told, "a=2")
-        caught_up(session)
+        catch_up(session)
         rig.becomes(second, "joined")
         assert.equal("a=2", told[#told])
         second:leave()
@@ -112,7 +112,7 @@ describe("a join #session:join", function()
     end)
 
     it("a member makes its node again when it was removed during an outage", function()
-        local member = joins("x")
+        local member = join("x")
         hears(told, "a=x")
         fault.suspend(proxy, session)
         change("delete %s/a")
@@ -129,7 +129,7 @@ describe("members #session:members", function()
                            "drop-reply getData 2", "cut-after getChildren 2" } do
         it("members goes on in spite of " .. loss, function()
             proxy:command(loss)
-            local own = rig.followed(session, folder)
+            local own = rig.follow(session, folder)
             hears(own, "")
             for i = 1, 2 do
                 change("create %s '' create %s/a 1 create %s/b " .. i)
@@ -140,7 +140,7 @@ describe("members #session:members", function()
                 hears(own, "")
             end
             fault.wait_for_reconnects(session, 1)
-            caught_up(session)
+            catch_up(session)
             for i = 2, #own do assert.not_equal(own[i], own[i - 1]) end
             assert.equal(2, session:stats().watches)
         end)
@@ -154,14 +154,14 @@ describe("members #session:members", function()
         it("members hears of " .. what .. " during a round", function()
             change("create %s '' create %s/a 1 create %s/b 1")
             proxy:command("hold getData 2")
-            local own = rig.followed(session, folder)
+            local own = rig.follow(session, folder)
             rig.wait_for("the list answered", function()
                 return session:stats().in_flight > 0 and session:stats().lists == 1
             end)
             change(after[1])
             proxy:command("flow")
             hears(own, after[2])
-            caught_up(session)
+            catch_up(session)
             assert.equal(after[2], own[#own])
         end)
     end
@@ -173,11 +173,11 @@ describe("a server that loses its data #session:members", function()
     function()
         server = rig.server_for_test()
         session = rig.session(server.hosts, { timeout = 1 })
-        local member = joins("x")
-        local own = rig.followed(session, folder)
+        local member = join("x")
+        local own = rig.follow(session, folder)
         hears(own, "a=x")
         fault.wipe(server)
-        rig.wait_for("given up", function()
+        rig.wait_for("the next session", function()
             return session:stats().expiries >= 1 and member:state() == "joined"
         end, 60)
         hears(own, "a=x")

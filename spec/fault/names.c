@@ -1,7 +1,7 @@
 /*
  * names.c - preloaded, a resolver with changing answers. NAME.test has the addresses in the file
- * $NAMES/NAME, "127.0.0.1:PORT" a line, or none without it. While $NAMES/hangs exists, no such name
- * is answered.
+ * $NAMES/NAME, "127.0.0.1:PORT" a line, or none without that file. While $NAMES/hangs exists, no
+ * such name is answered.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 typedef int resolver(const char *node, const char *service, const struct addrinfo *hints,
                      struct addrinfo **found);
 
-static void wait_while_it_hangs(const char *folder) {
+static void wait_while_hanging(const char *folder) {
     char path[500];
     snprintf(path, sizeof path, "%s/hangs", folder);
     while (access(path, F_OK) == 0) usleep(10000);
@@ -37,7 +37,7 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     const char *folder = getenv("NAMES"), *suffix = node ? strstr(node, ".test") : NULL;
     if (!folder || !suffix) return real(node, service, hints, found);
     char path[500];
-    wait_while_it_hangs(folder);
+    wait_while_hanging(folder);
     snprintf(path, sizeof path, "%s/%.*s", folder, (int)(suffix - node), node);
     FILE *file = fopen(path, "r");
     *found = read_addresses(file, real);

@@ -1,5 +1,5 @@
 --- [lua asan tsan memory] The process of a session, with its signals, forks, descriptors, output,
--- and every way to end. Seeds REQ-08, DEMO-15, BUG-06, PIT-13.
+-- and every way to end. The seed article's REQ-08, DEMO-15, BUG-06, PIT-13.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
@@ -22,7 +22,7 @@ local ENDINGS = {
 
 after_each(rig.close_sessions)
 
-local function entries(what)
+local function proc_entries(what)
     local set, count = {}, 0
     for id in rig.shell("ls /proc/%d/%s", rig.pid, what):gmatch("%d+") do
         set[id], count = true, count + 1
@@ -33,11 +33,11 @@ end
 
 describe("signals #times", function()
     it("signals are blocked in every thread of the library", function()
-        local before = entries("task")
+        local before = proc_entries("task")
         local session = rig.session(server.hosts)
         assert(session:mutex(rig.path()):acquire(20))
         local count = 0
-        for id in pairs((entries("task"))) do
+        for id in pairs((proc_entries("task"))) do
             local status = rig.shell("cat /proc/%d/task/%s/status 2>&1", rig.pid, id)
             local blocked = status:match("SigBlk:%s*(%x+)")
             if not before[id] and blocked then
@@ -171,7 +171,9 @@ describe("a forked child #failures", function()
         assert.is_true(assert(lock:acquire(20)):release{ wait = 20 })
         rig.wait_for("the first look", function() return changes == 1 end)
         server:foreign("create %s ''", config)
-        rig.wait_for("what the child stopped for itself alone", function() return changes == 2 end)
+        rig.wait_for("the watch, which the child stopped only for itself", function()
+            return changes == 2
+        end)
     end)
 
     it("making a lock, printing and collecting do no harm", function()
@@ -273,9 +275,9 @@ describe("a forked child #failures", function()
         end)
     end)
 
-    -- In a process of its own, because busted need not survive its child's end. The parent holds a
+    -- The parent is a program, because busted may not survive its child's end. The parent holds a
     -- lock and keeps another, which it acquires again without a request.
-    local function does_no_harm(name, ending, status)
+    local function test_child_end(name, ending, status)
         it(("a child that ends by %s harms neither the parent nor its kept lock"):format(name),
            function()
             local parent = program.start(server.hosts, ([[
@@ -324,9 +326,9 @@ describe("a forked child #failures", function()
         end)
     end
 
-    for name, ending in pairs(ENDINGS) do does_no_harm(name, ending, "0") end
-    does_no_harm("_exit", "system.exit(0)", "0")
-    does_no_harm("an error", "error('an end', 0)", "1")
+    for name, ending in pairs(ENDINGS) do test_child_end(name, ending, "0") end
+    test_child_end("_exit", "system.exit(0)", "0")
+    test_child_end("an error", "error('an end', 0)", "1")
 
     it("calls in a child return forked also if the parent's threads were busy at the fork",
     function()
@@ -350,8 +352,8 @@ describe("a forked child #failures", function()
 end)
 
 
--- `zklock run` sets this limit while a lease is suspect, because it may be killed before its next
--- look at the lease.
+-- `zklock run` limits its command like this while a lease is suspect, because `zklock run` may be
+-- killed before its next look at the lease.
 describe("a command whose lock is suspect", function()
     it("the command ends after its process was killed, though it ignores SIGTERM", function()
         local owner = program.start(server.hosts, [[
@@ -373,21 +375,21 @@ end)
 
 
 describe("descriptors #session:close", function()
-    local inherited = fault.inherited
+    local count_inherited = fault.count_inherited
 
     it("descriptors do not leak into programs that are started #server", function()
         local proxy = rig.proxy_for_test(server.hosts)
-        local before = inherited()
+        local before = count_inherited()
         local session = rig.session(proxy.hosts)
-        assert.equal(before, inherited())
+        assert.equal(before, count_inherited())
         session:fd()
         assert(session:mutex(rig.path()):acquire(20))
-        assert.equal(before, inherited())
+        assert.equal(before, count_inherited())
         proxy:command("cut")
         fault.wait_for_reconnects(session, 1)
-        assert.equal(before, inherited())
+        assert.equal(before, count_inherited())
         session:close()
-        assert.equal(before, inherited())
+        assert.equal(before, count_inherited())
     end)
 
     it("descriptors do not leak while a handle is being made by a slow thread", function()
@@ -412,18 +414,18 @@ describe("descriptors #session:close", function()
     -- libzookeeper connects without close-on-exec, and the keeper looks for such sockets.
     it("descriptors do not leak while a connection is being made #server", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 8 })
-        local before = inherited()
+        local before = count_inherited()
         proxy:command("blackhole")
         proxy:command("cut")
         rig.becomes(session, "suspended")
         zklock.sleep(0.2)
-        rig.wait_for("no socket inherited", function() return inherited() == before end)
+        rig.wait_for("no socket inherited", function() return count_inherited() == before end)
     end)
 
     it("descriptors and threads are all given back when a session expires and reopens #server " ..
        "#slow", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 0.6 })
-        local function count(what) return (select(2, entries(what))) end
+        local function count(what) return (select(2, proc_entries(what))) end
         local lock = session:mutex(rig.path())
         session:fd()
         local fds, tasks = count("fd"), count("task")
@@ -544,7 +546,7 @@ describe("the end of a process #session:close", function()
         return child
     end
 
-    local function releases_all(name, ending, status)
+    local function test_release(name, ending, status)
         it(("a process that ends by %s releases all locks at once #server"):format(name), function()
             local path = rig.path()
             local child = start(path, LONG, "io.read()\n" .. ending)
@@ -553,10 +555,10 @@ describe("the end of a process #session:close", function()
         end)
     end
 
-    for name, ending in pairs(ENDINGS) do releases_all(name, ending, 0) end
-    releases_all("error()", "error('an end')", 1)
-    releases_all("session:close()", "session:close() other:close()", 0)
-    releases_all("forgetting everything", [[
+    for name, ending in pairs(ENDINGS) do test_release(name, ending, 0) end
+    test_release("error()", "error('an end')", 1)
+    test_release("session:close()", "session:close() other:close()", 0)
+    test_release("forgetting everything", [[
         session, other, lease, second, waiting = nil, nil, nil, nil, nil
         collectgarbage() collectgarbage() zklock.sleep(0.8) require("os").exit(0)]], 0)
 

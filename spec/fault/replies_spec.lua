@@ -1,14 +1,14 @@
 --- [lua asan tsan] Lost requests and replies, stopped servers and stopped holders, as a user
 -- sees them. (spec/losses_spec.lua loses each packet of each operation, in worlds.)
--- Seeds DEMO-17, PIT-02, PIT-03, PIT-08, PIT-09, Q-01, Q-03, Q-05, BUG-03, BUG-13.
+-- The seed article's DEMO-17, PIT-02, PIT-03, PIT-08, PIT-09, Q-01, Q-03, Q-05, BUG-03, BUG-13.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local at_rest, fails, foreign, times_out = rig.at_rest, fault.fails, fault.foreign, fault.times_out
-local released = rig.released
+local come_to_rest, release = rig.come_to_rest, rig.release
+local fails, foreign, times_out = fault.fails, fault.foreign, fault.times_out
 
 local server, proxy = rig.shared(), nil
 
@@ -21,7 +21,7 @@ describe("a lost reply #lock:acquire", function()
 
     before_each(function()
         session = rig.session(proxy.hosts, { timeout = 20 })
-        lock = rig.used(session:mutex(rig.path()))
+        lock = rig.use(session:mutex(rig.path()))
         proxy:reset()
     end)
 
@@ -49,7 +49,7 @@ describe("a lost reply #lock:acquire", function()
             assert.is_true(lease:check(20))
             assert.is_true(lease:release{ wait = 20 })
             server:wait_for_nodes(lock.path, 0)
-            at_rest(session)
+            come_to_rest(session)
         end)
     end
 
@@ -61,25 +61,25 @@ describe("a lost reply #lock:acquire", function()
         local lease = rig.hold(fresh)
         assert.equal(1, #server:nodes(fresh.path))
         assert.is_true(session:stats().reconnects >= 2, "no fault happened")
-        released(lease)
+        release(lease)
         server:wait_for_nodes(fresh.path, 0)
-        at_rest(session)
+        come_to_rest(session)
         assert.equal(0, proxy:counts().multi)
     end)
 
     it("a delete without a reply has removed the node (go-zk)", function()
         local lease = rig.hold(lock)
         proxy:command "drop-reply delete 1"
-        released(lease)
+        release(lease)
         assert.equal(1, session:stats().reconnects)
         server:wait_for_nodes(lock.path, 0)
-        at_rest(session)
-        rig.used(lock)
+        come_to_rest(session)
+        rig.use(lock)
     end)
 
     -- The reply to the create is lost, and then the server. wait() ends all the same, and the node
     -- goes after the reconnect.
-    local function leaves_nothing(wait, after)
+    local function check_nothing_left(wait, after)
         proxy:command("drop-reply create2 1")
         proxy:command("refuse")
         wait()
@@ -87,13 +87,13 @@ describe("a lost reply #lock:acquire", function()
         proxy:command("accept")
         if after then after() end
         server:wait_for_nodes(lock.path, 0)
-        at_rest(session)
+        come_to_rest(session)
         assert.equal("connected", session:state())
     end
 
     it("a wait ends at its deadline without a reply to its create, and the node is removed " ..
     "later (BUG-03, samuel-229)", function()
-        leaves_nothing(function() times_out(0.5, lock.acquire, lock, 0.5) end, function()
+        check_nothing_left(function() times_out(0.5, lock.acquire, lock, 0.5) end, function()
             local lease = assert(lock:acquire(20))
             server:wait_for_nodes(lock.path, 1)
             assert.is_true(lease:check(20))
@@ -103,7 +103,7 @@ describe("a lost reply #lock:acquire", function()
 
     it("a wait ends with an interrupt without a reply to its create, and the node is removed " ..
     "later (CURATOR-79)", function()
-        leaves_nothing(function()
+        check_nothing_left(function()
             zklock.run(function()
                 fails("interrupted",
                       rig.takes(0, 30, lock.acquire, lock, { timeout = 60, owner = "me" }))
@@ -116,14 +116,14 @@ describe("a lost reply #lock:acquire", function()
 
     it("a try ends with timeout at once without a reply to its create, and the node is " ..
     "removed later", function()
-        leaves_nothing(function() times_out(0, lock.acquire, lock, 0) end)
+        check_nothing_left(function() times_out(0, lock.acquire, lock, 0) end)
     end)
 
     it("a heartbeat without a reply makes the lease suspect, then held again with the same " ..
        "token #slow", function()
         local beating = rig.session(proxy.hosts, { timeout = 6 })
         local lease = rig.hold(beating:mutex(lock.path))
-        local token, told = lease.token, rig.told(lease)
+        local token, told = lease.token, rig.note_losses(lease)
         proxy:command("drop-reply sync 1")
         proxy:command("refuse")
         rig.wait_for("suspect", function() beating:dispatch() return #told > 0 end)
@@ -140,27 +140,27 @@ describe("a lost reply #lock:acquire", function()
         ["a waiter keeps its place without a watch's reply (Q-05)"] = "drop-reply getData 1",
     } do
         it(what, function()
-            local lease = rig.held_by_another(server, lock.path)
+            local lease = rig.hold_elsewhere(server, lock.path)
             local last = rig.session(server.hosts):mutex(lock.path)
             proxy:command(loss)
             assert.same({ 1, 2 }, rig.line_up({ lock, last }, function(order)
                 fault.wait_for_reconnects(session, 1)
-                rig.settled(session)
+                rig.settle(session)
                 assert.equal(3, #server:nodes(lock.path))
                 assert.same({}, order)
                 lease:release()
             end))
             assert.equal(1, session:stats().reconnects)
             server:wait_for_nodes(lock.path, 0)
-            at_rest(session)
+            come_to_rest(session)
         end)
     end
 
     it("a waiter hears of a release during an outage (PIT-08, Q-05, kazoo-170)", function()
-        local lease = rig.held_by_another(server, lock.path)
-        released(rig.wait_while(lock, { timeout = 8 }, function()
+        local lease = rig.hold_elsewhere(server, lock.path)
+        release(rig.wait_while(lock, { timeout = 8 }, function()
             fault.suspend(proxy, session)
-            released(lease)
+            release(lease)
             proxy:command("accept")
         end))
         server:wait_for_nodes(lock.path, 0)
@@ -184,15 +184,15 @@ describe("a lost reply #lock:acquire", function()
     end)
 
     -- Nobody uses the path any more, so no other list shows late nodes.
-    it("a create without a reply is looked after once more, a session timeout later #slow",
+    it("a create without a reply is looked for once more, a session timeout later #slow",
        function()
         local brief = rig.session(proxy.hosts, { timeout = 4 })
         proxy:command("drop-reply create2 1")
-        rig.used(brief:mutex(lock.path))
-        at_rest(brief)
+        rig.use(brief:mutex(lock.path))
+        come_to_rest(brief)
         plant(brief:id())
         rig.wait_for("the late look", function() return brief:stats().orphans == 1 end)
-        rig.wait_for("its node removed", function() return #assert(lock:queue(20)) == 0 end)
+        rig.wait_for("the late node removed", function() return #assert(lock:queue(20)) == 0 end)
     end)
 
     it("an unknown node of another session is left alone, and waited for", function()
@@ -274,7 +274,7 @@ describe("a server that goes away #lock:acquire", function()
        function()
         local session = rig.session(own.hosts, { timeout = 9 })
         local lock, last = session:mutex(rig.path()), rig.session(own.hosts)
-        local lease = rig.held_by_another(own, lock.path)
+        local lease = rig.hold_elsewhere(own, lock.path)
         local function nodes()
             local sorted = own:nodes(lock.path)
             table.sort(sorted)
@@ -336,15 +336,15 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264) #loc
 
     it("the late create leaves one node once its session has moved on, and none in the end #slow",
        function()
-        local session, at
+        local session, old_home
         repeat -- because a stopped leader is deposed, which is another test
             -- A shorter session may expire on a busy machine before it has moved on.
             session = rig.session(ensemble.hosts, { timeout = 18 })
-            at = assert(home(session))
-        until at ~= ensemble:leader()
-        local lock = rig.used(session:mutex(rig.path()))
+            old_home = assert(home(session))
+        until old_home ~= ensemble:leader()
+        local lock = rig.use(session:mutex(rig.path()))
         local watcher = rig.session(ensemble.hosts, { timeout = 30 }):mutex(lock.path)
-        local function in_line(count)
+        local function wait_for_line(count)
             local queue
             rig.wait_for(count .. " in line", function()
                 queue = assert(watcher:queue(20))
@@ -352,17 +352,17 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264) #loc
             end)
             return queue
         end
-        ensemble:pause(at)
+        ensemble:pause(old_home)
         local lease = rig.hold(lock, 90)
-        ensemble:resume(at)
+        ensemble:resume(old_home)
         rig.wait_for("the session elsewhere", function()
             local now = home(session)
-            return now and now ~= at
+            return now and now ~= old_home
         end)
         assert.is_true(lease:check(20))
-        assert.equal(lease.token, in_line(1)[1].token)
-        released(lease)
-        in_line(0)
+        assert.equal(lease.token, wait_for_line(1)[1].token)
+        release(lease)
+        wait_for_line(0)
     end)
 end)
 
@@ -372,9 +372,9 @@ describe("a session that expires #lease:state", function()
        "(PIT-02, BUG-13, kazoo, C recipe, etcd-19597)", function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local held, waited = session:mutex(rig.path()), session:mutex(rig.path())
-        local theirs = rig.held_by_another(server, waited.path)
+        local theirs = rig.hold_elsewhere(server, waited.path)
         local id, lease = session:id(), rig.hold(held)
-        local told = rig.told(lease)
+        local told = rig.note_losses(lease)
         rig.run(5, function(i)
             fails("expired", waited:acquire{ timeout = 30, owner = i })
         end, function()
@@ -390,8 +390,8 @@ describe("a session that expires #lease:state", function()
         fails("lost", lease:release())
         rig.becomes(session, "connected")
         assert.are_not.equal(id, session:id())
-        rig.used(held)
-        at_rest(session)
+        rig.use(held)
+        come_to_rest(session)
         assert.equal(0, #server:nodes(held.path))
     end)
 
@@ -410,9 +410,9 @@ describe("a session that expires #lease:state", function()
             proxy:shut()
             assert.is_nil((lock:acquire(0.1)))
             proxy:command("accept")
-            rig.used(lock)
+            rig.use(lock)
         end
-        at_rest(session)
+        come_to_rest(session)
         server:wait_for_nodes(lock.path, 0)
         server:wait_for_watches(before)
         assert.equal(0, session:stats().watches)
@@ -464,22 +464,22 @@ describe("a foreign client's change #lease:on_lost", function()
         lease = rig.hold(lock)
     end)
 
-    local function node_at(place)
-        return lock.path .. "/" .. assert(lock:queue(20))[place].name
+    local function node_at(position)
+        return lock.path .. "/" .. assert(lock:queue(20))[position].name
     end
 
     for _, when in ipairs{ "at once", "after heartbeats" } do
         it(("a change that deletes the holder's node %s ends its lease as lost #slow"):format(when),
            function()
-            local told = rig.told(lease)
+            local told = rig.note_losses(lease)
             if when ~= "at once" then rig.wait_for_stats(session, { watches = 1 }) end
             rig.delete_node(server, lock.path)
             rig.becomes(lease, "lost")
             session:dispatch()
             assert.same({ "lost" }, told)
             fails("lost", lease:release())
-            rig.used(lock)
-            at_rest(session)
+            rig.use(lock)
+            come_to_rest(session)
         end)
     end
 
@@ -505,13 +505,13 @@ describe("a foreign client's change #lease:on_lost", function()
     it("a change that deletes a waiter in the middle grants nothing, and the waiter behind it " ..
        "stays (Menagerie, etcd-11456, BUG-12)", function()
         local third = rig.session(server.hosts)
-        local wishes = { other:mutex(lock.path), third:mutex(lock.path) }
-        assert.same({ 2, 1 }, rig.line_up(wishes, function(order)
+        local acquires = { other:mutex(lock.path), third:mutex(lock.path) }
+        assert.same({ 2, 1 }, rig.line_up(acquires, function(order)
             rig.wait_for_stats(other, { watches = 2 })
             rig.wait_for_stats(third, { watches = 3 })
             local before = node_at(2)
             foreign(server, "delete %s", before)
-            rig.wait_for("the middle one behind", function()
+            rig.wait_for("the middle waiter's new node", function()
                 return #server:nodes(lock.path) == 3 and node_at(2) ~= before
             end)
             assert.same({}, order)

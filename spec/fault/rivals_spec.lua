@@ -5,15 +5,15 @@ local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local at_rest, fails, hold, released = rig.at_rest, fault.fails, rig.hold, rig.released
+local come_to_rest, fails, hold, release = rig.come_to_rest, fault.fails, rig.hold, rig.release
 
 local server, proxy, session, other, lock, rival
 
-local function nodes()
+local function count_nodes()
     return #server:nodes(lock.path)
 end
 
-local function in_line(count)
+local function wait_for_line(count)
     server:wait_for_nodes(lock.path, count)
 end
 
@@ -24,15 +24,15 @@ end
 
 -- Puts `count` waits of the session in line behind another session's lease, resets the proxy's
 -- counts, and calls fn(that lease). Checks that all waits are granted in order.
-local function behind_another(count, fn)
-    local theirs, wishes = hold(rival), {}
-    for n = 1, count do wishes[n] = lock end
-    local order = rig.line_up(wishes, function()
-        rig.settled(session)
+local function line_up_behind_another(count, fn)
+    local theirs, acquires = hold(rival), {}
+    for n = 1, count do acquires[n] = lock end
+    local order = rig.line_up(acquires, function()
+        rig.settle(session)
         proxy:reset()
         fn(theirs)
     end)
-    in_line(0)
+    wait_for_line(0)
     for n = 1, count do assert.equal(n, order[n]) end
 end
 
@@ -41,7 +41,7 @@ before_each(function()
     server = rig.shared()
     session, proxy = rig.behind_proxy(server.hosts) -- the timeout is longer than any outage here
     other = rig.session(server.hosts)
-    lock = rig.used(session:mutex(rig.path()))
+    lock = rig.use(session:mutex(rig.path()))
     rival = other:mutex(lock.path)
 end)
 after_each(rig.close_sessions)
@@ -52,7 +52,7 @@ describe("a lock after the end of its session #lease:state", function()
         lock = session:mutex(lock.path)
     end)
 
-    local function survivor(name)
+    local function plant_survivor(name)
         local path = lock.path .. "/" .. name
         server:foreign("create %s ''", path)
         return path, tonumber(fault.czxid(server, path))
@@ -64,8 +64,8 @@ describe("a lock after the end of its session #lease:state", function()
             name = assert(lock:queue(20))[2].name
             expire()
         end))
-        local path, token = survivor(name)
-        released(theirs)
+        local path, token = plant_survivor(name)
+        release(theirs)
         fails("busy", lock:acquire(0))
         fails("timeout", lock:acquire(0.2))
         local first = assert(lock:queue(20))[1]
@@ -79,10 +79,10 @@ describe("a lock after the end of its session #lease:state", function()
         local lease = hold(lock)
         local name = assert(lock:queue(20))[1].name
         expire()
-        local path, token = survivor(name)
+        local path, token = plant_survivor(name)
         fails("lost", lease:release{ wait = 20 })
         fails("timeout", lock:acquire(0.2))
-        at_rest(session)
+        come_to_rest(session)
         assert.equal(token, tonumber(fault.czxid(server, path)))
         server:foreign("delete %s", path)
         assert.is_true(hold(lock).token > token)
@@ -98,7 +98,7 @@ describe("a lock after the end of its session #lease:state", function()
         fails("busy", lock:acquire{ timeout = 0, owner = "me" })
         fails("lost", lease:release{ wait = 20 })
         assert.is_true(theirs:check(20))
-        assert.equal(1, nodes())
+        assert.equal(1, count_nodes())
     end)
 
     it("the lock object can be used again (kazoo-282, go-zookeeper) #slow", function()
@@ -107,7 +107,7 @@ describe("a lock after the end of its session #lease:state", function()
         for _ = 1, 2 do
             local mine = hold(lock)
             assert.is_true(mine.token > lease.token)
-            released(mine)
+            release(mine)
         end
         assert.equal("lost", lease:state())
     end)
@@ -116,11 +116,11 @@ describe("a lock after the end of its session #lease:state", function()
        function()
         local theirs = hold(rival)
         fails("expired", rig.wait_while(lock, { timeout = 30 }, expire))
-        in_line(1)
+        wait_for_line(1)
         local lease = rig.wait_while(lock, { timeout = 20 }, function() theirs:release() end)
         assert.is_true(lease.token > theirs.token)
-        released(lease)
-        assert.equal(0, nodes())
+        release(lease)
+        assert.equal(0, count_nodes())
     end)
 end)
 
@@ -133,26 +133,26 @@ describe("a lost reply #lock:acquire", function()
             proxy:command("%s delete 1", kind)
             fails("timeout", lock:acquire(0.2))
             rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
-            in_line(1)
-            at_rest(session)
+            wait_for_line(1)
+            come_to_rest(session)
             assert.equal(id, session:id())
-            released(theirs)
-            assert.equal(0, nodes())
+            release(theirs)
+            assert.equal(0, count_nodes())
         end)
     end
 
     it("the node of a second failed wait goes, too (kazoo, leak B)", function()
         local theirs = hold(rival)
         fails("timeout", lock:acquire(0.1))
-        in_line(1)
+        wait_for_line(1)
         proxy:command("drop-reply create2 1")
         proxy:command("refuse")
         fails("timeout", lock:acquire(0.3))
-        assert.equal(2, nodes())
+        assert.equal(2, count_nodes())
         proxy:command("accept")
-        in_line(1)
-        released(theirs)
-        released(hold(rival, 0))
+        wait_for_line(1)
+        release(theirs)
+        release(hold(rival, 0))
     end)
 end)
 
@@ -163,15 +163,15 @@ describe("a session without a connection #lease:held", function()
         fault.suspend(proxy, session)
         assert.is_true(rig.takes(0, 5, lease.release, lease))
         assert.equal("released", lease:state())
-        assert.equal(1, nodes())
+        assert.equal(1, count_nodes())
         proxy:command("accept")
-        rig.used(rival)
-        rig.used(lock)
-        assert.equal(0, nodes())
+        rig.use(rival)
+        rig.use(lock)
+        assert.equal(0, count_nodes())
     end)
 
     it("40 waiters ask for nothing again after a short loss of the connection (Curator)", function()
-        behind_another(40, function(theirs)
+        line_up_behind_another(40, function(theirs)
             proxy:command("cut")
             fault.wait_for_reconnects(session, 1)
             fails("busy", lock:acquire{ timeout = 0, owner = "another" })
@@ -192,14 +192,14 @@ describe("the time of a wait #times", function()
         local theirs = hold(rival)
         local COUNT, APART, TIMEOUT, ended = 5, 1.5, 2, nil
         rig.run(COUNT, function(i)
-            in_line(i)
+            wait_for_line(i)
             fails("interrupted", rival:acquire{ timeout = 60, owner = i })
         end, function()
-            in_line(COUNT + 1)
+            wait_for_line(COUNT + 1)
             fails("timeout", rig.takes(TIMEOUT, COUNT * APART, lock.acquire, lock, TIMEOUT))
             ended = true
         end, function()
-            in_line(COUNT + 2)
+            wait_for_line(COUNT + 2)
             for i = COUNT, 1, -1 do
                 other:interrupt(i)
                 rig.eventually(function() return ended end, APART)
@@ -212,7 +212,7 @@ describe("the time of a wait #times", function()
         assert.equal(0, session:interrupt("me"))
         local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
         assert.equal(0, session:interrupt("me"))
-        released(lease)
+        release(lease)
         local theirs = hold(rival)
         fails("timeout", lock:acquire{ timeout = 0.2, owner = "me" })
         assert.is_true(theirs:release())
@@ -237,15 +237,15 @@ describe("foreign children of the folder #lock:acquire", function()
         it(("a child %q neither blocks, nor breaks, nor leaves a node (%s)"):format(name, client),
            function()
             local child = lock.path .. "/" .. name
-            rig.used(lock) -- makes the folder, which the server may have removed
+            rig.use(lock) -- makes the folder, which the server may have removed
             server:foreign("create %s ''", child)
             local mine = hold(lock, 0)
             local theirs = rig.wait_while(rival, { timeout = 20 }, function()
                 assert.is_true(mine:release())
             end)
             assert.is_true(theirs.token > mine.token)
-            released(theirs)
-            assert.equal(0, nodes())
+            release(theirs)
+            assert.equal(0, count_nodes())
             server:foreign("delete %s", child)
         end)
     end
@@ -254,8 +254,8 @@ describe("foreign children of the folder #lock:acquire", function()
         for _, timeout in ipairs{ 0, 5 } do
             server:foreign("delete %s", lock.path)
             local lease = hold(lock, timeout)
-            assert.equal(1, nodes())
-            released(lease)
+            assert.equal(1, count_nodes())
+            release(lease)
         end
     end)
 end)
@@ -267,7 +267,7 @@ describe("two contenders in one process #lock:acquire", function()
         local first = assert(lock:acquire{ timeout = 5, owner = "a" })
         fails("busy", twin:acquire{ timeout = 0, owner = "b" })
         local second = rig.wait_while(twin, { timeout = 5, owner = "b" }, function()
-            in_line(2)
+            wait_for_line(2)
             assert.is_true(first:release())
         end)
         assert.is_true(second.token > first.token)
@@ -284,7 +284,7 @@ describe("two contenders in one process #lock:acquire", function()
             assert.is_true(lease:check(20))
             fails("busy", rival:acquire(0))
         end
-        in_line(1)
+        wait_for_line(1)
     end)
 
     it("two clients of one identity are two contenders (Menagerie)", function()
@@ -301,9 +301,9 @@ describe("two contenders in one process #lock:acquire", function()
     -- Curator lists 12 times for each hand-off with 50 threads, 35 times with 200.
     it("a hand-off wakes one waiter, however many share the lock (CURATOR-716)", function()
         local COUNT = 50
-        behind_another(COUNT, function(theirs)
+        line_up_behind_another(COUNT, function(theirs)
             theirs:release()
-            in_line(0)
+            wait_for_line(0)
             local counts = proxy:counts()
             assert.equal(COUNT + 1, counts.events)
             assert.equal(0, counts.getChildren + counts.getData)
@@ -326,10 +326,10 @@ describe("a predecessor that goes between the list and the watch #lock:acquire",
             lease:release()
         end, function()
             -- The list is answered, and the watch is on its way.
-            rig.wait_for("its gets", function() return session:stats().gets > gets end)
+            rig.wait_for("the watch's get", function() return session:stats().gets > gets end)
             assert.equal(0, proxy:counts().getData)
             token = assert(rival:queue(20))[2].token
-            released(theirs)
+            release(theirs)
             proxy:command("flow")
         end, function()
             rig.becomes(theirs, "released")
@@ -337,6 +337,6 @@ describe("a predecessor that goes between the list and the watch #lock:acquire",
             order[#order + 1] = "third"
         end)
         assert.same({ "waiter", "third" }, order)
-        in_line(0)
+        wait_for_line(0)
     end)
 end)

@@ -7,7 +7,7 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local at_rest, foreign = rig.at_rest, fault.foreign
+local come_to_rest, foreign = rig.come_to_rest, fault.foreign
 
 local server, proxy = rig.shared(), nil
 
@@ -144,7 +144,7 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo) #l
         local idle = rig.session(hosts, { timeout = 4 })
         local lock = session:mutex(rig.path())
         local lease = rig.hold(lock)
-        local told = rig.told(lease)
+        local told = rig.note_losses(lease)
         rig.wait_for("heartbeats, and a lease for certain", function()
             return session:stats().syncs >= 3 and lease:state() == "held"
         end)
@@ -219,7 +219,7 @@ end)
 
 -- Requests made while libzookeeper says "expired" stay in its queue.
 describe("trap 5: requests while a session expires #session:state", function()
-    local TIMEOUT = 20 -- seconds for each call, more than all takes on a busy machine
+    local TIMEOUT = 20 -- seconds for each call, more than all calls take on a busy machine
 
     -- With rig.wait_for() the news of the end are delivered before the last requests are made,
     -- with rig.wait_apart() after that.
@@ -269,7 +269,7 @@ describe("trap 5: requests while a session expires #session:state", function()
         end)
         assert.same({ ok = true, expired = true }, ends)
         assert.equal(0, session:stats().callback_errors)
-        at_rest(session)
+        come_to_rest(session)
         assert.equal(0, #server:nodes(path))
     end
 
@@ -323,7 +323,7 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
             end)
             link:command("delay 0")
             assert.equal("too_many", take_leases())
-            rig.settled(session)
+            rig.settle(session)
             link:command("cut")
             fault.wait_for_reconnects(session, 1)
             local watched = session:stats().watches * (#path + #LONG)
@@ -354,7 +354,7 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
         assert.equal(#leases, #own:nodes(path))
         assert.is_true(bytes <= LIMIT and bytes > LIMIT / 2, bytes .. " bytes")
         assert.is_true(session:stats().path_bytes <= LIMIT)
-        rig.released(leases[1])
+        rig.release(leases[1])
         leases[1] = rig.hold(session:mutex(path .. "/" .. LONG .. "again"))
         -- The worst close, without a delete before.
         link:command("blackhole")
@@ -363,7 +363,7 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
         link:command("flow")
         own:kill()
         own:restart()
-        rig.used(rig.session(own.hosts):mutex(path))
+        rig.use(rig.session(own.hosts):mutex(path))
     end)
 end)
 
@@ -385,7 +385,7 @@ describe("trap 8: containers (Curator, kazoo-563) #session:mutex", function()
         local session, link = rig.behind_proxy(own.hosts, { timeout = 10 })
         local lock = session:mutex(rig.path() .. "/a/b")
         for _ = 1, 3 do
-            rig.used(lock)
+            rig.use(lock)
             wait_until_reaped("/spec")
             assert.is_nil((select(2, lock:queue(20))))
         end
@@ -401,20 +401,20 @@ describe("trap 8: containers (Curator, kazoo-563) #session:mutex", function()
                 local lease = rig.hold(mine:mutex(path))
                 assert.is_true(lease.token > token)
                 token = lease.token
-                rig.released(lease)
+                rig.release(lease)
                 if token % 4 == 0 then zklock.sleep(0.1) end
             end
         end
         zklock.run(function() contend(session) end, function() contend(other) end)
-        at_rest(session)
+        come_to_rest(session)
     end)
 
     it('parents = "persistent" makes persistent nodes, which stay', function()
         local session = rig.session(own.hosts, { parents = "persistent" })
-        local lock = rig.used(session:mutex(rig.path() .. "/a"))
+        local lock = rig.use(session:mutex(rig.path() .. "/a"))
         assert.matches("owner=0 ", foreign(own, "stat %s", lock.path))
         -- A later container is reaped; the persistent node is not.
-        wait_until_reaped(rig.used(rig.session(own.hosts):mutex(rig.path() .. "/b")).path)
+        wait_until_reaped(rig.use(rig.session(own.hosts):mutex(rig.path() .. "/b")).path)
         assert.is_truthy(fault.czxid(own, lock.path))
     end)
 end)
@@ -452,10 +452,10 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
 
     it("a queue over the counter's end is in order", function()
         local holder, session = rig.session(own.hosts), rig.session(own.hosts)
-        for _ = 1, 8 do rig.used(holder:mutex(PATH)) end
-        local lease, wishes = rig.hold(holder:mutex(PATH)), {}
-        for i = 1, 6 do wishes[i] = session:mutex(PATH) end
-        assert.same({ 1, 2, 3, 4, 5, 6 }, rig.line_up(wishes, function()
+        for _ = 1, 8 do rig.use(holder:mutex(PATH)) end
+        local lease, acquires = rig.hold(holder:mutex(PATH)), {}
+        for i = 1, 6 do acquires[i] = session:mutex(PATH) end
+        assert.same({ 1, 2, 3, 4, 5, 6 }, rig.line_up(acquires, function()
             local queue, last = assert(holder:mutex(PATH):queue(20)), 0
             assert.equal(7, #queue)
             assert.equal(lease.token, queue[1].token)
@@ -488,7 +488,7 @@ describe("trap 10: two thousand waits #lock:acquire", function()
             lease:release()
         end, function()
             rig.wait_for("all in line", function() return queued == COUNT end, 30)
-            rig.settled(session)
+            rig.settle(session)
             proxy:command("cut")
             rig.takes(0, 10, fault.wait_for_reconnects, session, 1)
             assert(rig.takes(0, 10, lock.queue, lock, 20))
@@ -498,7 +498,7 @@ describe("trap 10: two thousand waits #lock:acquire", function()
                 rig.wait_for("all granted", function() return granted == COUNT end)
             end)
         end)
-        at_rest(session)
+        come_to_rest(session)
         assert.equal(0, #server:nodes(path))
         assert.equal(1, session:stats().reconnects)
     end)

@@ -1,10 +1,10 @@
---- [lua asan tsan] session:watch() when connections, replies, sessions and servers are lost: the
+--- [lua asan tsan] session:watch() when connections, replies, sessions and servers are lost. The
 -- last change is told once, and no unchanged state is told again. See also members_spec.lua.
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local hears, watched = rig.hears, rig.watched
+local hears, watch = rig.hears, rig.watch
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local server, path, session, proxy
@@ -19,10 +19,10 @@ local function change(commands)
     server:foreign((commands:gsub("%%s", path)))
 end
 
-local function told(calls, ...)
+local function check_told(calls, ...)
     local expected = { ... }
     hears(calls, expected[#expected], #expected)
-    rig.caught_up(session)
+    rig.catch_up(session)
     assert.same(expected, calls)
 end
 
@@ -57,8 +57,8 @@ describe("a watch #session:watch", function()
                function()
                 if each.before then change(each.before) end
                 local news = { each.before and "old" or "none" }
-                local calls = watched(session, path)
-                told(calls, unpack(news))
+                local calls = watch(session, path)
+                check_told(calls, unpack(news))
                 for _, command in ipairs(outage) do proxy:command(command) end
                 for _, command in ipairs(each) do change(command) end
                 if not each.told then
@@ -66,10 +66,10 @@ describe("a watch #session:watch", function()
                 end
                 fault.heal(proxy)
                 news[2] = each.told
-                told(calls, unpack(news))
+                check_told(calls, unpack(news))
                 change(news[#news] == "none" and "create %s end" or "set %s end")
                 news[#news + 1] = "end"
-                told(calls, unpack(news))
+                check_told(calls, unpack(news))
             end)
         end
     end
@@ -79,12 +79,12 @@ describe("a watch #session:watch", function()
         change("create %s here")
         local before = server:watches()
         fault.suspend(proxy, session)
-        local calls, stop = watched(session, path)
+        local calls, stop = watch(session, path)
         assert.equal(1, session:stats().watches, "there will be room for it")
         zklock.sleep(0.1)
         assert.same({}, calls)
         proxy:command("accept")
-        told(calls, "here")
+        check_told(calls, "here")
         fault.suspend(proxy, session)
         stop()
         proxy:command("accept")
@@ -99,14 +99,14 @@ describe("a watch #session:watch", function()
         it("a watch goes on when a look is lost: " .. loss, function()
             change("create %s old")
             proxy:command(loss)
-            local calls = watched(session, path)
+            local calls = watch(session, path)
             hears(calls, "old")
             change("set %s new")
             hears(calls, "new", 2)
             fault.wait_for_reconnects(session, 1)
-            told(calls, "old", "new")
+            check_told(calls, "old", "new")
             change("delete %s")
-            told(calls, "old", "new", "none")
+            check_told(calls, "old", "new", "none")
             assert.equal(1, session:stats().watches)
         end)
     end
@@ -118,21 +118,21 @@ describe("a watch #session:watch", function()
         it(("a watch hears of %s between the two requests of a look"):format(what), function()
             change("create %s old")
             proxy:command("hold getData 1")
-            local calls = watched(session, path)
+            local calls = watch(session, path)
             rig.wait_for_stats(session, { in_flight = 1 })
             change(each[1])
             proxy:command("flow")
-            told(calls, each.told)
+            check_told(calls, each.told)
             change(each.after)
-            told(calls, each.told, "after")
+            check_told(calls, each.told, "after")
         end)
     end
 end)
 
 
 for what, each in pairs{
-    ["a watch"] = { look = rig.watched, operation = "exists", first = "0", last = "end" },
-    ["a list of members"] = { look = rig.followed, operation = "getChildren", first = "a=0",
+    ["a watch"] = { look = rig.watch, operation = "exists", first = "0", last = "end" },
+    ["a list of members"] = { look = rig.follow, operation = "getChildren", first = "a=0",
                               last = "a=end" },
 } do
     describe(what, function()
@@ -164,7 +164,7 @@ for what, each in pairs{
                 rig.wait_for_stats(session, { watches = 0 })
                 server:wait_for_watches(before)
                 change("set %s new set %s/a new")
-                rig.caught_up(session)
+                rig.catch_up(session)
                 assert.same({}, calls)
             end)
         end
@@ -177,16 +177,16 @@ describe("a watch of a session that expires #session:watch", function()
 
     it("a watch tells in the next session only changes, and goes on #slow", function()
         change("create %s old create %s-same x")
-        local calls, stop = watched(session, path)
-        local same, absent = watched(session, path .. "-same"), watched(session, path .. "-none")
-        told(calls, "old")
+        local calls, stop = watch(session, path)
+        local same, absent = watch(session, path .. "-same"), watch(session, path .. "-none")
+        check_told(calls, "old")
         hears(same, "x")
         local bytes = session:stats().watch_bytes
         fault.expire(proxy, session, function() change("set %s new") end)
         assert.equal(bytes, session:stats().watch_bytes)
-        told(calls, "old", "new")
+        check_told(calls, "old", "new")
         change("delete %s")
-        told(calls, "old", "new", "none")
+        check_told(calls, "old", "new", "none")
         assert.same({ "x" }, same)
         assert.same({ "none" }, absent)
         assert.equal(3, session:stats().watches)
@@ -199,8 +199,8 @@ describe("a watch of a session that expires #session:watch", function()
     it("a watch tells the end of a session without reopen, which refuses another watch #slow",
        function()
         session = rig.session(proxy.hosts, { timeout = 3, reopen = false })
-        local calls, stop = watched(session, path)
-        told(calls, "none")
+        local calls, stop = watch(session, path)
+        check_told(calls, "none")
         rig.hold(session:mutex(path .. "-lock"))
         rig.wait_for_stats(session, { watches = 2 }) -- one is the lock node's
         fault.expire(proxy, session, function() change("create %s new") end)
@@ -223,7 +223,7 @@ describe("a watch of a server that stops #session:watch", function()
         end
         begin("old")
         session = rig.session(server.hosts, { timeout = 1 })
-        local calls = watched(session, path)
+        local calls = watch(session, path)
         hears(calls, "old")
         begin("new")
         hears(calls, "new", 2)

@@ -10,19 +10,19 @@ local zklock = require "zklock"
 local fails = fault.fails
 
 
-local function sessions(server, n)
+local function count_sessions(server, n)
     return tonumber(server:ask("dump", n):match("Session Sets %(%d+%)/%((%d+)%)"))
 end
 
-local function threads()
+local function count_threads()
     return tonumber(rig.shell("ls /proc/%d/task | wc -l", rig.pid))
 end
 
-local function has_sessions(server, count)
-    rig.wait_for(count .. " sessions", function() return sessions(server) == count end)
+local function wait_for_sessions(server, count)
+    rig.wait_for(count .. " sessions", function() return count_sessions(server) == count end)
 end
 
-local function has_expired(session)
+local function wait_for_expiry(session)
     rig.wait_for("an expiry", function()
         session:dispatch()
         return session:stats().expiries >= 1
@@ -42,7 +42,7 @@ describe("a server that comes back without its data #session:state", function()
         local lock = session:mutex("/used-" .. session:id() .. "/lock")
         for _ = 1, 5 do
             local lease = rig.wait_for("the lock", function() return lock:acquire(20) end)
-            rig.released(lease)
+            rig.release(lease)
         end
     end
 
@@ -62,11 +62,11 @@ describe("a server that comes back without its data #session:state", function()
         }
         local waiter, lock = open{ timeout = 3 }, session:mutex(rig.path())
         local lease = rig.hold(lock)
-        local lost = rig.told(lease)
+        local lost = rig.note_losses(lease)
         fails("expired", rig.wait_while(waiter:mutex(lock.path), { timeout = 60 }, function()
             wipe()
-            has_expired(session)
-            has_expired(waiter)
+            wait_for_expiry(session)
+            wait_for_expiry(waiter)
         end))
         assert.equal("lost", lease:state())
         rig.becomes(session, "connected")
@@ -78,8 +78,8 @@ describe("a server that comes back without its data #session:state", function()
             table.concat(states, " "))
         local again = rig.hold(lock)
         fails("busy", waiter:mutex(lock.path):acquire(0))
-        rig.released(again)
-        assert.equal(2, sessions(server), "nothing else is left")
+        rig.release(again)
+        assert.equal(2, count_sessions(server), "nothing else is left")
     end)
 
     it("the session ends for good with reopen = false #slow", function()
@@ -87,27 +87,27 @@ describe("a server that comes back without its data #session:state", function()
         wipe()
         rig.becomes(session, "expired")
         fails("expired", session:mutex(rig.path()):acquire(20))
-        has_sessions(server, 0)
+        wait_for_sessions(server, 0)
     end)
 
     it("a second loss of data during the probe ends the session #slow", function()
         local session = open{ timeout = 4 }
         wipe()
-        has_sessions(server, 1)
+        wait_for_sessions(server, 1)
         assert.equal(0, session:stats().expiries)
         wipe()
-        has_expired(session)
+        wait_for_expiry(session)
         rig.becomes(session, "connected")
-        rig.used(session:mutex("/again/lock"))
-        has_sessions(server, 1)
+        rig.use(session:mutex("/again/lock"))
+        wait_for_sessions(server, 1)
     end)
 
     it("the next session gets the credentials #slow", function()
         local session = open{ auth = "digest:ann:a", acl = "creator" }
         local path = "/ann-" .. session:id() .. "/lock"
         wipe()
-        has_expired(session)
-        rig.used(session:mutex(path))
+        wait_for_expiry(session)
+        rig.use(session:mutex(path))
         local bob = rig.session(server.hosts, { auth = "digest:bob:b" })
         fails("auth", bob:mutex(path):acquire(20))
     end)
@@ -116,48 +116,50 @@ describe("a server that comes back without its data #session:state", function()
     -- then, ends a session timeout later.
     local function wipe_until_probed(session)
         wipe()
-        has_sessions(server, 1)
+        wait_for_sessions(server, 1)
         assert.equal("suspended", session:state())
     end
 
-    local function nothing_is_left(before)
-        has_sessions(server, 0)
-        rig.wait_for("all threads end", function() return threads() <= before end)
+    local function check_nothing_left(before)
+        wait_for_sessions(server, 0)
+        rig.wait_for("all threads end", function() return count_threads() <= before end)
     end
 
-    local function closes(least, most, prepare)
-        local before, session = threads(), open{ timeout = 6 }
+    local function check_close(least, most, prepare)
+        local before, session = count_threads(), open{ timeout = 6 }
         if prepare then prepare(session) end
         wipe_until_probed(session)
         rig.takes(least, most, session.close, session)
-        nothing_is_left(before)
+        check_nothing_left(before)
     end
 
     it("close during the probe is not delayed, and leaves nothing #slow", function()
-        closes(0, 4)
+        check_close(0, 4)
     end)
 
     -- close() spends half of its time on a connection, to delete the nodes.
     it("close waits for a session with nodes, within its bound #slow", function()
-        closes(2, 12, function(session) rig.hold(session:mutex("/held/lock")) end)
+        check_close(2, 12, function(session) rig.hold(session:mutex("/held/lock")) end)
     end)
 
     it("a session collected during the probe leaves nothing #slow", function()
-        local before = threads()
+        local before = count_threads()
         local session = assert(zklock.connect(server.hosts, { timeout = 6 }))
         use(session)
         wipe_until_probed(session)
         session = nil -- luacheck: ignore 311
         collectgarbage()
         collectgarbage()
-        nothing_is_left(before)
+        check_nothing_left(before)
     end)
 
     it("the probe does not leak into programs that are started #slow", function()
         server:ask("ruok")
-        local before = fault.inherited()
+        local before = fault.count_inherited()
         wipe_until_probed(open{ timeout = 6 })
-        rig.wait_for("no descriptor inherited", function() return fault.inherited() <= before end)
+        rig.wait_for("no descriptor inherited", function()
+            return fault.count_inherited() <= before
+        end)
     end)
 
     local ENDS = {
@@ -187,12 +189,12 @@ describe("a server that comes back without its data #session:state", function()
             ]] .. ending, { input = true })
             child:says("ready")
             wipe()
-            has_sessions(server, 1)
+            wait_for_sessions(server, 1)
             child:tell("go")
             child:says("suspended", "0", "1")
             child:tell(nil)
             child:ends()
-            has_sessions(server, 0)
+            wait_for_sessions(server, 0)
         end)
     end
 end)
@@ -202,7 +204,7 @@ end)
 describe("an outage of several session timeouts #lock:acquire", function()
     after_each(rig.close_sessions)
 
-    local function is_waited_through(server, timeout, outage)
+    local function check_waited_through(server, timeout, outage)
         local holder = rig.session(server.hosts, { timeout = 40 })
         local session = rig.session(server.hosts, { timeout = timeout })
         local lock, id = session:mutex(rig.path()), session:id()
@@ -220,25 +222,25 @@ describe("an outage of several session timeouts #lock:acquire", function()
     it("a single server's outage ends no waiter, and leaves no probe #slow", function()
         local server = rig.server()
         finally(function() server:stop() end)
-        is_waited_through(server, 8, function()
+        check_waited_through(server, 8, function()
             server:kill()
             zklock.sleep(18)
             server:restart()
         end)
-        has_sessions(server, 2)
+        wait_for_sessions(server, 2)
     end)
 
     it("an ensemble's loss of its quorum ends no waiter, and leaves no probe #slow", function()
         local ensemble = rig.server{ n = 3 }
         finally(function() ensemble:stop() end)
-        is_waited_through(ensemble, 8, function()
+        check_waited_through(ensemble, 8, function()
             for n = 1, 2 do ensemble:kill(n) end
             zklock.sleep(18)
             for n = 1, 2 do ensemble:restart(n) end
         end)
         rig.wait_for("two sessions", function()
             local leader = ensemble:leader()
-            return leader and sessions(ensemble, leader) == 2
+            return leader and count_sessions(ensemble, leader) == 2
         end)
     end)
 end)

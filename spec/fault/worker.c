@@ -14,7 +14,7 @@ typedef int resolve(const char *, const char *, const struct addrinfo *, struct 
 
 static int slow_names, no_folder;
 
-__attribute__((constructor)) static void look(void) {
+__attribute__((constructor)) static void read_environment(void) {
     slow_names = getenv("SLOW_NAMES") != NULL;
     no_folder = getenv("NO_FOLDER") != NULL;
 }

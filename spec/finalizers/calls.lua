@@ -107,7 +107,7 @@ calls["session:set_hosts"] = function(book) book.session:set_hosts(book.hosts, 0
 calls["session:election"] = function(book) book.session:election "/g" end
 calls["session:get"] = function(book) book.session:get(book.node, book.patience) end
 
--- Follows a node or folder. book[name] stops that, after a call of the function before.
+-- Follows a node or folder. The new book[name] stops that. Calls the book[name] of before.
 local function follow(book, method, path, hear, name)
     local stopped, stop
     stop = book.session[method](book.session, path, function(news)
@@ -129,8 +129,8 @@ calls["session:members"] = function(book)
     follow(book, "members", "/members", book.list, "stop_members")
 end
 
--- A new name each time, because joining a folder in a finalizer conflicts with the name of another
--- join.
+-- A new name each time, because a finalizer may join in the middle of another join, whose name is
+-- taken.
 local function join(book)
     book.joins = book.joins + 1
     local name = "member-" .. book.joins
@@ -143,7 +143,7 @@ calls["session:join"] = function(book)
     member:leave()
 end
 
--- Another coroutine raises an error during a join, which is dropped.
+-- Another coroutine raises an error during a join, so the join is dropped.
 calls["session:join, dropped"] = function(book)
     pcall(zklock.run, function()
         local member = join(book)

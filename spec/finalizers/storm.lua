@@ -5,8 +5,8 @@
 -- one check is one call, with finalizers at one of its allocations.
 
 -- Lua 5.4 is built to collect at each allocation (finalizers.mk). It must not collect by itself,
--- too, because its pointers are stale where it collects twice. LuaJIT's collections follow each
--- other.
+-- too, because its pointers are stale where it collects twice. LuaJIT's collector makes no
+-- pause.
 collectgarbage "stop"
 if rawget(_G, "jit") then
     require("jit").off() -- compiled code collects less often
@@ -37,7 +37,7 @@ end
 
 -- --- garbage ----------------------------------------------------------------------------
 
-local new_garbage -- with that finalizer
+local new_garbage -- makes garbage with a finalizer
 
 if newproxy then -- luacheck: globals newproxy
     function new_garbage(finalize)
@@ -52,9 +52,9 @@ end
 
 -- Calls fn(...) while the n-th collection calls finalize(n); returns the number of collections.
 local function storm(finalize, fn, ...)
-    local rages, count = true, 0
+    local is_raging, count = true, 0
     local function again()
-        if not rages then return end
+        if not is_raging then return end
         new_garbage(again)
         count = count + 1
         finalize(count)
@@ -63,7 +63,7 @@ local function storm(finalize, fn, ...)
     collectgarbage "restart"
     collectgarbage()
     fn(...)
-    rages = false
+    is_raging = false
     collectgarbage "stop"
     return count
 end
@@ -77,17 +77,17 @@ local function is_long(name)
     return name:find "^world:" or name == "zklock.world" or name == "zklock.simulate"
 end
 
--- Calls that are not long; the same without the endings; long calls.
-local names, others, long = {}, {}, {}
+-- Calls that are not long; these without the endings; long calls.
+local short, not_ending, long = {}, {}, {}
 
 for name in pairs(calls) do
     local is_ending = name == endings[1] or name == endings[2] or name == endings[3]
-    local list = is_long(name) and long or names
+    local list = is_long(name) and long or short
     list[#list + 1] = name
-    if list == names and not is_ending then others[#others + 1] = name end
+    if list == short and not is_ending then not_ending[#not_ending + 1] = name end
 end
-table.sort(names)
-table.sort(others)
+table.sort(short)
+table.sort(not_ending)
 table.sort(long)
 
 
@@ -193,7 +193,7 @@ end
 
 
 -- Checks that the watcher and the follower of the folder learn the final state.
-local function hear(book)
+local function check_heard(book)
     local deadline = core.now() + PATIENCE
     call("session:dispatch", book)
     while not (book.last == book.text and book.pen_data == book.text) and not book.problem do
@@ -219,9 +219,11 @@ end
 local function meets_all(name, book, n)
     prepare(book)
     local count = storm(function(count)
-        for i = 1, count == n and #others or 0 do call(others[(n * 7 + i) % #others + 1], book) end
+        for i = 1, count == n and #not_ending or 0 do
+            call(not_ending[(n * 7 + i) % #not_ending + 1], book)
+        end
     end, call, name, book)
-    hear(book)
+    check_heard(book)
     check(not book.problem, "%s, all at allocation %d: %s", name, n, book.problem)
     return count >= n
 end
@@ -247,7 +249,7 @@ end
 
 
 local book = new_book()
-for _, name in ipairs(others) do
+for _, name in ipairs(not_ending) do
     at_each(name == "zklock.run" and 80 or 10, meets_all, name, book)
 end
 at_each(1, meets_all, "zklock.simulate", book, 3)
@@ -256,7 +258,7 @@ for _, name in ipairs(long) do
     check(not book.problem, "%s: %s", name, book.problem)
 end
 close(book)
-for _, name in ipairs(names) do
+for _, name in ipairs(short) do
     for _, ending in ipairs(endings) do at_each(5, meets_ending, name, ending) end
 end
 print(("%d passed, %d failed"):format(passed, failed))

@@ -41,8 +41,8 @@ describe("in cqueues #zklock.driver", function()
             return #server:nodes(path) == 1 and session:stats().claims == 0
         end)
         assert.is_true(holder:release{ wait = 20 })
-        rig.used(lock)
-        loop.run(function() rig.used(lock) end)
+        rig.use(lock)
+        loop.run(function() rig.use(lock) end)
     end
 
     for how, drop in pairs{ dropped = function() end,
@@ -65,7 +65,7 @@ describe("in cqueues #zklock.driver", function()
         holder:release()
         assert(first:loop())
         results[1]:release{ wait = 20 }
-        loop.run(function() rig.used(lock) end)
+        loop.run(function() rig.use(lock) end)
     end)
 
     it("a wait of the top level runs between the steps of a controller", function()
@@ -78,14 +78,14 @@ describe("in cqueues #zklock.driver", function()
     end)
 
     it("a coroutine inside a coroutine waits, too, if started with cqueues's wrap", function()
-        local wrap, had = require("cqueues.auxlib").wrap, nil
+        local wrap, lease = require("cqueues.auxlib").wrap, nil
         loop.run(function()
-            had = wrap(function() return lock:acquire(20) end)()
+            lease = wrap(function() return lock:acquire(20) end)()
         end, function()
             loop:wait_for("the wait", function() return #server:nodes(path) == 2 end)
             holder:release()
         end)
-        assert.equal("held", had:state())
+        assert.equal("held", lease:state())
     end)
 
     it("the number of a closed session's descriptor is free for other uses", function()

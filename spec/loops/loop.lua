@@ -1,6 +1,6 @@
---- Event loops of other libraries for the specs. Each has name, library, run(fn, ...), which runs
--- each function as a coroutine of the loop until all have ended, and inside of it sleep(seconds),
--- by the loop's own timer, and echo(rounds), a conversation over two sockets.
+--- Event loops of other libraries, for the specs. Each has a name, its library, and run(fn, ...),
+-- which runs the functions as coroutines of the loop until all have ended. Inside run(),
+-- sleep(seconds) uses the loop's own timer, and echo(rounds) talks over two sockets.
 
 local core = require "zklock.core"
 

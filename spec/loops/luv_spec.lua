@@ -39,12 +39,12 @@ describe("in luv #zklock.driver", function()
     end)
 
     it("a coroutine that is started before the loop runs waits for it, if luv is named", function()
-        local had
+        local lease
         zklock.driver("luv")
-        coroutine.wrap(function() had = lock:acquire(20) end)()
+        coroutine.wrap(function() lease = lock:acquire(20) end)()
         holder:release()
         uv.run()
-        assert.equal("held", had:state())
+        assert.equal("held", lease:state())
     end)
 
     if coroutine.close then
@@ -79,34 +79,34 @@ describe("in luv #zklock.driver", function()
         end)
         assert.is_false(ended)
         holder:release{ wait = 20 }
-        loop.run(function() rig.used(lock) end)
+        loop.run(function() rig.use(lock) end)
     end)
 
     it("a descriptor that the user also polls is polled once", function()
-        local had
+        local lease
         local poll = uv.new_poll(session:fd())
         poll:start("r", function() session:dispatch() end)
         loop.run(function()
             coroutine.wrap(function()
-                had = lock:acquire(20)
+                lease = lock:acquire(20)
                 poll:close()
             end)()
             wait_for_nodes(2)
             holder:release()
         end)
-        assert.equal("held", had:state())
+        assert.equal("held", lease:state())
     end)
 
     it("a coroutine that is resumed by mistake goes on waiting", function()
-        local had
+        local lease
         loop.run(function()
-            local thread = coroutine.create(function() had = lock:acquire(20) end)
+            local thread = coroutine.create(function() lease = lock:acquire(20) end)
             coroutine.resume(thread)
             assert(coroutine.resume(thread, "not this"))
             wait_for_nodes(2)
             holder:release()
         end)
-        assert.equal("held", had:state())
+        assert.equal("held", lease:state())
     end)
 
     it("an error after a wait ends the program like an error of a callback", function()

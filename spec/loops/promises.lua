@@ -31,7 +31,7 @@ return function(loop, it, before_each, after_each)
     after_each(function() zklock.driver(nil) end)
     after_each(rig.close_sessions)
 
-    local function held_by_another() return rig.held_by_another(server, path) end
+    local function hold_elsewhere() return rig.hold_elsewhere(server, path) end
 
     local function wait_for_waits(count)
         loop:wait_for(count .. " waits", function()
@@ -55,7 +55,7 @@ return function(loop, it, before_each, after_each)
 
     --- Holds another lock. Returns a growing list of its on_lost's states, and lose(). on_lost
     -- calls fn, if given.
-    local function to_be_lost(fn)
+    local function hold_to_lose(fn)
         local states, lost = {}, rig.hold(session:mutex(rig.path()))
         lost:on_lost(function(_, state)
             states[#states + 1] = state
@@ -65,7 +65,7 @@ return function(loop, it, before_each, after_each)
     end
 
     --- Waits, outside of the loop, until the session has no claim and the lock no node.
-    local function nothing_left()
+    local function check_nothing_left()
         rig.wait_for("nothing left", function()
             session:dispatch()
             return session:stats().claims == 0
@@ -76,25 +76,25 @@ return function(loop, it, before_each, after_each)
 
     it("1000 coroutines get the lock once each, in order of arrival, but for timeouts and " ..
        "interrupts", function()
-        local holder, order, expected, codes = held_by_another(), {}, {}, {}
+        local holder, order, expected, codes = hold_elsewhere(), {}, {}, {}
         local arrived, counter = 0, 0
-        local function hold(place)
+        local function hold(number)
             local seen = counter
-            if place % 200 == 1 then sleep(0.001) end
+            if number % 200 == 1 then sleep(0.001) end
             counter = seen + 1
-            order[#order + 1] = place
+            order[#order + 1] = number
         end
         run(times(1000, function()
             arrived = arrived + 1
-            local place = arrived
-            local late, tired = place % 10 == 0, place % 10 == 5
+            local number = arrived
+            local late, tired = number % 10 == 0, number % 10 == 5
             local lease, _, code = lock:acquire{ timeout = late and 0.3 or 60,
-                                                 owner = tired and "tired" or place }
+                                                 owner = tired and "tired" or number }
             if not lease then
                 codes[code] = (codes[code] or 0) + 1
                 return
             end
-            hold(place)
+            hold(number)
             lease:release()
         end, function()
             loop:wait_for("the late ones", function() return codes.timeout == 100 end)
@@ -103,21 +103,21 @@ return function(loop, it, before_each, after_each)
             loop:wait_for("the tired ones", function() return codes.interrupted == 100 end)
             holder:release()
         end))
-        for place = 1, 1000 do
-            if place % 5 ~= 0 then expected[#expected + 1] = place end
+        for number = 1, 1000 do
+            if number % 5 ~= 0 then expected[#expected + 1] = number end
         end
         assert.same(expected, order)
         assert.equal(800, counter)
         assert.same({ timeout = 100, interrupted = 100 }, codes)
-        nothing_left()
+        check_nothing_left()
     end)
 
     it("the loop's timers and sockets go on while many coroutines wait", function()
-        local holder, served, had = held_by_another(), false, 0
+        local holder, served, count = hold_elsewhere(), false, 0
         local function wait()
             lock:with(30, function()
                 assert(served, "the lock was free")
-                had = had + 1
+                count = count + 1
             end)
         end
         run(times(100, wait, function()
@@ -127,17 +127,17 @@ return function(loop, it, before_each, after_each)
             served = true
             holder:release()
         end))
-        assert.equal(100, had)
-        nothing_left()
+        assert.equal(100, count)
+        check_nothing_left()
     end)
 
-    -- Repeated while the machine is busier than before.
+    -- Repeated when the machine is busier during a later part.
     it("the loop ticks about as often while hundreds hand over the lock", function()
         local function hand_over()
             for _ = 1, 5 do lock:with(60, function() sleep(0.002) end) end
         end
         rig.wait_for("ticks", function()
-            local holder = held_by_another()
+            local holder = hold_elsewhere()
             local quiet = loop:ticks_while(function() sleep(0.3) end)
             local waiting = loop:ticks_while(function()
                 loop:wait_for("all wait", function() return session:stats().claims == 300 end)
@@ -161,12 +161,12 @@ return function(loop, it, before_each, after_each)
         assert.is_true(lease:check(20))
         assert.equal("timeout", select(3, lock:acquire{ timeout = 0.05, owner = "other" }))
         assert.is_true(lease:release{ wait = 20 })
-        run(function() rig.used(lock) end)
-        nothing_left()
+        run(function() rig.use(lock) end)
+        check_nothing_left()
     end)
 
     it("every call that waits, also connect, suspends its coroutine", function()
-        local holder, mine = held_by_another(), rig.path()
+        local holder, mine = hold_elsewhere(), rig.path()
         run(function()
             local own = assert(zklock.connect(server.hosts))
             local lease = rig.hold(own:rwlock(mine):write())
@@ -187,22 +187,22 @@ return function(loop, it, before_each, after_each)
     end)
 
     it("sessions work side by side", function()
-        local inside, had, locks = 0, 0, {}
+        local inside, count, locks = 0, 0, {}
         for n = 1, 6 do locks[n] = rig.session(server.hosts):mutex(path) end
         run(times(6, function()
             assert(table.remove(locks):with(30, function()
                 inside = inside + 1
                 assert(inside == 1, "two hold")
                 sleep(0.002)
-                inside, had = inside - 1, had + 1
+                inside, count = inside - 1, count + 1
             end))
         end))
-        assert.equal(6, had)
+        assert.equal(6, count)
     end)
 
     it("callbacks run inside a wait, and a wait of a callback is refused #slow", function()
-        local holder, positions, code = held_by_another(), {}, nil
-        local states, lose = to_be_lost(function()
+        local holder, positions, code = hold_elsewhere(), {}, nil
+        local states, lose = hold_to_lose(function()
             code = code or select(3, lock:acquire(1))
         end)
         run(function()
@@ -223,8 +223,8 @@ return function(loop, it, before_each, after_each)
     end)
 
     it("a wait goes on when another call dispatches", function()
-        local holder, had = held_by_another(), nil
-        run(function() had = assert(lock:acquire(20)) end, function()
+        local holder, lease = hold_elsewhere(), nil
+        run(function() lease = assert(lock:acquire(20)) end, function()
             wait_for_waits(1)
             local before = session:stats().grants
             holder:release()
@@ -232,10 +232,10 @@ return function(loop, it, before_each, after_each)
                 return session:stats().grants > before
             end)
             assert(session:dispatch() > 0)
-            loop:wait_for("the waiter", function() return had end)
+            loop:wait_for("the waiter", function() return lease end)
         end)
-        assert.is_true(had:release{ wait = 20 })
-        nothing_left()
+        assert.is_true(lease:release{ wait = 20 })
+        check_nothing_left()
     end)
 
     it("zklock.sleep and zklock.run block the loop, but callbacks run, and waits go on #slow",
@@ -243,24 +243,24 @@ return function(loop, it, before_each, after_each)
         for _, block in ipairs{ zklock.sleep, function(seconds)
             zklock.run(function() zklock.sleep(seconds) end)
         end } do
-            local holder, had = held_by_another(), nil
-            local states, lose = to_be_lost()
-            run(function() had = assert(lock:acquire(20)) end, function()
+            local holder, lease = hold_elsewhere(), nil
+            local states, lose = hold_to_lose()
+            run(function() lease = assert(lock:acquire(20)) end, function()
                 wait_for_waits(1)
                 lose()
                 holder:release()
                 local deadline = core.now() + 10
                 while not states[1] and core.now() < deadline do block(0.01) end
-                loop:wait_for("the waiter", function() return had end)
+                loop:wait_for("the waiter", function() return lease end)
             end)
             assert.same({ "lost" }, states)
-            assert.is_true(had:release{ wait = 20 })
-            nothing_left()
+            assert.is_true(lease:release{ wait = 20 })
+            check_nothing_left()
         end
     end)
 
     it('all waits return "closed" when the session is closed', function()
-        local holder = held_by_another()
+        local holder = hold_elsewhere()
         check_codes("closed", lock, function() session:close() end)
         assert.equal("held", holder:state())
         assert.equal(1, #server:nodes(path))
@@ -269,22 +269,22 @@ return function(loop, it, before_each, after_each)
     it('all waits return "expired" when the session expires, and later calls go on #slow',
        function()
         local fragile = rig.fragile(server, { timeout = 3 })
-        local short, holder = fragile.session:mutex(path), held_by_another()
+        local short, holder = fragile.session:mutex(path), hold_elsewhere()
         check_codes("expired", short, function(all_are)
             fragile.cut()
             wait_for_waits(0)
             fragile.heal()
             loop:wait_for("all answers", all_are)
             holder:release()
-            rig.used(short)
+            rig.use(short)
         end)
         fragile.stop()
-        nothing_left()
+        check_nothing_left()
     end)
 
     it("combine serves the loop's coroutines in batches, and each returns by its deadline #slow",
        function()
-        local holder, over, arrived, sizes, late = held_by_another(), false, 0, {}, nil
+        local holder, over, arrived, sizes, late = hold_elsewhere(), false, 0, {}, nil
         local submit = lock:combine(function(_, items)
             sizes[#sizes + 1] = #items
             while not over do sleep(0.01) end
@@ -292,9 +292,9 @@ return function(loop, it, before_each, after_each)
         end, { most = 50 })
         local function want()
             arrived = arrived + 1
-            local place = arrived
-            if place > 1 then return assert(submit(place) == place) end
-            late = { submit(place, 2) }
+            local number = arrived
+            if number > 1 then return assert(submit(number) == number) end
+            late = { submit(number, 2) }
             over = true -- fn returns after that
         end
         local wants = { times(120, want) }
@@ -305,11 +305,11 @@ return function(loop, it, before_each, after_each)
         run(unpack(wants))
         assert.same({ 50, 50, 20 }, sizes)
         assert.equal("unknown", late[3])
-        nothing_left()
+        check_nothing_left()
     end)
 
     it("a coroutine that ends by an error while it holds a lock leaves nothing", function()
-        local holder, other = held_by_another(), session:mutex(rig.path())
+        local holder, other = hold_elsewhere(), session:mutex(rig.path())
         local ended = pcall(run, function()
             assert(other:with(5, function()
                 assert(lock:acquire(0.1)) -- raises
@@ -318,7 +318,7 @@ return function(loop, it, before_each, after_each)
         assert.is_false(ended)
         assert.same({}, other:queue())
         assert.is_true(holder:release{ wait = 20 })
-        nothing_left()
+        check_nothing_left()
     end)
 
     it("a named driver refuses a wait outside of its loop with context and advice", function()
@@ -328,9 +328,9 @@ return function(loop, it, before_each, after_each)
         assert.equal("context", code)
         assert.is_truthy(message:find(loop.start, 1, true), message)
         assert.equal("context", select(3, zklock.connect(server.hosts)))
-        run(function() rig.used(lock) end)
+        run(function() rig.use(lock) end)
         zklock.driver(nil)
-        nothing_left()
+        check_nothing_left()
     end)
 
     it("a forked child is refused the parent's session, which stays intact", function()

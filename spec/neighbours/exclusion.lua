@@ -8,7 +8,7 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
-local CLIENTS = os.getenv "ZKLOCK_CLIENTS" or "" -- the folder of the unpacked newer ones
+local CLIENTS = os.getenv "ZKLOCK_CLIENTS" or "" -- the folder of the unpacked newer clients
 local NAMES = { "Curator", "go-zookeeper", "kazoo" }
 local LONG = 10 -- seconds for an immediate result
 local KEEP = 60 -- seconds to keep a lock without a rival
@@ -64,13 +64,13 @@ end
 
 -- --- steps and checks ---------------------------------------------------------------------
 
-local function is(hand, word)
+local function is_in(hand, word)
     return function() return hand:state() == word end
 end
 
 
 local function becomes(hand, word)
-    rig.wait_for(word, is(hand, word), LONG)
+    rig.wait_for(word, is_in(hand, word), LONG)
 end
 
 
@@ -85,14 +85,14 @@ local function wait_for_nodes(number, path)
 end
 
 
-local function waits(hand) assert.equal("waiting", (hand:state())) end
+local function check_waits(hand) assert.equal("waiting", (hand:state())) end
 
 
 -- Lets the hand wait in line, where its node is the number-th.
 local function stand(hand, number, kind, path, ...)
     hand:take(kind, path, ...)
     wait_for_nodes(number, path)
-    waits(hand)
+    check_waits(hand)
 end
 
 
@@ -102,7 +102,7 @@ local function hold_in_order(line, queue)
     for n, hand in ipairs(line) do
         becomes(hand, "held")
         assert.equal(queue[n].token, select(2, hand:state()))
-        for later = n + 1, #line do waits(line[later]) end
+        for later = n + 1, #line do check_waits(line[later]) end
         hand:release()
     end
 end
@@ -127,10 +127,10 @@ end
 
 
 -- Checks that the waiter waits and watches the holder's node.
-local function waits_for(waiter, holder, path)
+local function check_waits_for(waiter, holder, path)
     local node = node_of(holder, path)
     rig.wait_for("it watches", function() return watches(waiter, node) end, LONG)
-    waits(waiter)
+    check_waits(waiter)
 end
 
 
@@ -145,7 +145,7 @@ local function outcome(holder, waiter, path)
         if word == "failed" then return "fails" end
         return word == "held" and "enters" or watches(waiter.hand, node) and "waits"
     end, LONG)
-    if result == "waits" then waits(waiter.hand) end
+    if result == "waits" then check_waits(waiter.hand) end
     holder.hand:release()
     if result == "waits" then becomes(waiter.hand, "held") end
     if result ~= "fails" then waiter.hand:release() end
@@ -253,13 +253,13 @@ describe("a client beside other clients", function()
     end)
 
     side_by_side("queue() shows all clients, which are granted in order of arrival", function()
-        local line, looker = { one, curator, go, kazoo, other }, ours()
+        local line, onlooker = { one, curator, go, kazoo, other }, ours()
         hold(one, "mutex", path, nil, "lua-data")
         stand(curator, 2, "mutex", path, nil, "java-data")
         stand(go, 3, "mutex", path)
         stand(kazoo, 4, "mutex", path, nil, "python-data")
         stand(other, 5, "mutex", path)
-        local queue = looker.open:mutex(path):queue(LONG)
+        local queue = onlooker.open:mutex(path):queue(LONG)
         assert.equal(5, #queue)
         for n, entry in ipairs(queue) do
             assert.same({ n, "mutex", n == 1, false, line[n]:session() },
@@ -291,7 +291,7 @@ describe("a client beside other clients", function()
         assert.is_false(leads)
         curator:resign()
         rig.wait_for("our lead", function() return leads end, LONG)
-        waits(second)
+        check_waits(second)
         assert.equal("shop 1", second:leader())
         ends = true
         becomes(second, "held")
@@ -303,18 +303,18 @@ describe("a client beside other clients", function()
             local holder = quitter == kazoo and curator or kazoo
             hold(holder, "mutex", path)
             quitter:take("mutex", path, 1)
-            rig.wait_for("two", function()
-                return #server:nodes(path) == 2 or is(quitter, "timeout")() -- on a busy machine
+            rig.wait_for("two nodes", function()
+                return #server:nodes(path) == 2 or is_in(quitter, "timeout")() -- on a busy machine
             end, LONG)
             one:take("mutex", path)
             go:take("mutex", path)
             becomes(quitter, "timeout")
             wait_for_nodes(3, path)
-            waits(one)
-            waits(go)
+            check_waits(one)
+            check_waits(go)
             holder:release()
             for _ = 1, 2 do
-                rig.wait_for("one of them", function()
+                rig.wait_for("the next grant", function()
                     return one:state() == "held" or go:state() == "held"
                 end, LONG)
                 local first = one:state() == "held" and one or go
@@ -357,7 +357,7 @@ describe("a client beside other clients", function()
             keep(one)
             hold(hand, "mutex", path)
             one:take("kept", path)
-            waits_for(one, hand, path)
+            check_waits_for(one, hand, path)
             hand:release()
             becomes(one, "held")
             one:release()
@@ -370,7 +370,7 @@ describe("a client beside other clients", function()
             keep(one)
             hold(one, "kept", path)
             hand:take("mutex", path)
-            waits_for(hand, one, path)
+            check_waits_for(hand, one, path)
             one:release()
             becomes(hand, "held")
             hand:release()
@@ -391,7 +391,7 @@ describe("a client beside other clients", function()
                 becomes(other, "timeout")
                 hand:release()
             end
-            assert.is_true(is(hand, "free")() or is(hand, "timeout")())
+            assert.is_true(is_in(hand, "free")() or is_in(hand, "timeout")())
             hold(other, "mutex", path, 0)
             other:release()
         end
@@ -428,7 +428,7 @@ describe("a client beside other clients", function()
                         { entry.session, entry.kind, entry.held })
         end
         for _, reader in ipairs(readers) do
-            for _, writer in ipairs(writers) do waits(writer) end
+            for _, writer in ipairs(writers) do check_waits(writer) end
             reader:release()
             table.remove(queue, 1)
         end
@@ -444,7 +444,7 @@ describe("a client beside other clients", function()
         one:downgrade()
         becomes(curator, "held")
         curator:release()
-        waits_for(writer, one, path)
+        check_waits_for(writer, one, path)
         one:release()
         becomes(writer, "held")
         writer:release()
@@ -458,7 +458,7 @@ describe("a client beside other clients", function()
         becomes(one, "held")
         stand(other, 3, "write", path)
         one:release()
-        waits_for(other, curator, path)
+        check_waits_for(other, curator, path)
         curator:release()
         becomes(other, "held")
     end)

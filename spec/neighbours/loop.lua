@@ -4,10 +4,10 @@
 --   loop.lua NAME PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS KEPT
 --
 -- On paths of KEPT zklock keeps the lock. In two of five seconds one of its workers acquires such
--- locks again and again, and in one second the neighbours do, half of it at the same time.
+-- locks again and again, and in one second the neighbours do. Both do for half a second.
 --
--- NAME is "zklock", whose workers share a session, or that of a neighbour, of which each worker
--- is a hand (neighbour.lua). Most claims wait for ever; one of ten tries or gives up soon, where
+-- NAME is "zklock", whose workers share a session, or a neighbour's name. A neighbour's worker is a
+-- hand (neighbour.lua). Most claims wait for ever; one of ten tries or gives up soon, where
 -- the client can. A holder of a mutex, or a writer, adds to the set of its path (FOLDER/store,
 -- spec/torture/store.lua); a reader looks twice. The steps are written to FOLDER/history/PROCESS,
 -- in the form of spec/torture/history.lua.
@@ -24,11 +24,12 @@ local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local NAME, PROCESS, HOSTS, FOLDER, SEED, WORKERS, MUTEXES, RWLOCKS, KEPT = unpack(arg)
 
-local OURS = NAME == "zklock" -- only its writers downgrade, and only its calls have limits
+local OURS = NAME == "zklock" -- only zklock's writers downgrade, and only its calls have limits
 local SESSION_TIMEOUT = 20
 local CONNECT_TIMEOUT = 15
-local SPAN, KEEP = 5, 60 -- seconds, of paths whose lock is kept
-local TOKENS = 1024 -- of a kept node; a neighbour's node has the first of them
+local PERIOD = 5 -- seconds, with one time for the paths of kept locks
+local KEEP = 60 -- seconds
+local TOKENS = 1024 -- of a kept node. A neighbour's node has only the first
 local POLL = 0.002 -- seconds between questions to a waiting hand
 
 -- No readers of kazoo, because those before 2.9 wait also for writers behind them (kazoo-649).
@@ -164,7 +165,7 @@ end
 
 -- Whether it is time for a kept lock. With zklock it is for one worker.
 local function is_time_to_keep(worker)
-    local at = now() % SPAN
+    local at = now() % PERIOD
     if OURS then return worker.number == 1 and at < 2 end
     return at >= 1.5 and at < 2.5
 end
@@ -209,7 +210,7 @@ local function cycle(worker)
 end
 
 
-local function connected(id)
+local function record_connected(id)
     writer:record("connected", nil, { session = id, timeout = SESSION_TIMEOUT })
 end
 
@@ -219,7 +220,7 @@ local function our_workers(number)
     local workers, session = {}, assert(zklock.connect(HOSTS, {
         timeout = SESSION_TIMEOUT, identity = PROCESS, connect_timeout = CONNECT_TIMEOUT,
     }))
-    connected(session:id())
+    record_connected(session:id())
     for i = 1, number do workers[i] = setmetatable({ session = session, number = i }, Ours) end
     return workers, function() session:close() end
 end
@@ -229,7 +230,7 @@ local function their_workers(number)
     local workers, program = {}, neighbour.start(NAME, HOSTS)
     for i = 1, number do
         workers[i] = setmetatable({ hand = program:hand(i) }, Theirs)
-        connected(workers[i].hand:session())
+        record_connected(workers[i].hand:session())
     end
     return workers, function() program:stop() end
 end

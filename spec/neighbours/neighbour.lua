@@ -8,16 +8,16 @@
 -- are lines, and each is answered at once by "ok …" or "error: …":
 --
 --   take HAND KIND PATH LIMIT DATA   begins to acquire. KIND: mutex, read, write (kazoo: also
---                       stock and extra, see there); LIMIT: seconds, 0 to try, "-" for ever;
---                       DATA: text of the node, without spaces
+--                       stock and extra, see kazoo_neighbour.py); LIMIT: seconds, 0 to try, "-"
+--                       for ever; DATA: text of the node, without spaces
 --   state HAND          free, waiting, held CZXID, timeout, failed MESSAGE
 --   release HAND        answers when it is done
 --   downgrade HAND      a writer becomes a reader in the client's way
---   elect HAND PATH ID, leader HAND, resign HAND
---                       Curator's: stands for election by that id and holds the lead as a
---                       lock; names the leader; ends
---   session HAND        its session, in hexadecimal
---   drop HAND           closes its session, whatever it does
+--   elect HAND PATH ID  stands for election by that id, and holds the lead as a lock (Curator)
+--   leader HAND         names the leader (Curator)
+--   resign HAND         gives up the lead (Curator)
+--   session HAND        the hand's session, in hexadecimal
+--   drop HAND           closes the hand's session, whatever the hand does
 --   quit                closes all sessions and ends
 
 local rig = require "spec.rig"

@@ -1,7 +1,7 @@
 --- Runs zklock and its neighbours in a loop on the same paths (make neighbours), then checks their
 -- histories by the rules of the torture's checker, with no fault to explain anything.
 --
---   together.lua MINUTES SEED SERVERS      MINUTES "" = 1; SEED "" = one of its own
+--   together.lua MINUTES SEED SERVERS      MINUTES "" = 1; SEED "" = one by the clock
 --
 -- On /neighbours/kept-… zklock keeps the lock, and one neighbour wants it, too. On
 -- /neighbours/mixed there are only zklock's clients, some for a mutex, some for a read-write lock,

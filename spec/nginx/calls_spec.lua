@@ -51,7 +51,7 @@ describe("a callback in nginx #nginx #callbacks", function()
         assert.truthy(host:log():find("lua_max_running_timers are not enough", 1, true))
         assert.equal("0", host:get("/pending").body)
         host:get("/let_go?path=" .. path)
-        rig.released(queue)
+        rig.release(queue)
     end)
 
     it("a callback runs although the pending timers are used up", function()

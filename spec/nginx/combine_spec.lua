@@ -24,7 +24,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         host:get("/session")
     end
 
-    local function hold_elsewhere() return rig.held_by_another(server, path) end
+    local function hold_elsewhere() return rig.hold_elsewhere(server, path) end
 
     local function batches()
         local sizes = {}

@@ -10,7 +10,7 @@ local server, host, path, lock
 local function wait_for_contenders(count) server:wait_for_nodes(path, count) end
 
 local function check_free()
-    rig.released((assert(lock:acquire(20), "still held")))
+    rig.release((assert(lock:acquire(20), "still held")))
 end
 
 

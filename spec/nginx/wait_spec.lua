@@ -11,9 +11,9 @@ local server, host, path
 
 local function hold() return rig.hold(rig.session(server.hosts):mutex(path)) end
 
-local function is_free() rig.released(hold()) end
+local function check_free() rig.release(hold()) end
 
-local function contenders(count) server:wait_for_nodes(path, count) end
+local function wait_for_contenders(count) server:wait_for_nodes(path, count) end
 
 local function start(options) host = nginx.start(options) end
 
@@ -22,19 +22,19 @@ local function ask(request, more)
     return answer.body, answer.seconds
 end
 
-local function is_code(code, answer)
+local function check_code(code, answer)
     assert.equal(code, answer:match("^%w+"), answer)
     return answer
 end
 
 local function answers_behind(lease, count, request)
     local begun = host:begin(count .. " " .. request .. "?path=" .. path)
-    contenders(count + 1)
+    wait_for_contenders(count + 1)
     lease:release()
     return nginx.bodies(nginx.finish(begun))
 end
 
-local function gives(expected, code)
+local function check_results(expected, code)
     start{ server = nginx.code(code) }
     local body, seconds = ask "code"
     assert.equal(expected, body)
@@ -52,7 +52,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
     end)
 
     it("the driver works only in nginx", function()
-        rig.is_refused("context", "nginx with the Lua module", zklock.driver("ngx"))
+        rig.check_refused("context", "nginx with the Lua module", zklock.driver("ngx"))
         start{ http = 'init_worker_by_lua_block { assert(require("zklock").driver("ngx")) }' }
         assert.equal("held", (ask "with"))
     end)
@@ -68,7 +68,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         end
 
         it("a wait is possible in a timer", function()
-            gives("true", [[
+            check_results("true", [[
                 local semaphore, result = require("ngx.semaphore").new(), nil
                 ngx.timer.at(0, function()
                     result = lock:with(5, function() ngx.sleep(0.01) end)
@@ -83,10 +83,10 @@ describe("zklock in nginx #nginx #zklock.driver", function()
             start()
             local lease = hold()
             local answer, seconds = ask("with", "&timeout=0.3")
-            is_code("timeout", answer)
+            check_code("timeout", answer)
             assert.is_true(seconds >= 0.3 and seconds < 10, seconds)
-            is_code("busy", (ask("with", "&timeout=0")))
-            rig.released(lease)
+            check_code("busy", (ask("with", "&timeout=0")))
+            rig.release(lease)
             assert.equal("held", (ask("with", "&timeout=0")))
         end)
 
@@ -95,7 +95,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
             start()
             local lease = hold()
             local begun = host:begin("300 /with?hold=0.001&path=" .. path)
-            contenders(301)
+            wait_for_contenders(301)
             local answers = nginx.finish(host:begin("20 /ping"))
             assert.same({ pong = 20 }, nginx.bodies(answers))
             assert.equal(301, #server:nodes(path))
@@ -105,8 +105,8 @@ describe("zklock in nginx #nginx #zklock.driver", function()
     end)
 
     describe("a phase without waits", function()
-        local function says(phase, text)
-            local answer = is_code("context", (ask("refused", "&phase=" .. phase)))
+        local function check_refusal(phase, text)
+            local answer = check_code("context", (ask("refused", "&phase=" .. phase)))
             assert.truthy(answer:find(text, 1, true), answer)
         end
 
@@ -121,11 +121,11 @@ describe("zklock in nginx #nginx #zklock.driver", function()
                 here = here .. ("%s_by_lua_block %s { %s() }\n"):format(phase, variable, TRY)
             end
             start{ http = http, server = "location = /here {" .. here .. "return 200 here; }" }
-            says("init", "open the session in a request")
-            says("init_worker", "ngx.timer.at(0")
+            check_refusal("init", "open the session in a request")
+            check_refusal("init_worker", "ngx.timer.at(0")
             host:get("/session")
             assert.equal(200, host:get("/here").status)
-            for phase in pairs(phases) do says(phase, "rewrite, access and content") end
+            for phase in pairs(phases) do check_refusal(phase, "rewrite, access and content") end
         end)
 
         for place, code in pairs{
@@ -142,14 +142,14 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         } do
             it("acquire is refused where the thread cannot yield: " .. place, function()
                 start{ server = nginx.code("local result; " .. code .. " return result[2]") }
-                local answer = is_code("context", (ask "code"))
+                local answer = check_code("context", (ask "code"))
                 assert.truthy(answer:find("a finalizer, or a function that was given to table.sort",
                     1, true), answer)
             end)
         end
 
         it("acquire works in a metamethod", function()
-            gives("held", [[
+            check_results("held", [[
                 local leases = { __index = function() return lock:acquire(1) end }
                 return setmetatable({}, leases).first:state()
             ]])
@@ -162,7 +162,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
                     %s_by_lua_block { require("spec.nginx.app").release_here() } }]])
                     :format(phase) }
                 assert.equal("acquired", (ask "there"))
-                is_free()
+                check_free()
             end)
         end
     end)
@@ -186,18 +186,18 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         it("connect fails in time when nobody answers, and leaves nothing", function()
             start()
             local answer, seconds = ask("connect", "&connect_timeout=0.3&hosts=127.0.0.1:1")
-            is_code("connection", answer)
+            check_code("connection", answer)
             assert.is_true(seconds < 10, seconds)
             local function threads()
                 return #rig.shell("ls /proc/%d/task", host:workers()[1]):gsub("[^\n]", "")
             end
-            rig.wait_for("its threads to end", function() return threads() == 1 end)
+            rig.wait_for("the threads of connect to end", function() return threads() == 1 end)
         end)
     end)
 
     describe("an owner in nginx", function()
         it("a light thread is an owner, which enters again, while another thread waits", function()
-            gives("true busy", [[
+            check_results("true busy", [[
                 local first, second = assert(lock:acquire(20)), assert(lock:acquire(0))
                 local thread = ngx.thread.spawn(function() return select(3, lock:acquire(0)) end)
                 local _, code = ngx.thread.wait(thread)
@@ -206,7 +206,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         end)
 
         it("a coroutine is an owner, and an inner coroutine gets would_deadlock", function()
-            gives("would_deadlock", [[
+            check_results("would_deadlock", [[
                 assert(lock:acquire(20))
                 return coroutine.wrap(function()
                     return coroutine.wrap(function() return select(3, lock:acquire(20)) end)()
@@ -216,7 +216,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
 
         it("a holder that waits for its own coroutine does not refuse another light thread's",
            function()
-            gives("held", [[
+            check_results("held", [[
                 local due, result = false, nil
                 local holder = ngx.thread.spawn(function()
                     local lease = assert(lock:acquire(20))
@@ -236,7 +236,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         end)
 
         it("another light thread interrupts an owner, or gives up its leases", function()
-            gives("1 interrupted released", [[
+            check_results("1 interrupted released", [[
                 local lease = assert(lock:acquire(20))
                 local waiter = ngx.thread.spawn(function() return select(3, lock:acquire(20)) end)
                 local count = session:interrupt(waiter)
@@ -259,11 +259,11 @@ describe("zklock in nginx #nginx #zklock.driver", function()
             local coroutine, again = ask "keep", false
             for _ = 1, 10 do
                 again = again or host:get("/keep?path=" .. rig.path()).body == coroutine
-                is_code("busy", (ask("with", "&timeout=0")))
+                check_code("busy", (ask("with", "&timeout=0")))
             end
             assert.is_true(again)
             ask "drop"
-            is_free()
+            check_free()
         end)
     end)
 
@@ -271,7 +271,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         start()
         ask "keep"
         assert.equal(1, rig.session(server.hosts):mutex(path):revoke())
-        is_free()
+        check_free()
     end)
 
     it("several workers exclude each other", function()
@@ -315,7 +315,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
     it("lua_code_cache off fails with advice", function()
         for _, http in ipairs{ 'init_by_lua_block { require "zklock" }', "" } do
             start{ code_cache = "off", http = http, expected = "lua_code_cache is off" }
-            if http == "" then ask "connect" end -- the first cannot know
+            if http == "" then ask "connect" end -- only a second connect can know
             local answer = ask "connect"
             assert.truthy(answer:find("context: lua_code_cache off", 1, true), answer)
             assert.truthy(answer:find("lua_code_cache on", 1, true), answer)
@@ -356,7 +356,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
 
     it("zklock.sleep lasts as long as asked while other threads run, and zklock.run is refused",
        function()
-        gives("true true context", [[
+        check_results("true true context", [[
             local now = require("zklock.core").now
             local long, turns, asleep = true, 0, true
             ngx.thread.spawn(function() -- so that nginx looks at its clock often
@@ -378,22 +378,22 @@ describe("zklock in nginx #nginx #zklock.driver", function()
     it("an expired session is opened anew, and callbacks run, and may wait #slow", function()
         local proxy = rig.proxy_for_test(server.hosts)
         start{ environment = "ZK_HOSTS=" .. proxy.hosts }
-        local function asks(what) return (ask(what, "&session_timeout=4")) end
-        asks "keep"
-        local id = asks("session"):match("^%x+")
+        local function ask_briefly(what) return (ask(what, "&session_timeout=4")) end
+        ask_briefly "keep"
+        local id = ask_briefly("session"):match("^%x+")
         proxy:command("blackhole")
         for _, state in ipairs{ "suspect", "lost" } do
-            rig.wait_for(state, function() return asks "state" == state end)
+            rig.wait_for(state, function() return ask_briefly "state" == state end)
         end
-        contenders(0)
+        wait_for_contenders(0)
         proxy:command("flow")
         rig.wait_for("another session", function()
-            local now, state = asks("session"):match("^(%x+) (%w+)")
+            local now, state = ask_briefly("session"):match("^(%x+) (%w+)")
             return state == "connected" and now ~= id
         end)
-        assert.equal("held", asks "with")
+        assert.equal("held", ask_briefly "with")
         rig.wait_for("the news", function()
-            local news = asks "news"
+            local news = ask_briefly "news"
             return news:find("suspect.*lost") and news:find("suspended.*expired.*connected")
         end)
     end)
