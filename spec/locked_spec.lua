@@ -1,4 +1,4 @@
---- [lua luajit asan tsan memory worlds older] session:locked() is the annotation of the seeds
+--- [lua luajit asan tsan memory worlds older] session:locked() is the seed article's annotation
 -- (@CacheLock, @LockedObject, @LockedComplexObject) as a function. The key is the value of an
 -- argument, or of several (BUG-17, BUG-20).
 local rig = require "spec.rig"
@@ -78,7 +78,7 @@ describe("a locked function #session:locked", function()
         assert.equal("7", key_of(id, { item = { id = 7 } }))
     end)
 
-    it("the key has each argument whose place its list has (BUG-20)", function()
+    it("the key has each argument whose position the list names (BUG-20)", function()
         local both = { 1, 3 }
         assert.is_true(excludes(both, { "a", 0, 1 }, { "a", 9, 1 }))
         assert.is_false(excludes(both, { "a", 0, 1 }, { "a", 0, 2 }))
@@ -97,9 +97,11 @@ describe("a locked function #session:locked", function()
     end)
 
     it("a change of the key's list after locked() has no effect", function()
-        local places = { 1, 2 }
-        local call = session:locked(prefix, places, function() return is_taken(prefix .. "a:b") end)
-        places[2] = nil
+        local positions = { 1, 2 }
+        local call = session:locked(prefix, positions, function()
+            return is_taken(prefix .. "a:b")
+        end)
+        positions[2] = nil
         assert.is_true(call("a", "b"))
     end)
 
@@ -184,13 +186,13 @@ describe("a locked function #session:locked", function()
         rig.come_to_rest(quick)
     end)
 
-    it("a call waits in its turn, and on_queued tells its place", function()
-        local order, place = {}, nil
-        local opts = { timeout = 20, on_queued = function(position) place = position end }
+    it("a call waits in line, and on_queued tells its position", function()
+        local order, queued_at = {}, nil
+        local opts = { timeout = 20, on_queued = function(position) queued_at = position end }
         local call = session:locked(prefix, 1, function(_, who) order[#order + 1] = who end, opts)
         local holder = rig.hold(other:mutex(prefix .. "a"))
         zklock.run(function() call("a", "waiter") end, function()
-            rig.wait_for("its place", function() return place == 2 end)
+            rig.wait_for("the place in line", function() return queued_at == 2 end)
             order[#order + 1] = "holder"
             holder:release()
         end)

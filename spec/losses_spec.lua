@@ -27,8 +27,8 @@ local function outcome(result, _, code)
 end
 
 
-local function hold(case, wish)
-    local lease, _, code = case.lock:acquire(wish or case.wish or PATIENT)
+local function hold(case, options)
+    local lease, _, code = case.lock:acquire(options or case.options or PATIENT)
     case.lease = lease
     return lease and "held" or code
 end
@@ -47,7 +47,7 @@ local function mutex(session) return session:mutex(PATH) end
 
 
 -- Lets the actor begin, and returns a second later.
-local function come_after(case)
+local function start_actor(case)
     case.ready = true
     wait_until(case, function() return case.began end)
     zklock.sleep(1)
@@ -81,7 +81,7 @@ local operations = {
     ["waiting in line"] = {
         others = function(case)
             local lease = assert(case.rival:acquire(PATIENT))
-            come_after(case)
+            start_actor(case)
             lease:release()
         end,
         act = hold, outcome = "held",
@@ -92,7 +92,7 @@ local operations = {
     },
     ["taking permits"] = {
         lock = function(session) return session:semaphore(OTHER, 3) end,
-        wish = { permits = 2, timeout = PATIENT },
+        options = { permits = 2, timeout = PATIENT },
         act = hold, outcome = "held",
     },
     ["taking several locks"] = {
@@ -205,7 +205,7 @@ local operations = {
     },
     ["following a folder"] = {
         others = function(case)
-            come_after(case)
+            start_actor(case)
             assert(case.other:join("/members", { name = "b", timeout = PATIENT }))
         end,
         act = function(case)
@@ -220,7 +220,7 @@ local operations = {
     },
     ["watching a node"] = {
         others = function(case)
-            come_after(case)
+            start_actor(case)
             local lease = assert(case.other:mutex(OTHER):acquire(PATIENT))
             assert(lease:guard{ { "create", "/price", "5" }, timeout = PATIENT })
             lease:release()
@@ -239,7 +239,7 @@ local operations = {
 -- --- a schedule -------------------------------------------------------------------------------
 
 -- Counts the nodes of locks and members, without the other process's member.
-local function nodes_left()
+local function count_nodes()
     local count = 0
     for _, folder in ipairs{ PATH, OTHER, "/new/path", PATH .. "-condition-full", "/members" } do
         for _, name in ipairs(zklock.memory("shop"):children(folder) or {}) do
@@ -252,7 +252,7 @@ end
 
 local function be_actor(case, operation)
     case.session = assert(zklock.connect("memory:shop", { timeout = TIMEOUT }))
-    case.lock, case.wish = (operation.lock or mutex)(case.session), operation.wish
+    case.lock, case.options = (operation.lock or mutex)(case.session), operation.options
     wait_until(case, function() return case.ready end)
     if operation.begin then operation.begin(case) end
     case.began = case.world:now()
@@ -274,13 +274,13 @@ local function be_other(case, operation)
     case.rival = (operation.lock or mutex)(case.other)
     if operation.others then operation.others(case) else case.ready = true end
     wait_until(case, function() return case.ended or case.struck and not case.fault.brief end)
-    local lease = assert(case.rival:acquire(operation.wish or PATIENT))
+    local lease = assert(case.rival:acquire(operation.options or PATIENT))
     assert(case.released or not case.lease or not case.lease:held(), "two hold")
     zklock.sleep(1)
     assert(lease:check(PATIENT))
     lease:release()
     wait_until(case, function() return case.released or case.fault.kills end)
-    wait_until(case, function() return nodes_left() == 0 end)
+    wait_until(case, function() return count_nodes() == 0 end)
 end
 
 
@@ -301,8 +301,8 @@ local function run(operation, fault, at)
 end
 
 
--- Returns a moment at which each packet of the actor's operation is on its way.
-local function moments(operation)
+-- Returns each packet of the actor's operation, with a time `at` which it is on its way.
+local function packets_of(operation)
     local case, world = run(operation)
     assert.equal(operation.outcome, case.outcome)
     local list = {}
@@ -323,12 +323,12 @@ describe("an operation in a world #lock:acquire #session:join #session:members #
         for _, fault in ipairs(faults) do
             it(("%s comes to its outcome if its process is %s at any packet"):format(name,
                fault[1]), function()
-                list = list or moments(operation)
+                list = list or packets_of(operation)
                 assert.is_true(#list > 1)
-                for _, moment in ipairs(list) do
-                    local case, ok, problem = run(operation, fault, moment.at)
-                    local what = ("%s %s at %.6f: "):format(moment.up and "to" or "from",
-                                                            moment.text, moment.at)
+                for _, packet in ipairs(list) do
+                    local case, ok, problem = run(operation, fault, packet.at)
+                    local what = ("%s %s at %.6f: "):format(packet.up and "to" or "from",
+                                                            packet.text, packet.at)
                     assert.is_truthy(ok, what .. tostring(problem))
                     local as_without = case.outcome == operation.outcome
                         or case.outcome == operation.or_else

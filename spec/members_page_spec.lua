@@ -22,7 +22,7 @@ local function list_of(...)
     return list
 end
 
-local function names(count)
+local function job_names(count)
     local all = {}
     for i = 1, count do all[i] = "job " .. i end
     return all
@@ -46,13 +46,13 @@ local function insist(fn, ...)
     end
 end
 
--- Returns a scenario of three processes that run body(session, name, ran, goes_on) and note their
--- work by ran(job, name). Then look() gets the counts of the calls in the calm, and the list of all
--- ticks.
-local function three(body, look)
+-- Returns a scenario of three processes that run body(session, name, note_run, goes_on), and note
+-- their work by note_run(job, name). Then look() gets the counts of the calls in the calm, and the
+-- list of all ticks.
+local function scenario_of_three(body, look)
     return function(world)
         local calm, ticks = {}, {}
-        local function ran(what, name)
+        local function note_run(what, name)
             local now = world:now()
             if what == "tick" then ticks[#ticks + 1] = { at = now, name = name } end
             if now < CALM or now >= CALM + OBSERVED then return end
@@ -63,19 +63,22 @@ local function three(body, look)
             local name = "member " .. n
             world:process(name, function()
                 local session = insist(zklock.connect, "memory:members", { timeout = 10 })
-                body(session, name, ran, function() return world:now() < CALM + 2 * OBSERVED end)
+                body(session, name, note_run, function()
+                    return world:now() < CALM + 2 * OBSERVED
+                end)
             end)
         end
         world:finally(function() look(calm, ticks) end)
     end
 end
 
-local function simulated(body, look)
-    return assert(zklock.simulate(three(body, look), { seeds = SEEDS, faults = FAULTS }))
+local function simulate_three(body, look)
+    local scenario = scenario_of_three(body, look)
+    return assert(zklock.simulate(scenario, { seeds = SEEDS, faults = FAULTS }))
 end
 
 -- Returns the only member that did a job, and how often.
-local function only(done)
+local function only_runner(done)
     local name = next(done or {})
     assert(name, "nobody does it")
     assert(not next(done, name), "two do it")
@@ -123,7 +126,7 @@ describe("jobs that members share #session:members", function()
 
     it("jobs are shared evenly", function()
         local counts = {}
-        for _, owner in pairs(owners(list_of(unpack(MEMBERS)), names(4000))) do
+        for _, owner in pairs(owners(list_of(unpack(MEMBERS)), job_names(4000))) do
             counts[owner] = (counts[owner] or 0) + 1
         end
         for _, name in ipairs(MEMBERS) do
@@ -132,7 +135,7 @@ describe("jobs that members share #session:members", function()
     end)
 
     it("jobs move only when their member goes, and come back with it", function()
-        local all = names(1000)
+        local all = job_names(1000)
         local before = owners(list_of(unpack(MEMBERS)), all)
         local after = owners(list_of(MEMBERS[1], MEMBERS[2], MEMBERS[4]), all)
         for _, job in ipairs(all) do
@@ -149,43 +152,43 @@ describe("jobs that members share #session:members", function()
             sessions[i] = rig.session(hosts)
             shares[i] = assert(jobs.join(sessions[i], folder, "member " .. i))
         end
-        local function each_is_somebodys()
-            for _, job in ipairs(names(30)) do
+        local function each_has_one_owner()
+            for _, job in ipairs(job_names(30)) do
                 local count = 0
                 for _, share in ipairs(shares) do count = count + (share:mine(job) and 1 or 0) end
                 if count ~= 1 then return false end
             end
             return true
         end
-        rig.wait_for("shares of three", each_is_somebodys)
+        rig.wait_for("shares of three", each_has_one_owner)
         sessions[3]:close()
-        for _, job in ipairs(names(30)) do assert.is_false(shares[3]:mine(job)) end
-        rig.wait_for("shares of two", each_is_somebodys)
+        for _, job in ipairs(job_names(30)) do assert.is_false(shares[3]:mine(job)) end
+        rig.wait_for("shares of two", each_has_one_owner)
     end)
 
     it("a member that has left has no job, even before the list tells that", function()
         local share = assert(jobs.join(rig.session(rig.shared().hosts), rig.path(), "member"))
-        rig.wait_for("its share", function() return share:mine "job" end)
+        rig.wait_for("the share", function() return share:mine "job" end)
         share.member:leave()
         assert.equal("member", jobs.owner(share.list, "job"))
         assert.is_false(share:mine "job")
     end)
 
-    local all = names(20)
+    local all = job_names(20)
 
-    local function work(session, name, ran, goes_on)
+    local function work(session, name, note_run, goes_on)
         local share = insist(jobs.join, session, "/members/mailer", name)
         while goes_on() do
             for _, job in ipairs(all) do
-                if share:mine(job) then ran(job, name) end
+                if share:mine(job) then note_run(job, name) end
             end
             zklock.sleep(1)
         end
     end
 
     it("each job is done by one member in the calm after any faults", function()
-        local result = simulated(work, function(calm)
-            for _, job in ipairs(all) do only(calm[job]) end
+        local result = simulate_three(work, function(calm)
+            for _, job in ipairs(all) do only_runner(calm[job]) end
         end)
         assert.equal(0, result.wrong, tostring(result))
     end)
@@ -195,12 +198,13 @@ end)
 describe("a timer of the cluster #session:members", function()
     local PERIOD = 1
 
-    local function tick(session, name, ran, goes_on)
+    local function tick(session, name, note_run, goes_on)
         zklock.run(function()
-            insist(once, session, "/members/rota", name, PERIOD, function() ran("tick", name) end)
+            insist(once, session, "/members/rota", name, PERIOD,
+                   function() note_run("tick", name) end)
         end, function()
             while goes_on() do
-                ran("life", name)
+                note_run("life", name)
                 zklock.sleep(1)
             end
             session:close()
@@ -208,8 +212,8 @@ describe("a timer of the cluster #session:members", function()
     end
 
     it("the first member alone runs the timer in the calm after any faults", function()
-        local result = simulated(tick, function(calm)
-            local name, times = only(calm.tick)
+        local result = simulate_three(tick, function(calm)
+            local name, times = only_runner(calm.tick)
             for other in pairs(calm.life) do assert(name <= other, "not the first") end
             assert(times >= OBSERVED / PERIOD - 1 and times <= OBSERVED / PERIOD + 1, times)
         end)
@@ -217,14 +221,14 @@ describe("a timer of the cluster #session:members", function()
     end)
 
     it("two members, or none, may run the timer during a change, as on the page", function()
-        local two = simulated(tick, function(_, any)
-            for i = 2, #any do
-                local before, run = any[i - 1], any[i]
+        local two = simulate_three(tick, function(_, ticks)
+            for i = 2, #ticks do
+                local before, run = ticks[i - 1], ticks[i]
                 assert(run.name == before.name or run.at - before.at >= PERIOD, "two")
             end
         end)
-        local none = simulated(tick, function(_, any)
-            for i = 2, #any do assert(any[i].at - any[i - 1].at < 2 * PERIOD + 1, "none") end
+        local none = simulate_three(tick, function(_, ticks)
+            for i = 2, #ticks do assert(ticks[i].at - ticks[i - 1].at < 2 * PERIOD + 1, "none") end
         end)
         assert.matches("two", two.first.problem)
         assert.matches("none", none.first.problem)
@@ -234,9 +238,9 @@ describe("a timer of the cluster #session:members", function()
         local memory = zklock.memory "members-page"
         for _, fault in ipairs{ "cut", "leave" } do
             local session, ran = rig.session "memory:members-page", 0
-            local theirs, member = session.join, nil
+            local original_join, member = session.join, nil
             function session:join(...)
-                member = assert(theirs(self, ...))
+                member = assert(original_join(self, ...))
                 return member
             end
             zklock.run(function()
@@ -261,9 +265,9 @@ describe("a timer of the cluster #session:members", function()
         end, function()
             assert(once(second, folder, "b", 0.01, function() ran.b = true end))
         end, function()
-            rig.wait_for("the first", function() return ran.a end)
+            rig.wait_for("the first member's run", function() return ran.a end)
             first:close()
-            rig.wait_for("its turn", function() return ran.b end)
+            rig.wait_for("the second member's run", function() return ran.b end)
             second:close()
         end)
     end)

@@ -20,18 +20,18 @@ local function change(commands)
 end
 
 -- Follows the folder, and waits for this list.
-local function follows(follower, list)
+local function follow_until(follower, list)
     local told, stop, newest = follow(follower, folder)
     hears(told, list)
     return told, stop, newest
 end
 
-local function joins(joiner, name, data)
+local function add_member(joiner, name, data)
     return rig.join(joiner, folder, name, data)
 end
 
--- Returns the counts of requests since the last spent(), without zeros.
-local function spent()
+-- Returns the counts of requests since the last spent_requests(), without zeros.
+local function spent_requests()
     local stats, counts = session:stats(), {}
     for _, kind in ipairs{ "creates", "sets", "deletes", "lists", "gets", "exists" } do
         local count = stats[kind] - before[kind]
@@ -41,7 +41,7 @@ local function spent()
     return counts
 end
 
-local function states_of(member)
+local function follow_states(member)
     local states = {}
     return states, member:on_change(function(state) states[#states + 1] = state end)
 end
@@ -59,11 +59,11 @@ end
 describe("join #session:join", function()
     local told
 
-    before_each(function() told = follows(other, "") end)
+    before_each(function() told = follow_until(other, "") end)
 
     it("join makes the folder and a node with the data, and leave() removes the node", function()
         local text = ("\1\127\128\255\10%s"):rep(3)
-        local member = joins(session, "b", text)
+        local member = add_member(session, "b", text)
         assert.equal("joined", member:state())
         assert.is_truthy(tostring(member):find(folder .. "/b, joined", 1, true))
         hears(told, "b=" .. text)
@@ -74,22 +74,22 @@ describe("join #session:join", function()
     end)
 
     it("join costs a create and a get, set() a set and a get, leave() a delete", function()
-        joins(other, "a")
-        local member = joins(session, "b")
-        assert.same({ creates = 1, gets = 1 }, spent())
+        add_member(other, "a")
+        local member = add_member(session, "b")
+        assert.same({ creates = 1, gets = 1 }, spent_requests())
         assert.is_true(member:set("2"))
         catch_up(session)
-        assert.same({ sets = 1, gets = 1 + 1 }, spent()) -- one get is catch_up()'s
+        assert.same({ sets = 1, gets = 1 + 1 }, spent_requests()) -- one get is catch_up()'s
         member:leave()
         catch_up(session)
-        assert.same({ deletes = 1, gets = 1 }, spent())
+        assert.same({ deletes = 1, gets = 1 }, spent_requests())
         local stats = session:stats()
         assert.equal(0, stats.watches)
         assert.equal(0, stats.watch_removals)
     end)
 
     it('join of a name that is taken gives "conflict", and leaves that node alone', function()
-        joins(other, "a", "theirs")
+        add_member(other, "a", "theirs")
         change("create %s/b lasting")
         for _, name in ipairs{ "a", "b" } do
             rig.check_refused("conflict", "that name is taken",
@@ -97,15 +97,15 @@ describe("join #session:join", function()
         end
         catch_up(session)
         assert.equal(0, session:stats().deletes)
-        follows(session, "a=theirs b=lasting")
+        follow_until(session, "a=theirs b=lasting")
     end)
 
     it('a second join of the session gives "conflict" before leave()', function()
-        local first = joins(session, "a", "1")
+        local first = add_member(session, "a", "1")
         rig.check_refused("conflict", folder, session:join(folder, { name = "a", data = "2" }))
         assert.equal("joined", first:state())
         first:leave()
-        local second = joins(session, "a", "2")
+        local second = add_member(session, "a", "2")
         hears(told, "a=2")
         catch_up(session, other)
         assert.equal("joined", second:state())
@@ -141,7 +141,7 @@ describe("join #session:join", function()
     it("leave without a connection removes the own nodes after the reconnect, and no other " ..
        "#member:leave", function()
         local own, proxy = rig.behind_proxy(server.hosts)
-        local members = { joins(own, "a", "mine"), joins(own, "b", "mine") }
+        local members = { add_member(own, "a", "mine"), add_member(own, "b", "mine") }
         hears(told, "a=mine b=mine")
         proxy:break_off(own)
         change("delete %s/a create %s/a theirs")
@@ -162,7 +162,7 @@ describe("join #session:join", function()
     end)
 
     it('join is below the chroot, where "/" is a folder, too', function()
-        joins(session, "a", "1")
+        add_member(session, "a", "1")
         local below = rig.session(server.hosts .. folder)
         local parent, name = folder:match "^(.*)(/.*)$"
         local first = follow(below, "/")
@@ -176,8 +176,8 @@ describe("join #session:join", function()
     end)
 
     it('a member lasts when nothing refers to it, and ends with its session: "closed"', function()
-        joins(session, "a")
-        local member = joins(session, "b")
+        add_member(session, "a")
+        local member = add_member(session, "b")
         hears(told, "a= b=")
         for _ = 1, 3 do collectgarbage() end
         catch_up(session, other)
@@ -203,24 +203,24 @@ describe("join #session:join", function()
         assert.is_true(#members > 50)
         members[1]:leave()
         catch_up(session)
-        joins(session, long .. "a")
+        add_member(session, long .. "a")
     end)
 
     it("bad arguments blame the user with the allowed ones", function()
         rig.blames("the folder", function() session:join("/a/", { name = "a" }) end)
         rig.blames("must not end with /", function() session:join("/a/", { name = "a" }) end)
         rig.blames("join needs { name = ... }", function() session:join(folder) end)
-        for text, wish in pairs{
+        for text, options in pairs{
             ['name "" must not be empty'] = { name = "" },
             ["must not contain /"] = { name = "a/b" },
             ["must not contain the segment . or .."] = { name = ".." },
             ["data must be a string"] = { name = "a", data = 3 },
             ["known: data, name, timeout"] = { name = "a", ttl = 3 },
         } do
-            rig.blames(text, function() session:join(folder, wish) end)
+            rig.blames(text, function() session:join(folder, options) end)
         end
         rig.blames("on_change's argument must be a function", function()
-            joins(session, "a"):on_change()
+            add_member(session, "a"):on_change()
         end)
     end)
 end)
@@ -228,8 +228,8 @@ end)
 
 describe("on_change #member:on_change", function()
     it("on_change tells that a node went and came back before a dispatch", function()
-        local member = joins(session, "a")
-        local states, creates = states_of(member), session:stats().creates
+        local member = add_member(session, "a")
+        local states, creates = follow_states(member), session:stats().creates
         change("delete %s/a")
         rig.wait_apart("the node again", function()
             local stats = session:stats()
@@ -240,7 +240,7 @@ describe("on_change #member:on_change", function()
             session:dispatch()
             assert.same({ "joined" }, states)
         end
-        assert.same({}, (states_of(member)))
+        assert.same({}, (follow_states(member)))
     end)
 end)
 
@@ -249,12 +249,12 @@ describe("member:set() #member:set", function()
     local told, member
 
     before_each(function()
-        told = follows(session, "")
-        member = joins(session, "a", "1")
+        told = follow_until(session, "")
+        member = add_member(session, "a", "1")
         hears(told, "a=1")
     end)
 
-    local function each_list_has_it()
+    local function check_each_list()
         for i = 2, #told do assert.not_equal("", told[i]) end
     end
 
@@ -273,7 +273,7 @@ describe("member:set() #member:set", function()
             assert.equal("weight=" .. i, (assert(session:get(folder .. "/a"))))
         end
         hears(told, "a=weight=20")
-        each_list_has_it()
+        check_each_list()
         assert.equal("joined", (member:state()))
     end)
 
@@ -289,7 +289,7 @@ describe("member:set() #member:set", function()
 
     it('set gives "closed" after or during leave(), and after its session', function()
         local fragile = rig.fragile(server)
-        local second = joins(fragile.session, "b", "1")
+        local second = add_member(fragile.session, "b", "1")
         fragile.cut()
         assert.equal("closed", code_of_set(second, function() second:leave() end))
         rig.check_refused("closed", "the member has left", second:set("2"))
@@ -302,7 +302,7 @@ describe("member:set() #member:set", function()
     it("set waits for a connection, and data whose time ran out are set after the reconnect",
        function()
         local fragile = rig.fragile(server)
-        local second = joins(fragile.session, "b", "1")
+        local second = add_member(fragile.session, "b", "1")
         hears(told, "a=1 b=1")
         fragile.cut()
         rig.check_refused("timeout", folder, second:set("3", 0.1))
@@ -316,7 +316,7 @@ describe("member:set() #member:set", function()
 
     it("set writes to no node of another program", function()
         local own, proxy = rig.behind_proxy(server.hosts)
-        local second = joins(own, "b", "1")
+        local second = add_member(own, "b", "1")
         hears(told, "a=1 b=1")
         proxy:break_off(own)
         change("delete %s/b create %s/b theirs")
@@ -338,7 +338,7 @@ describe("member:set() #member:set", function()
         end)
         assert.equal(15, answers)
         hears(told, "a=" .. last)
-        each_list_has_it()
+        check_each_list()
     end)
 
     it("another client's data stay until the next set, and a node made again has the own data",
@@ -364,13 +364,13 @@ describe("a member whose session expires #member:state", function()
 
     before_each(function()
         fragile = rig.fragile(server, { timeout = 3 })
-        told = follows(session, "")
+        told = follow_until(session, "")
     end)
 
     it("the member's node is made again with the newest data, and on_change tells the states in " ..
        "order #slow", function()
-        local member = joins(fragile.session, "a", "1")
-        local id, states = fragile.session:id(), states_of(member)
+        local member = add_member(fragile.session, "a", "1")
+        local id, states = fragile.session:id(), follow_states(member)
         hears(told, "a=1")
         assert.is_true(member:set("2"))
         hears(told, "a=2")
@@ -392,19 +392,19 @@ describe("a member whose session expires #member:state", function()
 
     it('the member is in "conflict" if another node has its name, and on_change tells that ' ..
        "#slow", function()
-        local member, last, problem = joins(fragile.session, "a", "x"), nil, nil
+        local member, last, problem = add_member(fragile.session, "a", "x"), nil, nil
         member:on_change(function(...) last, problem = ... end)
-        local states, stop = states_of(member)
+        local states, stop = follow_states(member)
         stop()
         hears(told, "a=x")
-        expire(fragile, told, "", function() joins(session, "a", "theirs") end)
+        expire(fragile, told, "", function() add_member(session, "a", "theirs") end)
         rig.becomes(member, "conflict")
-        assert.same({ "conflict" }, (states_of(member)))
+        assert.same({ "conflict" }, (follow_states(member)))
         rig.wait_for("the callback", function() return last == "conflict" end)
         assert.is_truthy(problem:find("that name is taken", 1, true))
         assert.equal(problem, select(2, member:state()))
         member:leave()
-        assert.same({}, (states_of(member)))
+        assert.same({}, (follow_states(member)))
         assert.same({}, states)
         catch_up(session, fragile.session)
         hears(told, "a=theirs")
@@ -413,7 +413,7 @@ describe("a member whose session expires #member:state", function()
     end)
 
     it("a member that leaves before it hears of the expiry does not come back #slow", function()
-        local member = joins(fragile.session, "a", "x")
+        local member = add_member(fragile.session, "a", "x")
         hears(told, "a=x")
         expire(fragile, told, "", function() member:leave() end)
         rig.wait_for_stats(fragile.session, { expiries = 1 })
@@ -424,8 +424,8 @@ describe("a member whose session expires #member:state", function()
 
     it("the member ends with a session without reopen #slow", function()
         local final = rig.fragile(server, { timeout = 3, reopen = false })
-        local member = joins(final.session, "a")
-        local states = states_of(member)
+        local member = add_member(final.session, "a")
+        local states = follow_states(member)
         hears(told, "a=")
         expire(final, told, "")
         rig.becomes(member, "expired")
@@ -435,7 +435,7 @@ describe("a member whose session expires #member:state", function()
     end)
 
     it("a join during the expiry goes on #slow", function()
-        local mark = joins(fragile.session, "mark")
+        local mark = add_member(fragile.session, "mark")
         hears(told, "mark=")
         fragile.cut()
         local member
@@ -454,12 +454,12 @@ end)
 
 describe("members #session:members", function()
     it("members tells the list by name, soon and once, then each change", function()
-        joins(other, "b", "1")
-        joins(session, "a", "2")
+        add_member(other, "b", "1")
+        add_member(session, "a", "2")
         local told = follow(session, folder)
         assert.same({}, told)
         hears(told, "a=2 b=1")
-        local c = joins(other, "c")
+        local c = add_member(other, "c")
         hears(told, "a=2 b=1 c=")
         change("set %s/b 3")
         hears(told, "a=2 b=3 c=")
@@ -471,9 +471,9 @@ describe("members #session:members", function()
 
     it("a list has name, data, session and since of each member; a persistent node has no session",
        function()
-        joins(session, "a", "x")
+        add_member(session, "a", "x")
         change("create %s/b y")
-        local _, _, newest = follows(session, "a=x b=y")
+        local _, _, newest = follow_until(session, "a=x b=y")
         local a, b = newest()[1], newest()[2]
         assert.is_true(a.since > 1e9 and b.since >= a.since)
         a.since, b.since = nil, nil
@@ -484,35 +484,35 @@ describe("members #session:members", function()
     it("the first list costs a list and a get of each; a change costs a get of each new or " ..
        "changed member", function()
         change("create %s '' create %s/a 1 create %s/b 1")
-        local told = follows(session, "a=1 b=1")
-        assert.same({ lists = 1, gets = 2 }, spent())
+        local told = follow_until(session, "a=1 b=1")
+        assert.same({ lists = 1, gets = 2 }, spent_requests())
         change("create %s/c 1")
         hears(told, "a=1 b=1 c=1")
-        assert.same({ lists = 1, gets = 1 }, spent())
+        assert.same({ lists = 1, gets = 1 }, spent_requests())
         change("set %s/b 2")
         hears(told, "a=1 b=2 c=1")
-        assert.same({ gets = 1 }, spent())
+        assert.same({ gets = 1 }, spent_requests())
         change("delete %s/a")
         hears(told, "b=2 c=1")
-        assert.same({ lists = 1 }, spent())
+        assert.same({ lists = 1 }, spent_requests())
         local lease = rig.hold(other:mutex(rig.path()))
         assert(lease:guard{ { "delete", folder .. "/b" }, { "create", folder .. "/b", "2" } })
         hears(told, "b=2 c=1", 5)
         catch_up(session)
-        assert.same({ lists = 1, gets = 1 + 1 }, spent()) -- one get is catch_up()'s
+        assert.same({ lists = 1, gets = 1 + 1 }, spent_requests()) -- one get is catch_up()'s
         assert.same({ "a=1 b=1", "a=1 b=1 c=1", "a=1 b=2 c=1", "b=2 c=1", "b=2 c=1" }, told)
     end)
 
     it("members tells many changes at once by one list", function()
         change("create %s ''")
-        local told = follows(session, "")
+        local told = follow_until(session, "")
         local creates, deletes, words = {}, {}, {}
         for i = 10, 59 do
             creates[#creates + 1] = ("create %%s/%d x"):format(i)
             deletes[#deletes + 1] = ("delete %%s/%d"):format(i)
             words[#words + 1] = i .. "=x"
         end
-        spent()
+        spent_requests()
         change(table.concat(creates, " "))
         hears(told, table.concat(words, " "))
         change(table.concat(deletes, " "))
@@ -520,12 +520,12 @@ describe("members #session:members", function()
         catch_up(session)
         if rig.in_memory then -- one transaction in memory
             assert.equal(3, #told)
-            assert.same({ lists = 2, gets = 50 + 1 }, spent())
+            assert.same({ lists = 2, gets = 50 + 1 }, spent_requests())
         end
     end)
 
     it("members does not repeat a list while a call of the function waits #slow", function()
-        joins(other, "a")
+        add_member(other, "a")
         local short, calls = rig.session(server.hosts, { timeout = 2 }), 0
         assert(short:members(folder, function()
             calls = calls + 1
@@ -536,8 +536,8 @@ describe("members #session:members", function()
     end)
 
     it("members waits for a missing or removed folder", function()
-        local told = follows(session, "")
-        assert.same({ lists = 1, exists = 1 }, spent())
+        local told = follow_until(session, "")
+        assert.same({ lists = 1, exists = 1 }, spent_requests())
         for _ = 1, 2 do
             change("create %s '' create %s/a x")
             hears(told, "a=x")
@@ -553,8 +553,8 @@ describe("members #session:members", function()
     end)
 
     it("a folder may be followed twice, beside watches of the nodes", function()
-        local first, stop = follows(session, "")
-        local second = follows(session, "")
+        local first, stop = follow_until(session, "")
+        local second = follow_until(session, "")
         local data = rig.watch(session, folder .. "/a")
         assert(session:watch(folder, function() end))
         change("create %s '' create %s/a 1")
@@ -574,13 +574,13 @@ describe("members #session:members", function()
     it('members tells "too_many" while watches have no room, and the list after that #slow',
        function()
         session = rig.session(server.hosts, { timeout = 2 })
-        local told = follows(session, "")
+        local told = follow_until(session, "")
         local long, stops = ("x"):rep(4000), {}
         repeat
             local stop = session:watch(("%s/%s%d"):format(folder, long, #stops), function() end)
             stops[#stops + 1] = stop
         until not stop
-        local first, second = joins(other, long:sub(1, 3900)), joins(other, long)
+        local first, second = add_member(other, long:sub(1, 3900)), add_member(other, long)
         hears(told, "too_many")
         for _, stop in ipairs(stops) do stop() end
         hears(told, long:sub(1, 3900) .. "= " .. long .. "=")
@@ -602,10 +602,10 @@ end)
 describe("members when connections and sessions are lost #session:members", function()
     it("members tells changes of an outage once, and nothing if there was none", function()
         local fragile = rig.fragile(server)
-        joins(session, "a", "1")
-        local told = follows(fragile.session, "a=1")
+        add_member(session, "a", "1")
+        local told = follow_until(fragile.session, "a=1")
         fragile.cut()
-        joins(session, "b", "2")
+        add_member(session, "b", "2")
         change("set %s/a 3")
         fragile.heal()
         hears(told, "a=3 b=2")
@@ -618,9 +618,9 @@ describe("members when connections and sessions are lost #session:members", func
 
     it("members tells changes of an expiry in the next session, and goes on #slow", function()
         local fragile = rig.fragile(server, { timeout = 3 })
-        joins(session, "b", "1")
-        local mark, own = follows(session, "b=1"), follows(fragile.session, "b=1")
-        joins(fragile.session, "mark")
+        add_member(session, "b", "1")
+        local mark, own = follow_until(session, "b=1"), follow_until(fragile.session, "b=1")
+        add_member(fragile.session, "mark")
         hears(own, "b=1 mark=")
         hears(mark, "b=1 mark=")
         local bytes = fragile.session:stats().watch_bytes
@@ -639,7 +639,7 @@ describe("members of a folder or node that may not be read #session:members", fu
     it('members tells "auth", or a name without data, until the read is allowed ' ..
        "#server #slow", function()
         change("create %s '' create %s/a x create %s/b y hide %s/b hide %s")
-        local told = follows(session, "auth")
+        local told = follow_until(session, "auth")
         change("show %s")
         hears(told, "a=x b=nil")
         change("show %s/b")
@@ -652,7 +652,7 @@ describe("members of a folder or node that may not be read #session:members", fu
 
     it("a member that left is watched until its node may be removed #server #slow", function()
         local told = follow(other, folder)
-        local member = joins(session, "a")
+        local member = add_member(session, "a")
         hears(told, "a=")
         change("hide %s")
         member:leave()

@@ -11,7 +11,7 @@ local hold, wait_for = rig.hold, rig.wait_for
 after_each(rig.close_sessions)
 
 
-local function recorded(hosts)
+local function open_recorded(hosts)
     local events = {}
     local function record(event) events[#events + 1] = event end
     return rig.session(hosts or server.hosts, { on_event = record }), events
@@ -19,7 +19,7 @@ end
 
 
 -- Returns the events of a path, or without a path the session's: "queued 2 granted released".
-local function told(events, path)
+local function steps_of(events, path)
     local words = {}
     for _, event in ipairs(events) do
         if event.path == path then
@@ -252,7 +252,7 @@ describe("on_event #events", function()
     before_each(function() path = rig.path() end)
 
     it("on_event tells each step of a lock, with its times", function()
-        local session, events = recorded()
+        local session, events = open_recorded()
         local lock = session:mutex(path)
         local lease = hold(lock, 5)
         rig.wait_while(lock, { timeout = 20, owner = "second" }, function()
@@ -260,7 +260,7 @@ describe("on_event #events", function()
             lease:release()
         end):release()
         zklock.sleep(0)
-        assert.equal("granted queued 2 released granted released", told(events, path))
+        assert.equal("granted queued 2 released granted released", steps_of(events, path))
         local queued, released, granted = events[2], events[3], events[4]
         assert.equal('string "second"', queued.owner)
         assert.equal(lease.token, released.token)
@@ -269,61 +269,61 @@ describe("on_event #events", function()
     end)
 
     it("on_event tells the date of a step #real", function()
-        local session, events = recorded()
+        local session, events = open_recorded()
         hold(session:mutex(path), 5)
         zklock.sleep(0)
         assert.is_true(math.abs(events[1].time - os.time()) < 60)
     end)
 
     it("on_event tells the releases by release_all and by close", function()
-        local session, events = recorded()
+        local session, events = open_recorded()
         hold(session:mutex(path))
         hold(session:mutex(path .. "-kept"))
         session:release_all()
-        assert.equal("", told(events, path .. "-other"))
+        assert.equal("", steps_of(events, path .. "-other"))
         local last = session:mutex(path .. "-other"):acquire(5)
         session:close()
         session:dispatch()
-        assert.equal("granted released", told(events, path))
-        assert.equal("granted released", told(events, path .. "-other"))
+        assert.equal("granted released", steps_of(events, path))
+        assert.equal("granted released", steps_of(events, path .. "-other"))
         assert.equal("released", last:state())
     end)
 
     it("on_event tells an outage and a loss for the session and for the lease #real", function()
         local memory = zklock.memory("metrics")
-        local session, events = recorded("memory:metrics")
+        local session, events = open_recorded("memory:metrics")
         local lease = hold(session:mutex(path))
-        local function hears(of_lease, of_session)
+        local function wait_for_steps(of_lease, of_session)
             wait_for(of_lease .. "; " .. of_session, function()
                 session:dispatch()
-                return told(events, path) == of_lease and told(events, nil) == of_session
+                return steps_of(events, path) == of_lease and steps_of(events, nil) == of_session
             end)
         end
         memory:cut(session)
-        hears("granted suspect", "")
+        wait_for_steps("granted suspect", "")
         memory:heal(session)
-        hears("granted suspect held", "reconnected")
+        wait_for_steps("granted suspect held", "reconnected")
         memory:expire(session)
-        hears("granted suspect held lost", "reconnected expired")
+        wait_for_steps("granted suspect held lost", "reconnected expired")
         assert.equal("lost", lease:state())
         assert.is_nil(events[#events].owner and events[#events - 1].owner)
     end)
 
     it("on_event tells a holder's process that somebody asked for the lock", function()
-        local session, events = recorded()
+        local session, events = open_recorded()
         local lease = hold(session:mutex(path))
         lease:on_revoke(function() end)
-        wait_for("its watch", function() return session:stats().in_flight == 0 end)
+        wait_for("the holder's watch", function() return session:stats().in_flight == 0 end)
         assert.equal(1, rig.session(server.hosts):mutex(path):revoke(20))
-        wait_for("the word", function()
+        wait_for("the step", function()
             session:dispatch()
-            return told(events, path) == "granted revoked"
+            return steps_of(events, path) == "granted revoked"
         end)
         lease:release()
     end)
 
     it("on_event tells once that tokens are mixed on a path", function()
-        local session, events = recorded()
+        local session, events = open_recorded()
         rig.use(session:mutex(path))
         rig.use(session:mutex(path))
         for _ = 1, 2 do
@@ -334,10 +334,10 @@ describe("on_event #events", function()
             rig.use(session:mutex(path))
         end
         session:dispatch()
-        assert.equal(1, select(2, told(events, path):gsub("mixed_tokens", "")))
+        assert.equal(1, select(2, steps_of(events, path):gsub("mixed_tokens", "")))
         rig.use(session:mutex(path .. "-fifo"))
         rig.use(session:mutex(path .. "-fifo"))
-        assert.is_nil(told(events, path .. "-fifo"):match("mixed"))
+        assert.is_nil(steps_of(events, path .. "-fifo"):match("mixed"))
     end)
 
     it("an error in on_event breaks no lock, and is counted", function()
@@ -350,7 +350,7 @@ describe("on_event #events", function()
     end)
 
     it("events that nobody takes are counted, and only the newest are kept #real", function()
-        local session, events = recorded()
+        local session, events = open_recorded()
         local lock = session:mutex(path, { keep = 60 })
         rig.use(lock)
         local due = core.now() + 60
@@ -364,10 +364,10 @@ describe("on_event #events", function()
     end)
 
     it("a session without on_event adds no event to another session's", function()
-        local _, events = recorded()
+        local _, events = open_recorded()
         rig.use(rig.session(server.hosts):mutex(path))
         zklock.sleep(0.01)
-        assert.equal("", told(events, path))
+        assert.equal("", steps_of(events, path))
     end)
 end)
 

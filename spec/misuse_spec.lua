@@ -15,7 +15,7 @@ local LONG = ("x"):rep(300000)
 local function blames(fn) return rig.blames(nil, fn) end
 
 
-local function documented()
+local function documented_methods()
     local found = {}
     for _, call in ipairs(reference.calls()) do
         for word, method in call.heading:gmatch("([%l_]+):([%l_]+)[%(%{]") do
@@ -68,7 +68,7 @@ end
 
 
 describe("a method with wrong arguments #failures", function()
-    local named = documented()
+    local named = documented_methods()
     local objects, engines = {}, nil
     setup(function()
         local session, mutex, lease = open_session()

@@ -1,5 +1,5 @@
 --- [lua luajit asan tsan memory worlds] The multi-lock: several locks as one, all or none, with one
--- lease. Squirrel's and Redisson's MultiLock in the seeds (S4); ALG-06, ALG-07 for its parts.
+-- lease. Squirrel's and Redisson's MultiLock of the seed article (S4), with ALG-06 and ALG-07.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -16,9 +16,9 @@ end
 
 local function multi(session, names) return session:multi(mutexes(session, names)) end
 
-local function nodes() return #server:nodes(path) end
+local function count_nodes() return #server:nodes(path) end
 
-local function nodes_are(count) server:wait_for_nodes(path, count) end
+local function wait_for_nodes(count) server:wait_for_nodes(path, count) end
 
 before_each(function() server, path, one, two = rig.begin(2) end)
 after_each(rig.close_sessions)
@@ -27,7 +27,7 @@ after_each(rig.close_sessions)
 describe("a multi-lock #session:multi", function()
     it("a multi-lock holds all its parts by one lease with one token", function()
         local lease = hold(multi(one, "abc"))
-        assert.equal(3, nodes())
+        assert.equal(3, count_nodes())
         assert.is_true(lease:check(20))
         for name in ("abc"):gmatch(".") do
             local queue = assert(two:mutex(path .. "/" .. name):queue())
@@ -35,7 +35,7 @@ describe("a multi-lock #session:multi", function()
             assert.equal("busy", code_of(two:mutex(path .. "/" .. name), 0))
         end
         release(lease)
-        assert.equal(0, nodes())
+        assert.equal(0, count_nodes())
     end)
 
     it("a multi-lock takes a single part, and sides of read-write locks", function()
@@ -52,7 +52,7 @@ describe("a multi-lock #session:multi", function()
     it("a multi-lock waits for its last part, and is held only with all", function()
         local held = rig.hold_elsewhere(server, path .. "/b")
         assert.same({ 1 }, rig.line_up({ multi(one, "abc") }, function(order)
-            nodes_are(4)
+            wait_for_nodes(4)
             assert.equal("busy", code_of(two:mutex(path .. "/a"), 0))
             assert.same({}, order)
             held:release()
@@ -64,7 +64,7 @@ describe("a multi-lock #session:multi", function()
         local locks = { multi(one, "ab"), two:mutex(path .. "/a"), multi(two, "ba"),
                         one:mutex(path .. "/b") }
         assert.same({ 1, 2, 3, 4 }, rig.line_up(locks, function()
-            nodes_are(7)
+            wait_for_nodes(7)
             held:release()
         end))
     end)
@@ -72,7 +72,7 @@ describe("a multi-lock #session:multi", function()
     it("multi-locks in opposite orders do not deadlock", function()
         rig.never_two({ multi(two, "abc"), multi(one, "cba"), multi(two, "bca"),
                         multi(one, "cab") }, 10)
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("multi-locks exclude each other only by a common part", function()
@@ -85,7 +85,7 @@ describe("a multi-lock #session:multi", function()
     it("a multi-lock that times out leaves nothing", function()
         hold(two:mutex(path .. "/b"))
         assert.equal("timeout", (rig.takes(0.2, 10, code_of, multi(one, "abc"), 0.2)))
-        nodes_are(1)
+        wait_for_nodes(1)
     end)
 
     it("a try of a multi-lock writes nothing when a part is taken", function()
@@ -99,17 +99,17 @@ describe("a multi-lock #session:multi", function()
     it("a multi-lock whose owner holds a part gets would_deadlock", function()
         local held = hold(one:mutex(path .. "/b"))
         assert.equal("would_deadlock", code_of(multi(one, "ab"), 5))
-        assert.equal(1, nodes())
+        assert.equal(1, count_nodes())
         held:release()
         local lease = hold(multi(one, "ab"))
         assert.equal("would_deadlock", code_of(multi(one, "bc"), 5))
         local again = hold(one:mutex(path .. "/a"))
         assert.equal(lease.token, again.token)
         lease:release()
-        nodes_are(1)
+        wait_for_nodes(1)
         assert.is_true(again:check(20))
         again:release()
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("a part of a multi-lock cannot wait in a condition, also when entered again", function()
@@ -138,7 +138,7 @@ describe("a multi-lock #session:multi", function()
         local lease, heard = hold(multi(one, "ab")), 0
         lease:on_revoke(function() heard = heard + 1 end)
         assert.equal(1, two:mutex(path .. "/b"):revoke())
-        rig.wait_for("the wish", function() return heard == 1 end)
+        rig.wait_for("the request", function() return heard == 1 end)
         assert.equal(2, multi(two, "ab"):revoke())
     end)
 
@@ -173,7 +173,7 @@ describe("a multi-lock that loses a part #session:multi", function()
         assert.equal("lost", lease:state())
         one:dispatch()
         assert.same({ "lost" }, told)
-        nodes_are(0)
+        wait_for_nodes(0)
         assert.equal("lost", (select(3, lease:release())))
         hold(multi(two, "abc"))
     end)
@@ -186,7 +186,7 @@ describe("a multi-lock that loses a part #session:multi", function()
         end, function()
             for n, victim in ipairs{ "a", "b", "c" } do
                 rig.wait_for("the place in line", function() return queued == n end)
-                nodes_are(4)
+                wait_for_nodes(4)
                 for _, node in ipairs(server:nodes(path .. "/" .. victim)) do
                     local id = node:match("_c_(%x+%-%x+%-%x+)"):gsub("-", ""):gsub("^0+", "")
                     if id == one:id() then server:foreign("delete %s", node) end
@@ -195,7 +195,7 @@ describe("a multi-lock that loses a part #session:multi", function()
             rig.wait_for("the last place in line", function() return queued == 4 end)
             held:release()
         end)
-        nodes_are(3)
+        wait_for_nodes(3)
     end)
 end)
 
@@ -213,10 +213,10 @@ describe("a multi-lock in trouble #server #session:multi", function()
             proxy:command(fault)
             local lease = hold(multi(session, "abc"), 20)
             assert.is_true(session:stats().reconnects > 0)
-            nodes_are(3)
+            wait_for_nodes(3)
             assert.is_true(lease:check(20))
             release(lease)
-            nodes_are(0)
+            wait_for_nodes(0)
         end)
     end
 
@@ -225,7 +225,7 @@ describe("a multi-lock in trouble #server #session:multi", function()
         assert.equal("timeout", code_of(multi(session, "abc"), 0.1))
         proxy:command("flow")
         rig.come_to_rest(session)
-        assert.equal(0, nodes())
+        assert.equal(0, count_nodes())
     end)
 
     it("an acquire takes two flights, one transaction and then a list and a get of each part",
@@ -265,7 +265,7 @@ describe("the parts of a multi-lock #session:multi", function()
         hold(one:mutex(path .. "/a"), { owner = "x" })
         local rw = one:rwlock(path .. "/a")
         assert.equal("conflict", code_of(one:multi{ one:mutex(path .. "/b"), rw:read() }, 5))
-        assert.equal(1, nodes())
+        assert.equal(1, count_nodes())
     end)
 
     it("a path in use in another order is a conflict whose message names the part, and is free " ..
@@ -311,7 +311,7 @@ describe("the parts of a multi-lock #session:multi", function()
             locks[n] = one:mutex(("%s/%s%d"):format(path, ("x"):rep(30000), n))
         end
         assert.equal("too_many", code_of(one:multi(locks), 5))
-        assert.equal(0, nodes())
+        assert.equal(0, count_nodes())
     end)
 
     it("a multi-lock with a part that the server refuses gets auth, and leaves nothing #server",
@@ -321,7 +321,7 @@ describe("the parts of a multi-lock #session:multi", function()
         for _, refuses in ipairs{ "/p/below", "/p" } do
             local parts = { one:mutex(path .. "/a"), one:mutex(path .. refuses) }
             assert.equal("auth", code_of(one:multi(parts), 5))
-            assert.equal(0, nodes())
+            assert.equal(0, count_nodes())
         end
     end)
 end)

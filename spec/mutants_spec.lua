@@ -15,7 +15,7 @@ after_each(function()
 end)
 
 
-local function tree(sources)
+local function write_tree(sources)
     for name, text in pairs(sources) do
         shell.must("mkdir -p %s/src/%s", folder, name:match("^(.*)/"))
         files.write(folder .. "/src/" .. name, text)
@@ -65,8 +65,8 @@ end
 
 describe("a mutant", function()
     -- The source with the row's defect, in a tree with another file.
-    local function changed(defect, text)
-        tree{ ["core/other.c"] = OTHER, ["room/room.c"] = text }
+    local function change(defect, text)
+        write_tree{ ["core/other.c"] = OTHER, ["room/room.c"] = text }
         local sources = assert(mutant.sources(defect))
         assert.equal("src/room/room.c", mutant.file(defect))
         return sources["src/room/room.c"]
@@ -74,28 +74,28 @@ describe("a mutant", function()
 
     it("a mutant is placed by tokens, whatever line breaks and comments are between them",
        function()
-        local text = changed(row("has_room", "SEATS && !hall->closed", " SEATS "), ROOM)
+        local text = change(row("has_room", "SEATS && !hall->closed", " SEATS "), ROOM)
         assert.truthy(text:find("if (hall->taken < SEATS)\n        return true;", 1, true))
     end)
 
     it("a mutant is placed in a macro, a table or a struct", function()
-        assert.truthy(changed(row("SEATS", "20", "2"), ROOM):find("(ROWS * 2)", 1, true))
-        assert.truthy(changed(row("names", "circle", "pit"), ROOM):find('"pit", NULL};', 1, true))
-        assert.truthy(changed(row("row", "20", "2"), ROOM):find("    {2},\n};", 1, true))
-        assert.truthy(changed(row("hall", "int taken", "long taken"), ROOM):find("long taken;"))
+        assert.truthy(change(row("SEATS", "20", "2"), ROOM):find("(ROWS * 2)", 1, true))
+        assert.truthy(change(row("names", "circle", "pit"), ROOM):find('"pit", NULL};', 1, true))
+        assert.truthy(change(row("row", "20", "2"), ROOM):find("    {2},\n};", 1, true))
+        assert.truthy(change(row("hall", "int taken", "long taken"), ROOM):find("long taken;"))
     end)
 
     it("a mutant is in the one of several functions of its name that has the text", function()
         local mine = "static void take(int seats) {\n    book(seats);\n}\n"
         assert.equal("static void take(int seats) {\n    book(0);\n}\n",
-                     changed(row("take", "book(seats)", "book(0)"), mine))
+                     change(row("take", "book(seats)", "book(0)"), mine))
     end)
 
     it("each change of a mutant is placed by the text of the unchanged tree", function()
         local defect = row("has_room", "return true", "return false")
         defect.also = { { find = "return false", replace = "return true" },
                         { at = "SEATS", find = "20", replace = "2" } }
-        local text = changed(defect, ROOM)
+        local text = change(defect, ROOM)
         assert.truthy(text:find("return false;\n    return true;\n}", 1, true))
         assert.truthy(text:find("(ROWS * 2)", 1, true))
     end)
@@ -103,8 +103,8 @@ end)
 
 
 describe("a refused row", function()
-    local function refused(at, find, replace)
-        tree{ ["room/room.c"] = ROOM, ["core/other.c"] = OTHER }
+    local function reason_of(at, find, replace)
+        write_tree{ ["room/room.c"] = ROOM, ["core/other.c"] = OTHER }
         local sources, why = mutant.sources(row(at, find, replace))
         assert.is_nil(sources)
         return why
@@ -112,27 +112,27 @@ describe("a refused row", function()
 
     it("a row whose text occurs twice is refused", function()
         assert.equal("row: its text occurs 2 times in take, not once:\nhall->taken++",
-                     refused("take", "hall->taken++", ""))
+                     reason_of("take", "hall->taken++", ""))
     end)
 
     it("a row whose text occurs nowhere, only in part of a word, or elsewhere, is refused",
        function()
         for _, find in ipairs{ "closed++", "hall->tak", "hall->taken++", " " } do
             assert.equal("row: its text occurs 0 times in has_room, not once:\n" .. find,
-                         refused("has_room", find, ""))
+                         reason_of("has_room", find, ""))
         end
     end)
 
     it("a row whose place has no definition is refused", function()
         for _, name in ipairs{ "has_rooms", "is_open" } do
             assert.equal("row: src has no function, macro, table or struct " .. name,
-                         refused(name, "hall", ""))
+                         reason_of(name, "hall", ""))
         end
     end)
 
     it("a row that changes only space is refused", function()
         assert.equal("row: it changes nothing in has_room",
-                     refused("has_room", "return true;", "return  true;"))
+                     reason_of("has_room", "return true;", "return  true;"))
     end)
 end)
 
@@ -152,7 +152,7 @@ local COMPILE = ("%s -std=c11 -D_GNU_SOURCE -w -fsyntax-only -I%s -I%s"):format(
     os.getenv "CC" or "cc", os.getenv "LUA_INCDIR" or "/usr/include/lua5.4",
     os.getenv "ZOOKEEPER_INCDIR" or "/usr/include")
 
-local function compiled_with(file)
+local function sources_to_compile(file)
     return file:find "%.c$" and file or file:match "^(.*/)" .. "*.c"
 end
 
@@ -165,7 +165,8 @@ it("each row of the tables compiles #slow", function()
         local sources = mutant.sources(each)
         for file, text in pairs(sources) do files.write(folder .. "/" .. file, text) end
         for file in pairs(sources) do
-            local said, status = shell.run("cd %s && %s %s", folder, COMPILE, compiled_with(file))
+            local said, status = shell.run("cd %s && %s %s", folder, COMPILE,
+                                           sources_to_compile(file))
             if status ~= 0 then broken[#broken + 1] = each.name .. ": " .. said end
         end
         for file in pairs(sources) do shell.must("cp %s %s/%s", file, folder, file) end

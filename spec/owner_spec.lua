@@ -78,7 +78,7 @@ describe("an owner #lock:acquire", function()
         assert.equal("held", first:state())
     end)
 
-    local function acquires_as(owner)
+    local function acquire_as(owner)
         return hold(lock, { timeout = 5, owner = owner })
     end
 
@@ -87,7 +87,7 @@ describe("an owner #lock:acquire", function()
         local owners = { "a", "", "a\0b", "a\0c", "1", "true", "nil", "main", "object 1", 1, 0, -1,
                          1.5, 2 ^ 60, 1 / 0, true, false, key, {}, print, thread, io.stdout }
         for i, owner in ipairs(owners) do
-            local lease = acquires_as(owner)
+            local lease = acquire_as(owner)
             for k, rival in ipairs(owners) do
                 local again, _, code = lock:acquire{ timeout = 0, owner = rival }
                 local what = ("%s, then %s"):format(tostring(owner), tostring(rival))
@@ -100,7 +100,7 @@ describe("an owner #lock:acquire", function()
 
     it("equal numbers are one owner in any form", function()
         for one, other in pairs{ [1] = "1.0", [2 ^ 53] = "9007199254740992", [0] = "-0.0" } do
-            local lease = acquires_as(one)
+            local lease = acquire_as(one)
             assert(lock:acquire{ timeout = 0, owner = tonumber(other) }, other):release()
             rig.release(lease)
         end
@@ -135,7 +135,7 @@ describe("an owner #lock:acquire", function()
     end)
 
     it("any coroutine may release a lease, which is a capability (CURATOR-347)", function()
-        local lease = acquires_as("a")
+        local lease = acquire_as("a")
         coroutine.wrap(rig.release)(lease)
         assert.equal("released", lease:state())
         assert.same({}, lock:queue())
@@ -282,7 +282,7 @@ describe("interrupt #session:interrupt", function()
         end, function()
             rig.wait_for_waits(session, 3)
             assert.equal(2, session:interrupt("a"))
-            rig.wait_for("ended", function() return codes[1] and codes[2] end)
+            rig.wait_for("both ends", function() return codes[1] and codes[2] end)
             assert.equal(0, session:interrupt("a"))
             assert.equal(0, session:interrupt("nobody"))
             lease:release()
@@ -320,7 +320,7 @@ describe("interrupt #session:interrupt", function()
             thread = coroutine.running()
             code = select(3, far:mutex(path):queue(60))
         end, function()
-            rig.wait_for("waits", function() return thread end)
+            rig.wait_for("the wait", function() return thread end)
             far:interrupt(thread)
             zklock.sleep(0.1)
             proxy:command("flow")
@@ -359,7 +359,7 @@ describe("release_all #session:release_all", function()
         zklock.run(come, come, function()
             rig.wait_for_waits(session, 2)
             assert(far:release())
-            rig.wait_for("one has it", function() return got[1] end)
+            rig.wait_for("the first grant", function() return got[1] end)
             assert.equal(1, session:release_all("a"))
         end)
         assert.equal("released", got[1]:state())

@@ -248,9 +248,9 @@ describe("continuous integration", function()
     end)
 
     it("the lanes run each spec once where its first line names LuaJIT or a sanitizer", function()
-        for place, also in pairs{ luajit = "-path 'docs/*'", asan = "-false", tsan = "-false" } do
+        for lane, also in pairs{ luajit = "-path 'docs/*'", asan = "-false", tsan = "-false" } do
             local said = "\\( %s -o -exec grep -q '^--- .lua .*%s.*] ' {} ';' \\) -print"
-            assert.same(all_but(said:format(also, place)), run_by(place))
+            assert.same(all_but(said:format(also, lane)), run_by(lane))
         end
     end)
 
@@ -258,8 +258,8 @@ describe("continuous integration", function()
         local known = { lua = true, luajit = true, asan = true, tsan = true, memory = true,
                         worlds = true, older = true, ["lua5.1"] = true, tls = true }
         for _, path in ipairs(all_but "! -path 'docs/*'") do
-            local places = rig.shell("head -n 1 %s", path):match "^%-%-%- %[(lua.-)%] %S"
-            for place in assert(places, path):gmatch "%S+" do assert.is_true(known[place], path) end
+            local lanes = rig.shell("head -n 1 %s", path):match "^%-%-%- %[(lua.-)%] %S"
+            for lane in assert(lanes, path):gmatch "%S+" do assert.is_true(known[lane], path) end
         end
     end)
 end)

@@ -206,7 +206,7 @@ describe("another client's node #lock:queue", function()
         local session = lock.session
         foreign("create %s/lock-0000000000 ''", path)
         assert.is_truthy(rig.wait_while(lock, { timeout = 20 }, function()
-            rig.wait_for("we watch", function() return session:stats().watches == 2 end)
+            rig.wait_for("both watches", function() return session:stats().watches == 2 end)
             local grants = session:stats().grants
             for _ = 1, 2 do
                 local before = session:stats().gets
@@ -247,7 +247,7 @@ describe("another client's node #lock:queue", function()
             assert.equal(3, #lock:queue())
             assert.equal(name, lock:queue()[2].name)
             foreign("delete %s/%s", path, name)
-            rig.wait_for("it heard", function() return own:stats().events >= 1 end)
+            rig.wait_for("the event", function() return own:stats().events >= 1 end)
             rig.settle(own)
         end)
     end)
@@ -256,7 +256,7 @@ describe("another client's node #lock:queue", function()
         assert_still_waits(hold(lock, 5), 2, function()
             local name = lock:queue()[2].name
             foreign("delete %s/%s", path, name)
-            rig.wait_for("again two", function()
+            rig.wait_for("the new node", function()
                 local queue = lock:queue()
                 return #queue == 2 and queue[2].name ~= name
             end)

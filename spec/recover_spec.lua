@@ -58,7 +58,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         table.remove(holders)
     end
 
-    local function still_holds(holder)
+    local function check_still_held(holder)
         holder:tell("go on")
         holder:says("held")
     end
@@ -85,7 +85,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
     end
 
     local function wait_for_expiry(given_server, id)
-        rig.wait_for("its end", function()
+        rig.wait_for("the session's end", function()
             return not given_server:ask("dump"):find("0x" .. id, 1, true)
         end)
     end
@@ -95,7 +95,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.wait_for(count .. " files", function() return #list(given_folder) == count end)
     end
 
-    local function is_left_alone(session, given_folder)
+    local function check_left_alone(session, given_folder)
         wait_for_files(1, given_folder)
         assert.equal(0, session:stats().recovered)
         assert.equal(1, #server:nodes(path))
@@ -148,7 +148,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         wait_for_recovered(session, 1)
         wait_for_files(2)
         stopped:signal("CONT")
-        still_holds(stopped)
+        check_still_held(stopped)
     end)
 
     -- Starts a holder whose `source` can use the module `system`, and removes the module's file.
@@ -184,14 +184,14 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
             system.wait(child)]]
         kill_holder(rig.path())
         wait_for_recovered(connect(), 1)
-        still_holds(holder)
+        check_still_held(holder)
     end)
 
     it("the session of a copied folder is left alone", function()
         local holder = start_holder()
         rig.shell("cp -a %s %s-copy", folder, folder)
-        is_left_alone(connect{ recover = folder .. "-copy" }, folder .. "-copy")
-        still_holds(holder)
+        check_left_alone(connect{ recover = folder .. "-copy" }, folder .. "-copy")
+        check_still_held(holder)
     end)
 
     for name, change in pairs{
@@ -199,14 +199,14 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         ["is empty"] = "truncate -s 0 %s/*",
         ["is longer than it was"] = "echo >>$(echo %s/*)",
         ["is of another boot"] = "sed -i.old 's/^boot ./boot x/' %s/*; rm %s/*.old",
-        ["says another inode"] = "perl -0pi -e 's/inode /inode 1/' %s/*",
+        ["names another inode"] = "perl -0pi -e 's/inode /inode 1/' %s/*",
     } do
-        it("the session is left to its timeout, and its file removed, when the file " .. name .. "",
+        it("the session is left to its timeout, and its file removed, when the file " .. name,
            function()
             kill_holder()
             rig.shell(change:gsub("%%s", folder):gsub("%%", "%%%%"))
             assert.equal(1, #list())
-            is_left_alone(connect())
+            check_left_alone(connect())
         end)
     end
 
@@ -215,7 +215,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         for _, hosts in ipairs{ server.hosts .. "/other", server.hosts .. ",127.0.0.1:1" } do
             kill_holder()
             local session = connect{ hosts = hosts }
-            is_left_alone(session)
+            check_left_alone(session)
             session:close()
             path = rig.path()
         end
@@ -226,7 +226,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
             assert(session:stats().recover_error == "No space left on device")]],
             { prefix = "prlimit --fsize=100" })
         assert.same({}, list())
-        still_holds(holder)
+        check_still_held(holder)
     end)
 
     -- Where this user may mount.
@@ -241,7 +241,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
             assert.equal("No space left on device", session:stats().recover_error)
             rig.shell("rm %s/full", small)
             proxy:command("cut")
-            rig.wait_for("its file", function() return #list(small) == 1 end)
+            rig.wait_for("the session's file", function() return #list(small) == 1 end)
             rig.wait_for("no error", function() return not session:stats().recover_error end)
             session:close()
         end)
@@ -263,7 +263,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
             assert.equal(0, session:stats().expiries)
             assert.equal("connected", session:state())
         end
-        rig.wait_for("five ended, each once", function()
+        rig.wait_for("five ended sessions", function()
             local recovered = 0
             for _, each in ipairs(sessions) do recovered = recovered + each:stats().recovered end
             return recovered == 5
@@ -294,7 +294,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         local patient = connect{ grace = 60 }
         assert.is_nil((patient:mutex(path):acquire(0.1)))
         patient:close()
-        rig.wait_for("the dead one's file unlocked", function()
+        rig.wait_for("the dead session's file unlocked", function()
             return rig.shell("flock -n %s/* echo free", folder) == "free\n"
         end)
         rig.hold(connect():mutex(path))
@@ -321,7 +321,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         wait_for_expiry(quick, session:id())
         proxy:command("flow")
         rig.wait_for("another session", function() return session:stats().expiries > 0 end)
-        rig.wait_for("its file", function()
+        rig.wait_for("the session's file", function()
             local names = list()
             return #names == 1 and names[1] ~= first
         end)
@@ -330,8 +330,6 @@ end)
 
 
 describe("a holder that is killed between its statement and COMMIT on MariaDB #server" ..
-         " #a_crash_that_costs_no_session_timeout" ..
-         " #a_crash_that_costs_no_session_timeout" ..
          " #a_crash_that_costs_no_session_timeout", function()
     local server, stores, url, folder
 
