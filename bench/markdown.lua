@@ -3,7 +3,7 @@
 local markdown = {}
 
 
---- Prints a table. Each row has as many cells as the head.
+--- Prints a table, whose rows have as many cells as the head.
 function markdown.table(head, rows)
     local rule = {}
     for i = 1, #head do rule[i] = "---" end

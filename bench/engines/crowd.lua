@@ -19,7 +19,7 @@ local crowd = {}
 function crowd.start(count, folder)
     local self = setmetatable({ processes = {}, folder = folder, lock_count = 0 }, Crowd)
     for i = 1, count do
-        -- With setsid, so that Ctrl-C reaches only the benchmark; the processes end with it.
+        -- setsid keeps Ctrl-C from the processes, which end with the benchmark.
         self.processes[i] = rig.servant(("setsid %s bench/engines/worker.lua %d"):format(LUA, i))
     end
     for _, process in ipairs(self.processes) do process:greet() end

@@ -14,7 +14,7 @@ Scene.__index = Scene
 local scene = {}
 
 
--- With setsid, so that Ctrl-C reaches only the benchmark; the players end with it.
+-- setsid keeps Ctrl-C from the players, which end with the benchmark.
 local function start_player(cast, lock, lua)
     return rig.servant(("setsid %s bench/engines/player.lua %s %s %s"):format(lua or LUA,
         cast.contender.engine, lock, cast.options))

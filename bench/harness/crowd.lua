@@ -53,7 +53,7 @@ Crowd.__index = Crowd
 function crowd.start(client, program, count, nodes)
     local self = setmetatable({ client = client, name = client.name, processes = {}, sessions = 0,
                                 nodes = not client.tells and nodes or nil }, Crowd)
-    -- With setsid, so that Ctrl-C reaches only the benchmark; the processes end with it.
+    -- setsid keeps Ctrl-C from the processes, which end with the benchmark.
     for i = 1, count do self.processes[i] = rig.servant("setsid " .. program) end
     return self
 end
@@ -178,7 +178,7 @@ function Crowd:await_giving_up()
 end
 
 
---- Bytes that its processes occupy, without the free part of their heaps.
+--- Bytes that its processes use.
 function Crowd:memory()
     local sum = 0
     for i, free_bytes in ipairs(tell_all(self, "collect")) do

@@ -31,7 +31,7 @@ local rounds = require "bench.harness.rounds"
 local worlds = require "bench.harness.world"
 
 
--- Sets the delay if it is missing, and adds the delay and an ensemble to the label.
+-- Sets a missing delay, and adds delay and ensemble to the label.
 local function complete(row)
     row.delay = row.delay or 0
     if row.servers == 3 then row.label = row.label .. ", ensemble" end

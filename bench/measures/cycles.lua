@@ -15,7 +15,7 @@ local number = markdown.number
 local cycles = {}
 
 
---- In a row with `threads`, Curator is one contender for each number of threads.
+--- With `threads` in the row, Curator is one contender for each number.
 function cycles.contenders(world, row)
     local list = {}
     for _, each in ipairs(world:contenders(row)) do

@@ -11,8 +11,7 @@ local traffic = require "bench.harness.traffic"
 local zklock = require "zklock"
 
 local WARM = 50 -- waiters of each process
--- Waiters that give up may take GRACE seconds to get in line, and FACTOR times the time that the
--- served waiters took.
+-- Waiters that give up get GRACE seconds and FACTOR times the served waiters' time to get in line.
 local GRACE, FACTOR = 2, 3
 local TRIES = 8
 local PATIENCE = 300 -- seconds

@@ -106,8 +106,7 @@ function mysql.prepare(self) self:execute "SET SESSION innodb_lock_wait_timeout 
 
 -- connections ---------------------------------------------------------------------------------
 
---- Returns a new class that inherits from Database.
-function database.class()
+function database.new_subclass()
     local class = setmetatable({}, Database)
     class.__index = class
     return class
@@ -135,8 +134,7 @@ function database.open(path)
 end
 
 
--- Connects without the database that the URL names.
-local function connect_to_server(url)
+local function connect_without_database(url)
     return database.open((url:gsub("^(mysql://[^/?]+)/[^?]*", "%1/")))
 end
 
@@ -148,12 +146,14 @@ end
 
 
 ---@param url string  with the database's name
-function database.create(url) administer(connect_to_server(url), url, "CREATE DATABASE") end
+function database.create(url)
+    administer(connect_without_database(url), url, "CREATE DATABASE")
+end
 
 
 --- Drops a database if it exists and its server answers.
 function database.drop(url)
-    local answers, connection = pcall(connect_to_server, url)
+    local answers, connection = pcall(connect_without_database, url)
     if answers then administer(connection, url, "DROP DATABASE IF EXISTS") end
 end
 
@@ -273,7 +273,7 @@ function Database:commit() self:execute "COMMIT" end
 function Database:rollback() self:execute "ROLLBACK" end
 
 
--- Runs fn in a transaction, once. A statement of fn fails at once if another transaction blocks it.
+-- Runs fn in a transaction, once. Its statements fail at once if another transaction blocks them.
 ---@return boolean ok
 ---@return any done  fn's result or its error
 local function attempt(self, fn)

@@ -54,7 +54,6 @@ environment.add_options(environment, HOLD)
 function environment.missing() end
 
 
---- Prepares the servers that all scenarios share.
 function environment.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
 
 

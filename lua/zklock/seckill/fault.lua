@@ -38,7 +38,7 @@ local function is_for_holder(planned)
 end
 
 
---- Returns the fields of planned faults that servers need. Functions are left out.
+--- The fields of planned faults that servers need.
 function fault.for_servers(planned_faults)
     local list = {}
     for n, planned in ipairs(planned_faults) do

@@ -65,8 +65,7 @@ function HangDetector:end_call(buyer, ...)
 end
 
 
---- Ends the watch over a served buyer, which may have been given up before.
-function HangDetector:forget(buyer)
+function HangDetector:note_served(buyer)
     self.calls[buyer] = nil
     if self.given_up[buyer] then self.hung_count = self.hung_count - 1 end
     self.given_up[buyer] = nil

@@ -70,7 +70,7 @@ local function files_of(chosen)
 end
 
 
--- Checks before the run that the output files can be written; returns a message if not.
+-- Returns a message if an output file cannot be written.
 local function unwritable_file(chosen)
     for _, name in pairs(files_of(chosen)) do
         local existing = io.open(name)

@@ -1,4 +1,4 @@
---- Times in which several buyers held a lock, though one of them held it exclusively.
+--- Times in which a lock had several holds, and at least one exclusive hold.
 ---
 --- A hold begins after the grant and ends before the release, so correct holds never overlap,
 --- however slow the machine is. A hold without a release ends with its server.

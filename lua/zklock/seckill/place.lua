@@ -67,7 +67,7 @@ function places.of(play, name)
 end
 
 
--- True if the locks use a database in MariaDB that is not the store's.
+-- True if MariaDB has a database for the locks alone.
 local function has_own_lock_database(place)
     return place.database and place.database ~= place.url and database.is_url(place.database)
 end

@@ -4,8 +4,8 @@ local core = require "zklock.core"
 local is_interrupt = require "zklock.value.is_interrupt"
 
 
--- Most attempts at a scenario. An attempt is repeated if a race came out right by luck, or if it
--- proves nothing. The report shows the number of attempts.
+-- Most attempts at a scenario. An attempt is repeated if a race came out right by luck, or if the
+-- attempt proves nothing.
 local MOST_TRIES = 3
 
 

@@ -121,7 +121,7 @@ function Sale:__tostring()
 end
 
 
--- Options shown in a report's table. The report shows the other options elsewhere.
+-- Options in a report's table; other options stand elsewhere in the report.
 local OPTIONS = {
     "arrivals", "quantity", "orders", "prices", "purchase", "lock", "pause", "hold", "timeout",
     "fenced", "session", "seed", "limit", "simulated", "expect", "parameters",

@@ -115,7 +115,7 @@ local function serve(self, purchase, assignment)
     end
     if not buyer.told then buyer:tell "untold" end
     if buyer.hold then pcall(buyer.leave, buyer) end
-    if self.hang_detector then self.hang_detector:forget(buyer) end
+    if self.hang_detector then self.hang_detector:note_served(buyer) end
     self.served = self.served + 1
     if not ok and is_interrupt(problem) then error(problem, 0) end
 end

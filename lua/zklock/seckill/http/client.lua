@@ -110,7 +110,7 @@ local function wait_for_ready(directions, by_connection)
 end
 
 
---- Runs the functions, which may call `request`, as coroutines until all end.
+--- Runs the functions as coroutines, which may call `request`.
 function client.run(functions)
     local tasks = {}
     for i, fn in ipairs(functions) do

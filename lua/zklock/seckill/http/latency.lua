@@ -1,4 +1,4 @@
---- The latency of a sale's answers, and a table of several latencies for the terminal.
+--- The latency of a sale's answers, and a table of latencies.
 
 ---@class zklock.seckill.Latency
 ---@field answers integer

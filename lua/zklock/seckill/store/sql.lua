@@ -9,7 +9,7 @@ local literal_token = database.literal_token
 
 
 ---@class zklock.seckill.Sql: zklock.seckill.Database
-local Sql = database.class()
+local Sql = database.new_subclass()
 
 
 local sql = {}

@@ -43,7 +43,7 @@ local function start_servers(reaper)
 end
 
 
---- Starts the servers and relays, and waits until the replica follows the master.
+--- Returns when the replica follows the master.
 function redis_pair.start(reaper)
     local master, link, replica = start_servers(reaper)
     local self = setmetatable({
