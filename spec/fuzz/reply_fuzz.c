@@ -653,7 +653,7 @@ static struct zkl_request *begin(void) {
     case 5: return lease ? begin_guard(lease, timeout) : NULL;
     case 6: return lease ? zkl_wait(lease, "/a-condition-c", timeout) : NULL;
     case 7: return lease ? zkl_downgrade(lease, timeout) : NULL;
-    case 8: return lease ? zkl_release_wait(lease, timeout) : NULL;
+    case 8: return lease ? zkl_release_and_confirm(lease, timeout) : NULL;
     case 9: return lease ? zkl_signal(lease, "/a-condition-c", wish.trying, timeout) : NULL;
     case 13: return zkl_children(w.session, wish.path, timeout);
     case 14: return zkl_break(w.session, "/a/lock", 0, timeout);
@@ -669,7 +669,7 @@ static void read_answer(struct zkl_request *request) {
     const struct zkl_queued *queue = zkl_request_queue(request, &count);
     for (size_t i = 0; data && i < size; i++) require(data[i] || !data[i]);
     for (size_t i = 0; i < count; i++) require(strlen(queue[i].name) > 0);
-    require(zkl_request_refused(request) <= 3);
+    require(zkl_request_refused_op(request) <= 3);
 }
 
 static void end(int i) {

@@ -535,7 +535,7 @@ static void use_lease(struct user *user, uint8_t from) {
         break;
     case 4:
         user->doing = RELEASES;
-        user->request = zkl_release_wait(user->lease, timeout);
+        user->request = zkl_release_and_confirm(user->lease, timeout);
         break;
     case 5:
         if (from / 16 == 0) release_all(user);

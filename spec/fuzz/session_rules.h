@@ -100,7 +100,7 @@ static uint8_t byte(void) {
 }
 
 static bool is_connected(void) {
-    return zkl_session_connection(w.session) == ZKL_SESSION_CONNECTED;
+    return zkl_session_connection_state(w.session) == ZKL_SESSION_CONNECTED;
 }
 
 static bool is_fixed(const struct zkl_claim *claim) {
@@ -304,7 +304,7 @@ static bool has_alarm(const struct stake *stake) {
         return zkl_claim_is_pausing(claim) && zkl_session_due(w.session) <= stake->wake_at;
     case ZKL_RECOVER_LIST: return is_out(stake, is_fixed(claim) ? STAKE_GET_OWN : STAKE_LIST);
     case ZKL_TRY: return is_out(stake, STAKE_LIST);
-    case ZKL_LIST: return stake->path->lists > 0;
+    case ZKL_LIST: return stake->path->lists_out > 0;
     case ZKL_CREATE: return is_creating(stake);
     case ZKL_RECOVER_SYNC:
     case ZKL_PROVE: return is_out(stake, STAKE_SYNC);
@@ -320,7 +320,7 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_SIGNALLED: return claim->partner != NULL;
     case ZKL_FORWARD: return is_out(stake, STAKE_LIST) || is_out(stake, STAKE_FORWARD);
     case ZKL_KEPT:
-        return claim->awaits_list ? stake->path->lists > 0
+        return claim->awaits_list ? stake->path->lists_out > 0
                                   : zkl_session_due(w.session) <= claim->deadline;
     case ZKL_RETREAT:
     case ZKL_LEAVE: return is_out(stake, STAKE_REMOVE);
@@ -331,7 +331,7 @@ static bool has_alarm(const struct stake *stake) {
 
 static bool has_holder(const struct stake *stake) {
     EACH_USER(user) {
-        bool has = user->lease && user->lease->ended == ZKL_OK;
+        bool has = user->lease && user->lease->end_code == ZKL_OK;
         if (has && zkl_parts_include(&user->lease->parts, stake)) return true;
     }
     return false;
@@ -377,7 +377,7 @@ static bool will_end(const struct zkl_request *request) {
 
 static void check_user(const struct user *user) {
     if (user->request) require(!zkl_request_done(user->request) && will_end(user->request));
-    if (!user->lease || user->lease->ended != ZKL_OK || user->doing == WAITS) return;
+    if (!user->lease || user->lease->end_code != ZKL_OK || user->doing == WAITS) return;
     require(zkl_lease_token(user->lease) == user->token || !holds_lock(user));
     if (has_ended(user->lease)) require(user->told && !holds_lock(user));
 }

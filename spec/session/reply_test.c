@@ -13,8 +13,8 @@ static const struct zkl_stat good = {.czxid = 5, .mzxid = 5}, zero = {.czxid = 0
                              old = {.czxid = 4}, negative = {.czxid = 5, .version = -1};
 
 /* The session's last create had czxid 4. */
-static int sifted(const struct call_kind *kind, enum zkl_node_mode mode, const struct zkl_rpc *rpc,
-                  struct answer answer) {
+static int rc_of(const struct call_kind *kind, enum zkl_node_mode mode, const struct zkl_rpc *rpc,
+                 struct answer answer) {
     static struct zkl_session session;
     struct call call = {
         .kind = kind, .session = &session, .op = {.mode = mode}, .node = (char *)"/l/lock"};
@@ -28,7 +28,7 @@ static int sifted(const struct call_kind *kind, enum zkl_node_mode mode, const s
 static void check_create(enum zkl_node_mode mode, const char *made, const struct zkl_stat *stat,
                          enum zkl_error wanted) {
     CHECK_CASE("%s", made ? made : "no path");
-    CHECK_IS(sifted(OF_STAKE(CREATE), mode, NULL, (struct answer){.text = made, .stat = stat}),
+    CHECK_IS(rc_of(OF_STAKE(CREATE), mode, NULL, (struct answer){.text = made, .stat = stat}),
              wanted);
 }
 
@@ -78,25 +78,25 @@ static void orders(void) {
     }
 }
 
-static int transacted(const struct zkl_result *results) {
+static int rc_of_transaction(const struct zkl_result *results) {
     static const struct zkl_op ops[] = {
         {.kind = ZKL_OP_CREATE, .mode = ZKL_SEQUENTIAL, .path = "/l/a-"},
         {.kind = ZKL_OP_CREATE, .mode = ZKL_EPHEMERAL, .path = "/l/b"},
         {.kind = ZKL_OP_CHECK, .path = "/l/c"}};
     static const struct zkl_rpc rpc = {.kind = ZKL_RPC_MULTI, .ops = ops, .count = 3};
-    return sifted(&zkl_guard_call, 0, &rpc, (struct answer){.results = results});
+    return rc_of(&zkl_guard_call, 0, &rpc, (struct answer){.results = results});
 }
 
 static void transactions(void) {
     TEST("a transaction that was carried out has a good result of each operation") {
         struct zkl_result results[3] = {{.created = "/l/a-0000000001"}};
-        CHECK_IS(transacted(results), ZKL_ERROR_NONE);
-        CHECK_IS(transacted(NULL), ZKL_ERROR_MARSHALLING);
+        CHECK_IS(rc_of_transaction(results), ZKL_ERROR_NONE);
+        CHECK_IS(rc_of_transaction(NULL), ZKL_ERROR_MARSHALLING);
         results[2].error = ZKL_UNANSWERED;
-        CHECK_IS(transacted(results), ZKL_ERROR_MARSHALLING);
+        CHECK_IS(rc_of_transaction(results), ZKL_ERROR_MARSHALLING);
         results[2].error = ZKL_ERROR_NONE;
         results[0].created = "/l/b-0000000001";
-        CHECK_IS(transacted(results), ZKL_ERROR_MARSHALLING);
+        CHECK_IS(rc_of_transaction(results), ZKL_ERROR_MARSHALLING);
     }
 }
 
@@ -120,52 +120,52 @@ static void lists(void) {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             struct answer answer = {.names = rows[i].names, .count = rows[i].count};
             CHECK_CASE("%s", rows[i].what);
-            CHECK_IS(sifted(OF_STAKE(LIST), 0, NULL, answer), rows[i].wanted);
-            CHECK_IS(sifted(OF_QUERY(CHILDREN), 0, NULL, answer), rows[i].wanted);
+            CHECK_IS(rc_of(OF_STAKE(LIST), 0, NULL, answer), rows[i].wanted);
+            CHECK_IS(rc_of(OF_QUERY(CHILDREN), 0, NULL, answer), rows[i].wanted);
         }
     }
     TEST("an empty list needs no names, a longer one does") {
-        CHECK_IS(sifted(OF_STAKE(LIST), 0, NULL, (struct answer){0}), ZKL_ERROR_NONE);
-        CHECK_IS(sifted(OF_STAKE(LIST), 0, NULL, (struct answer){.count = 1}),
+        CHECK_IS(rc_of(OF_STAKE(LIST), 0, NULL, (struct answer){0}), ZKL_ERROR_NONE);
+        CHECK_IS(rc_of(OF_STAKE(LIST), 0, NULL, (struct answer){.count = 1}),
                  ZKL_ERROR_MARSHALLING);
     }
 }
 
-static int got(const struct call_kind *kind, const struct zkl_stat *stat, const char *text,
-               int size) {
-    return sifted(kind, 0, NULL, (struct answer){.stat = stat, .text = text, .size = size});
+static int rc_of_get(const struct call_kind *kind, const struct zkl_stat *stat, const char *text,
+                     int size) {
+    return rc_of(kind, 0, NULL, (struct answer){.stat = stat, .text = text, .size = size});
 }
 
 static void reads(void) {
     TEST("data of n bytes have n bytes, and come with a stat") {
-        CHECK_IS(got(OF_QUERY(GET), &zero, "abc", 3), ZKL_ERROR_NONE);
-        CHECK_IS(got(OF_QUERY(GET), &zero, NULL, 0), ZKL_ERROR_NONE);
-        CHECK_IS(got(OF_QUERY(GET), &zero, NULL, -1), ZKL_ERROR_NONE);
-        CHECK_IS(got(OF_QUERY(GET), &zero, NULL, -2), ZKL_ERROR_MARSHALLING);
-        CHECK_IS(got(OF_QUERY(GET), &zero, NULL, 3), ZKL_ERROR_MARSHALLING);
-        CHECK_IS(got(OF_QUERY(GET), NULL, "abc", 3), ZKL_ERROR_MARSHALLING);
+        CHECK_IS(rc_of_get(OF_QUERY(GET), &zero, "abc", 3), ZKL_ERROR_NONE);
+        CHECK_IS(rc_of_get(OF_QUERY(GET), &zero, NULL, 0), ZKL_ERROR_NONE);
+        CHECK_IS(rc_of_get(OF_QUERY(GET), &zero, NULL, -1), ZKL_ERROR_NONE);
+        CHECK_IS(rc_of_get(OF_QUERY(GET), &zero, NULL, -2), ZKL_ERROR_MARSHALLING);
+        CHECK_IS(rc_of_get(OF_QUERY(GET), &zero, NULL, 3), ZKL_ERROR_MARSHALLING);
+        CHECK_IS(rc_of_get(OF_QUERY(GET), NULL, "abc", 3), ZKL_ERROR_MARSHALLING);
     }
     TEST("a node in a lock's path has a czxid and a version") {
         static const struct call_kind *const kinds[] = {OF_STAKE(GET_OWN), OF_QUERY(ENTRY),
                                                         OF_STAKE(MARK)};
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-            CHECK_IS(got(kinds[i], &good, "abc", 3), ZKL_ERROR_NONE);
-            CHECK_IS(got(kinds[i], NULL, "abc", 3), ZKL_ERROR_MARSHALLING);
-            CHECK_IS(got(kinds[i], &zero, "abc", 3), ZKL_ERROR_MARSHALLING);
-            CHECK_IS(got(kinds[i], &negative, "abc", 3), ZKL_ERROR_MARSHALLING);
+            CHECK_IS(rc_of_get(kinds[i], &good, "abc", 3), ZKL_ERROR_NONE);
+            CHECK_IS(rc_of_get(kinds[i], NULL, "abc", 3), ZKL_ERROR_MARSHALLING);
+            CHECK_IS(rc_of_get(kinds[i], &zero, "abc", 3), ZKL_ERROR_MARSHALLING);
+            CHECK_IS(rc_of_get(kinds[i], &negative, "abc", 3), ZKL_ERROR_MARSHALLING);
         }
-        CHECK_IS(got(OF_STAKE(GET_OWN), &good, NULL, 3), ZKL_ERROR_MARSHALLING);
+        CHECK_IS(rc_of_get(OF_STAKE(GET_OWN), &good, NULL, 3), ZKL_ERROR_MARSHALLING);
     }
     TEST("a node that exists has a stat") {
-        CHECK_IS(got(&zkl_member_calls[MEMBER_EXISTS], &good, NULL, 0), ZKL_ERROR_NONE);
-        CHECK_IS(got(&zkl_member_calls[MEMBER_EXISTS], NULL, NULL, 0), ZKL_ERROR_MARSHALLING);
+        CHECK_IS(rc_of_get(&zkl_member_calls[MEMBER_EXISTS], &good, NULL, 0), ZKL_ERROR_NONE);
+        CHECK_IS(rc_of_get(&zkl_member_calls[MEMBER_EXISTS], NULL, NULL, 0), ZKL_ERROR_MARSHALLING);
     }
     TEST("a delete's answer needs no content") {
-        CHECK_IS(got(OF_QUERY(BREAK), NULL, NULL, 0), ZKL_ERROR_NONE);
+        CHECK_IS(rc_of_get(OF_QUERY(BREAK), NULL, NULL, 0), ZKL_ERROR_NONE);
     }
     TEST("an answer with an error loses its content") {
         struct answer answer = {.rc = ZKL_ERROR_NO_NODE, .text = "abc", .size = 3, .stat = &good};
-        CHECK_IS(sifted(OF_QUERY(GET), 0, NULL, answer), ZKL_ERROR_NO_NODE);
+        CHECK_IS(rc_of(OF_QUERY(GET), 0, NULL, answer), ZKL_ERROR_NO_NODE);
     }
 }
 

@@ -137,7 +137,7 @@ static void asks_for_lease(void) {
     struct zkl_op ops[OPS];
     if (is(0, "check")) begin(zkl_check(lease, timeout()));
     else if (is(0, "downgrade")) begin(zkl_downgrade(lease, timeout()));
-    else if (is(0, "release-wait")) begin(zkl_release_wait(lease, timeout()));
+    else if (is(0, "release-and-confirm")) begin(zkl_release_and_confirm(lease, timeout()));
     else if (is(0, "wait")) begin(zkl_wait(lease, at(1), timeout()));
     else if (is(0, "signal")) begin(zkl_signal(lease, at(1), is(2, "all"), timeout()));
     else begin(zkl_guard(lease, ops, read_ops(ops), timeout()));
@@ -319,7 +319,7 @@ static void show_session(const char *what) {
     else if (strcmp(what, "next") == 0) say_due("next", zkl_session_due(session));
     else if (strcmp(what, "state") == 0) say("%s", session_states[zkl_session_state(session)]);
     else if (strcmp(what, "connection") == 0)
-        say("connection %s", session_states[zkl_session_connection(session)]);
+        say("connection %s", session_states[zkl_session_connection_state(session)]);
     else if (strcmp(what, "news") == 0) say("news %d", zkl_session_take_news(session));
     else if (strcmp(what, "unread") == 0) say("unread %d", zkl_session_has_events(session));
     else if (*what == '/')
@@ -397,7 +397,7 @@ static const struct {
     {USER, looks, " look peek told "},
     {USER, take_turns, " turns "},
     {USER, takes, " take "},
-    {LEASE, asks_for_lease, " check downgrade guard release-wait signal wait "},
+    {LEASE, asks_for_lease, " check downgrade guard release-and-confirm signal wait "},
     {LEASE, uses_lease, " end-in listen release "},
     {MEMBER, sets, " set "},
 };

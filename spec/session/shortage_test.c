@@ -86,7 +86,7 @@ static void use(zkl_lease *lease) {
     await(zkl_check(lease, ZKL_NEVER));
     await(zkl_guard(lease, &op, 1, ZKL_NEVER));
     await(zkl_signal(lease, "/waiters", true, ZKL_NEVER));
-    await(zkl_release_wait(lease, ZKL_NEVER));
+    await(zkl_release_and_confirm(lease, ZKL_NEVER));
     zkl_lease_drop(lease);
 }
 
@@ -253,7 +253,7 @@ static void looks(void) {
     }
 }
 
-static void questions(void) {
+static void queries(void) {
     TEST("a query without memory ends, or is repeated in a moment") {
         for (unsigned n = 1; queue_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
@@ -365,7 +365,7 @@ static void routes(void) {
 int main(void) {
     parents();
     looks();
-    questions();
+    queries();
     writes();
     routes();
     TEST("each allocation of a session fails once") {

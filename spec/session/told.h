@@ -256,12 +256,13 @@ static inline void say_details(const struct user *user) {
     const char *data = zkl_request_data(request, &size, &of_data);
     const char *detail = zkl_request_detail(request);
     say_conflict(zkl_request_conflict(request));
-    if (zkl_request_refused(request)) script_say(" at %zu", zkl_request_refused(request));
+    if (zkl_request_refused_op(request)) script_say(" at %zu", zkl_request_refused_op(request));
     for (size_t i = 1; i <= OPS && zkl_request_code(request) == ZKL_OK; i++) {
         int32_t of_op = zkl_request_version(request, i);
         if (of_op) script_say(" v%" PRId32 " by %zu", of_op, i);
     }
-    if (zkl_request_signalled(request)) script_say(" woke %zu", zkl_request_signalled(request));
+    if (zkl_request_signal_count(request))
+        script_say(" woke %zu", zkl_request_signal_count(request));
     if (zkl_request_stops(request)) script_say(" stops %" PRIu64, zkl_request_stops(request));
     say_queue(request, user->shows_queue);
     if (!data && size) script_say(" no data of %zu", size);

@@ -309,7 +309,7 @@ static void hear_watch_event(struct client *client, const struct item *item) {
 }
 
 static void reopen(struct client *client) {
-    bool expired = zkl_session_connection(client->zk) == ZKL_SESSION_EXPIRED;
+    bool expired = zkl_session_connection_state(client->zk) == ZKL_SESSION_EXPIRED;
     if (expired && !client->closing) zkl_session_reopening(client->zk);
 }
 

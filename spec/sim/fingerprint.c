@@ -204,7 +204,7 @@ static void mix_call(const struct zkl_session *session, const struct call *call,
     mix(place_of(session, stake));
     mix_text(call->node ? call->node : "");
     mix_text(stake && call->contender ? call->contender->name : "");
-    mix_time(call->issued, now);
+    mix_time(call->issued_at, now);
     if (!call->asker && call->orphan_look_at) mix_time(call->orphan_look_at, now);
 }
 
@@ -221,13 +221,13 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
         mix((uint64_t)request->visited << 32 | request->signalled);
     }
     mix(request->effects);
-    if (request->guard) mix(request->guard->refused);
+    if (request->guard) mix(request->guard->refused_op);
 }
 
 static void mix_path(const struct path *path, zkl_time now) {
     mix_text(path->text);
     mix_line(&path->line, now);
-    mix((uint64_t)path->lists << 2 | path->fixed);
+    mix((uint64_t)path->lists_out << 2 | path->fixed_node);
     if (path->orphan_look_at) mix_time(path->orphan_look_at, now);
 }
 
@@ -251,7 +251,7 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
     mix((uint64_t)session->newest_czxid);
     mix_clock(&session->common.clock, now);
     mix_time(session->due, now);
-    mix_time(session->last_beat, now);
+    mix_time(session->last_beat_at, now);
     mix_time(session->busy_since, now);
     if (!world.setting.plain) mix(session->random);
     while ((path = zkl_path_next(session, path))) mix_path(path, now);

@@ -272,7 +272,7 @@ void rules_on_return(const struct zkl_claim *waiter) {
  * broadcast reaches all of them. A signal that reached none left no waiter unsignalled.
  */
 void rules_on_signalled(const struct wish *wish) {
-    if (!wish->all && zkl_request_signalled(wish->doing_request)) return;
+    if (!wish->all && zkl_request_signal_count(wish->doing_request)) return;
     EACH_NODE(node) {
         bool waited = node->line == CONDITION && node->contender && node->born <= wish->saw;
         require(!waited || !alive(node) || node->change_count, "a signal is given to a waiter");
@@ -422,7 +422,7 @@ void rules_on_turn(const struct client *client, const struct zkl_claim *claim, b
 }
 
 static bool is_connected(const struct client *client) {
-    return zkl_session_connection(client->zk) == ZKL_SESSION_CONNECTED;
+    return zkl_session_connection_state(client->zk) == ZKL_SESSION_CONNECTED;
 }
 
 static void check_kept_gone(const struct client *client) {

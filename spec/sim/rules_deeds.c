@@ -67,7 +67,7 @@ static void check_refusal(const struct guarded *guard, const struct zkl_request 
     size_t op = guard->refused < guard->parts ? 0 : guard->refused - guard->parts + 1;
     require(is_refusal(guard, zkl_request_code(request)),
             "a guard is refused for the server's reason");
-    require(zkl_request_refused(request) == op, "a guard says which write was refused");
+    require(zkl_request_refused_op(request) == op, "a guard says which write was refused");
 }
 
 static void check_guard(const struct deed *deed) {
@@ -460,7 +460,7 @@ void rules_on_open_deed(const struct client *client, const struct deed *deed, zk
 /* Index of the reported state, from `from` on; NOBODY: none. */
 static int fact_told(const struct deed *deed, const struct zkl_sight *sight, int from) {
     const struct datum *datum = &world.data[deed->datum];
-    const struct reading *told = &deed->watcher->told;
+    const struct reading *told = &deed->watcher->told_reading;
     for (int i = from; i < datum->count; i++) {
         const struct fact *fact = &datum->facts[i];
         if (sight->code == ZKL_NO_NODE && !fact->word) return i;

@@ -177,7 +177,7 @@ static void try_in_bursts(struct client *c) {
 static void run_in_bursts(void) {
     EACH_RUNNING(c) {
         if (c->closing || c->drain) continue;
-        if (zkl_session_connection(c->zk) != ZKL_SESSION_CONNECTED) continue;
+        if (zkl_session_connection_state(c->zk) != ZKL_SESSION_CONNECTED) continue;
         try_in_bursts(c);
         return;
     }

@@ -190,7 +190,7 @@ void user_release(struct client *client, struct wish *wish) {
     client_update_time(client);
     if (wish->doing != WAITS && !world.setting.plain && choose(2)) {
         end_doing(wish);
-        begin_doing(wish, RELEASES, zkl_release_wait(wish->lease, ZKL_NEVER));
+        begin_doing(wish, RELEASES, zkl_release_and_confirm(wish->lease, ZKL_NEVER));
     } else release(client, wish);
     client_settle(client);
 }

@@ -160,7 +160,7 @@ static bool is_crowded(const struct client *client, const struct zkl_acquire_opt
 
 static enum zkl_code session_refusal(const struct client *client,
                                      const struct zkl_acquire_options *asked, unsigned more) {
-    bool suspended = zkl_session_connection(client->zk) == ZKL_SESSION_SUSPENDED;
+    bool suspended = zkl_session_connection_state(client->zk) == ZKL_SESSION_SUSPENDED;
     if (client->closing) return ZKL_CLOSED;
     if (asked->trying && suspended) return ZKL_TIMEOUT;
     return nodes_fit(client, more, false) ? ZKL_OK : ZKL_TOO_MANY;

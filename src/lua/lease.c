@@ -93,8 +93,8 @@ static int push_begun(lua_State *L,
     return zkl_lua_push_request(L, lease->client, begin_request(lease->object, limit));
 }
 
-static int release_wait(lua_State *L) {
-    return push_begun(L, zkl_release_wait);
+static int release_and_confirm(lua_State *L) {
+    return push_begun(L, zkl_release_and_confirm);
 }
 
 static int downgrade(lua_State *L) {
@@ -180,7 +180,7 @@ void zkl_lua_open_lease(lua_State *L) {
         {"id", id},
         {"listen", listen},
         {"release", release},
-        {"release_wait", release_wait},
+        {"release_and_confirm", release_and_confirm},
         {"remaining", remaining},
         {"revoked", revoked},
         {"signal", signal},

@@ -175,12 +175,12 @@ static int data(lua_State *L) {
 
 /* request:refused() -> place of the refused write in a guard; 0: none */
 static int refused(lua_State *L) {
-    lua_pushinteger(L, (lua_Integer)zkl_request_refused(check_request(L)));
+    lua_pushinteger(L, (lua_Integer)zkl_request_refused_op(check_request(L)));
     return 1;
 }
 
 static int signalled(lua_State *L) {
-    lua_pushinteger(L, (lua_Integer)zkl_request_signalled(check_request(L)));
+    lua_pushinteger(L, (lua_Integer)zkl_request_signal_count(check_request(L)));
     return 1;
 }
 

@@ -161,8 +161,8 @@ static bool contend(struct zkl_request *request, struct path *path,
 }
 
 /* A caller holds the grant at least until the acquire's deadline. */
-static bool is_callers(const struct stake *stake, const struct zkl_request *request,
-                       const struct zkl_acquire_options *options) {
+static bool is_held_by_caller(const struct stake *stake, const struct zkl_request *request,
+                              const struct zkl_acquire_options *options) {
     if (stake->claim.deadline < request->deadline) return false;
     for (const char *const *caller = options->callers; caller && *caller; caller++) {
         if (strcmp(stake->owner, *caller) == 0) return true;
@@ -175,7 +175,7 @@ static int64_t permits_of(const struct zkl_request *request, struct path *path,
     int64_t permits = 0;
     EACH_HELD(request->session, path) {
         bool own = strcmp(stake->owner, options->owner) == 0;
-        if (own || is_callers(stake, request, options)) permits += stake->claim.permits;
+        if (own || is_held_by_caller(stake, request, options)) permits += stake->claim.permits;
     }
     return permits;
 }
@@ -189,7 +189,7 @@ static bool would_wait_for_caller(const struct zkl_request *request, struct path
                                   const struct zkl_acquire_options *options) {
     EACH_HELD(request->session, path) {
         bool shares = only_reads(&stake->claim) && options->kind == ZKL_READ;
-        if (!shares && is_callers(stake, request, options)) return true;
+        if (!shares && is_held_by_caller(stake, request, options)) return true;
     }
     return false;
 }
@@ -257,13 +257,13 @@ zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options 
 /* False: out of memory. */
 static bool add_part(struct zkl_request *request, const struct zkl_acquire_options *options) {
     struct parts *parts = &request->parts;
-    struct zkl_acquire_options of_part = *options;
-    of_part.counting = options->counting || options->keep;
-    of_part.keep = 0; /* a part's node goes with the other nodes */
-    of_part.meter = 0;
+    struct zkl_acquire_options part_options = *options;
+    part_options.counting = options->counting || options->keep;
+    part_options.keep = 0; /* a part's node goes with the other nodes */
+    part_options.meter = 0;
     struct path *path = zkl_path_find_or_add(request->session, options->path);
     struct stake *part =
-        path ? zkl_stake_new(request->session, path, &of_part, request->deadline) : NULL;
+        path ? zkl_stake_new(request->session, path, &part_options, request->deadline) : NULL;
     if (!part) return false;
     part->part = PART_UNHELD;
     zkl_stake_ref(part);

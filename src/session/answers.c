@@ -66,7 +66,7 @@ static bool sets_watch(const struct call *call, int rc) {
 
 static void count_round_trip(const struct call *call, const struct answer *answer) {
     if (answer->reply == ZKL_UNKNOWN || call->unsent_error) return;
-    zkl_histogram_add(&call->session->totals.round_trip, answer->now - call->issued);
+    zkl_histogram_add(&call->session->totals.round_trip, answer->now - call->issued_at);
 }
 
 static void complete(struct call *call, struct answer answer) {
@@ -79,8 +79,8 @@ static void complete(struct call *call, struct answer answer) {
     zkl_call_unlink(call);
     count_round_trip(call, &answer);
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
-        zkl_clock_prove(&session->common.clock, call->issued, answer.now);
-    if (call->watch) zkl_watches_answer(&session->watches, call->watch, watched);
+        zkl_clock_prove(&session->common.clock, call->issued_at, answer.now);
+    if (call->watch) zkl_watches_note_answer(&session->watches, call->watch, watched);
     if (call->kind->answer) call->kind->answer(call, &answer);
     zkl_call_free(call);
 }
@@ -97,7 +97,7 @@ static const struct zkl_rpc *take_next(struct zkl_session *session) {
     struct call *call;
     while ((call = session->to_send)) {
         session->to_send = call->next;
-        call->issued = session->now;
+        call->issued_at = session->now;
         if (session->state == ZKL_SESSION_CONNECTED && !call->unsent_error) return &call->rpc;
         zkl_call_mark_unsent(call, ZKL_ERROR_CONNECTION_LOSS);
         answer_unsent(session);

@@ -161,7 +161,7 @@ void zkl_call_set_pinned_watch(struct call *call, enum zkl_rpc_kind kind, struct
 void zkl_call_unwatch(struct call *call, const char *node) {
     char *copy = strdup(node);
     call->session->stats.watch_removals++;
-    if (copy) zkl_watches_removing(&call->session->watches, copy);
+    if (copy) zkl_watches_note_removal(&call->session->watches, copy);
     bool of_children = copy && copy[1] == '/';
     enqueue(call, of_children ? ZKL_RPC_UNWATCH_CHILDREN : ZKL_RPC_UNWATCH, copy);
     if (of_children) call->rpc.path = copy + 1;

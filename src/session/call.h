@@ -34,7 +34,7 @@ struct call {
     struct zkl_rpc rpc;  /* as it is sent */
     struct zkl_op op;
     struct zkl_op *ops; /* the ops that it owns, with their paths; or NULL */
-    zkl_time issued;
+    zkl_time issued_at;
     char *node;          /* NULL: out of memory */
     struct watch *watch; /* set once the server has answered, or NULL */
     /* NONE, or it is not sent, and answered with this error. */

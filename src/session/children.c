@@ -8,8 +8,8 @@
 #include "stake_actions.h"
 
 void zkl_path_unwatch_children(struct zkl_session *session, struct path *path) {
-    struct watch *watch = path->children;
-    path->children = NULL;
+    struct watch *watch = path->children_watch;
+    path->children_watch = NULL;
     path->line.children = ZKL_UNWATCHED;
     if (watch) zkl_watches_unpin(session, watch);
 }
@@ -19,8 +19,8 @@ bool zkl_path_watch_children(struct path *path, struct stake *stake) {
     char *children = zkl_path_join("", path->text);
     bool room = children && zkl_room_make(session, ROOM_OF_KEPT, 0,
                                           zkl_watches_need(&session->watches, children));
-    path->children = room ? zkl_watches_pin(&session->watches, children) : NULL;
-    struct call *call = path->children ? zkl_stake_call_new(stake, STAKE_LIST) : NULL;
+    path->children_watch = room ? zkl_watches_pin(&session->watches, children) : NULL;
+    struct call *call = path->children_watch ? zkl_stake_call_new(stake, STAKE_LIST) : NULL;
     bool enough = call || (children && !room);
     free(children);
     if (!call) {
@@ -29,8 +29,8 @@ bool zkl_path_watch_children(struct path *path, struct stake *stake) {
         return enough;
     }
     call->listed = path;
-    path->lists++;
-    zkl_call_set_pinned_watch(call, ZKL_RPC_LIST, path->children);
+    path->lists_out++;
+    zkl_call_set_pinned_watch(call, ZKL_RPC_LIST, path->children_watch);
     return enough;
 }
 
@@ -38,10 +38,10 @@ bool zkl_path_watch_children(struct path *path, struct stake *stake) {
  * After a refused list the next would be refused, too. If there was no memory for the list its
  * contenders are not known. So the line counts as changed.
  */
-void zkl_path_children_watched(struct zkl_session *session, struct path *path,
-                               enum zkl_reply reply) {
-    if (!path->children) return;
-    bool set = path->children->state != WATCH_UNSET;
+void zkl_path_answer_children(struct zkl_session *session, struct path *path,
+                              enum zkl_reply reply) {
+    if (!path->children_watch) return;
+    bool set = path->children_watch->state != WATCH_UNSET;
     if (set) path->line.children = ZKL_WATCHED;
     else zkl_path_unwatch_children(session, path);
     if (reply == ZKL_REFUSED || (set && reply != ZKL_DONE)) path->line.changed = true;

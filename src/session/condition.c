@@ -45,7 +45,7 @@ zkl_actions zkl_condition_answer_wait(const struct call *call, const struct answ
     bool left = answer->reply == ZKL_ABSENT && zkl_call_refused_op(call, answer) == 1;
     if (left) return zkl_claim_lock_node_gone(claim);
     struct stake *lock = partner_of(zkl_call_stake(call));
-    if (node && lock) zkl_stake_hold_ends(lock, ZKL_STEP_RELEASED);
+    if (node && lock) zkl_stake_end_hold(lock, ZKL_STEP_RELEASED);
     return zkl_claim_created(claim, answer->reply, answer->why, node ? strrchr(node, '/') + 1 : "",
                              0);
 }
@@ -69,17 +69,17 @@ void zkl_condition_cancel_waiter(struct stake *stake) {
     if (waiter) zkl_stake_perform(waiter, zkl_claim_cancel(&waiter->claim, stake->claim.code));
 }
 
-void zkl_condition_stayed(struct stake *stake) {
+void zkl_condition_hold_on(struct stake *stake) {
     zkl_hold_apply(stake);
     zkl_stake_finish(stake, stake->claim.refusal);
 }
 
-void zkl_condition_granted(struct stake *stake) {
+void zkl_condition_hold_again(struct stake *stake) {
     struct stake *waiter = partner_of(stake);
     stake->phase = ZKL_PHASE_HELD;
     stake->token = zkl_claim_token(&stake->claim);
-    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* if the reply to the wait was lost */
-    zkl_stake_hold_begins(stake);
+    zkl_stake_end_hold(stake, ZKL_STEP_RELEASED); /* if the reply to the wait was lost */
+    zkl_stake_begin_hold(stake);
     zkl_hold_again(stake);
     zkl_stake_finish(stake, ZKL_OK);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim, waiter->session->now));

@@ -94,11 +94,11 @@ static zkl_actions end_heirs(struct zkl_claim *claim, zkl_time now) {
     return zkl_claim_cancel(claim, ZKL_CLOSED);
 }
 
-static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
+static zkl_actions end_claim(struct zkl_claim *claim, zkl_time now) {
     struct stake *stake = (struct stake *)claim;
     if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
     stake->handles = 0;
-    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED);
+    zkl_stake_end_hold(stake, ZKL_STEP_RELEASED);
     zkl_claim_yield(claim);
     return zkl_claim_release(claim, now);
 }
@@ -164,7 +164,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     zkl_watches_remove_unwanted(session); /* ahead of new requests for watches */
     zkl_stake_feed_all(session, resume);
     start_due(session);
-    session->last_beat = 0; /* to prove suspect leases at once */
+    session->last_beat_at = 0; /* to prove suspect leases at once */
     zkl_session_tick_by(session, 0);
 }
 
@@ -235,13 +235,13 @@ void zkl_session_reopening(zkl_session *session) {
     if (session->state == ZKL_SESSION_EXPIRED) change_state(session, ZKL_SESSION_CONNECTING);
 }
 
-zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time timeout) {
+zkl_request *zkl_session_drain(zkl_session *session, bool serve_waiters, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_DRAIN, timeout);
     if (!request) return NULL;
     if (session->service == SERVICE_OPEN) session->service = SERVICE_DRAINING;
     zkl_stake_feed_all(session, stop_keeping);
-    if (!waiters) zkl_stake_feed_all(session, end_heirs);
-    if (!waiters) zkl_stake_feed_all(session, cancel_waiter);
+    if (!serve_waiters) zkl_stake_feed_all(session, end_heirs);
+    if (!serve_waiters) zkl_stake_feed_all(session, cancel_waiter);
     zkl_stake_end_drain(session);
     return request;
 }
@@ -249,7 +249,7 @@ zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time time
 void zkl_session_close(zkl_session *session) {
     session->service = SERVICE_CLOSING;
     zkl_stake_feed_all(session, end_heirs);
-    zkl_stake_feed_all(session, end);
+    zkl_stake_feed_all(session, end_claim);
     zkl_request_fail_all(session, ZKL_CLOSED);
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++)
         for (struct follower *first; (first = session->followers[kind]);) first->class->end(first);
@@ -269,7 +269,7 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
     session->stats.events++;
     zkl_kept_event(session, event, node);
     if (event != ZKL_NODE_CHILDREN) {
-        zkl_watches_fired(&session->watches, node);
+        zkl_watches_note_fired(&session->watches, node);
         zkl_stake_event(session, event, node);
         /* Most events are of locks, which have no follower. */
         if (!zkl_watches_is_pinned(&session->watches, node)) return;
@@ -293,18 +293,18 @@ static zkl_time beat_due(const struct zkl_session *session) {
         session->stakes || (session->watches.unwanted && session->service != SERVICE_CLOSING);
     if (!busy || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
     zkl_time since =
-        session->last_beat > session->busy_since ? session->last_beat : session->busy_since;
+        session->last_beat_at > session->busy_since ? session->last_beat_at : session->busy_since;
     const struct zkl_clock *clock = &session->common.clock;
-    zkl_time useful = zkl_clock_grants_from(clock);
-    if (useful <= since) return since + clock->timeout / 6;
-    return zkl_earlier(since + clock->attend_within / 2, useful);
+    zkl_time grants_from = zkl_clock_grants_from(clock);
+    if (grants_from <= since) return since + clock->timeout / 6;
+    return zkl_earlier(since + clock->attend_within / 2, grants_from);
 }
 
 static const struct call_kind heartbeat; /* its answer proves the session */
 
 static void beat(struct zkl_session *session) {
     if (session->now < beat_due(session)) return;
-    session->last_beat = session->now;
+    session->last_beat_at = session->now;
     struct call *call = zkl_call_new(session, &heartbeat, NULL);
     if (call) zkl_call_sync(call, "/");
     zkl_stake_feed_all(session, beat_claim);
@@ -368,7 +368,7 @@ zkl_time zkl_session_due_since_tick(const zkl_session *session) {
     return session->due;
 }
 
-enum zkl_session_state zkl_session_connection(const zkl_session *session) {
+enum zkl_session_state zkl_session_connection_state(const zkl_session *session) {
     return session->state;
 }
 

@@ -84,22 +84,22 @@ void zkl_guard_send(struct zkl_request *request) {
         zkl_query_again(request);
         return;
     }
-    guard->refused = 0;
+    guard->refused_op = 0;
     zkl_call_transact(call, guard->ops, guard->count);
     if (!call->unsent_error) request->effects++;
 }
 
 static void finish(struct zkl_request *request, enum zkl_code code, int error) {
-    if (request->kind == REQUEST_SIGNAL) zkl_signal_written(request, code, error);
+    if (request->kind == REQUEST_SIGNAL) zkl_signal_answer_writes(request, code, error);
     else zkl_request_finish(request, code, error);
 }
 
-static void carried_out(struct guard *guard, const struct answer *answer) {
+static void take_versions(struct guard *guard, const struct answer *answer) {
     for (size_t i = 0; i < guard->count; i++)
         guard->ops[i].version = answer->results[i].stat.version;
 }
 
-static void refused(struct zkl_request *request, size_t op, const struct answer *answer) {
+static void take_refusal(struct zkl_request *request, size_t op, const struct answer *answer) {
     struct guard *guard = request->guard;
     request->effects--;
     if (op < guard->checks && answer->reply == ZKL_ABSENT) {
@@ -107,7 +107,7 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
         zkl_query_again(request); /* by the node's new name, unless the lease ended */
         return;
     }
-    if (op >= guard->checks && op < guard->count) guard->refused = op - guard->checks + 1;
+    if (op >= guard->checks && op < guard->count) guard->refused_op = op - guard->checks + 1;
     finish(request, answer->why, answer->rc);
 }
 
@@ -121,10 +121,10 @@ static void answer_guard(const struct call *call, const struct answer *answer) {
     } else if (answer->reply == ZKL_UNKNOWN) {
         finish(request, ZKL_IN_DOUBT, answer->rc);
     } else if (answer->reply == ZKL_DONE) {
-        carried_out(request->guard, answer);
+        take_versions(request->guard, answer);
         finish(request, ZKL_OK, 0);
     } else {
-        refused(request, zkl_call_refused_op(call, answer), answer);
+        take_refusal(request, zkl_call_refused_op(call, answer), answer);
     }
 }
 
@@ -151,8 +151,8 @@ zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count,
     return request;
 }
 
-size_t zkl_request_refused(const zkl_request *request) {
-    return request->guard ? request->guard->refused : 0;
+size_t zkl_request_refused_op(const zkl_request *request) {
+    return request->guard ? request->guard->refused_op : 0;
 }
 
 int32_t zkl_request_version(const zkl_request *request, size_t op) {

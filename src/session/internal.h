@@ -37,7 +37,7 @@ struct zkl_session {
     enum zkl_code after_expiry;
     zkl_time ready_from; /* when zkl_session_ready() may ask; ZKL_NEVER: not yet */
     zkl_time busy_since; /* since when stakes exist */
-    zkl_time last_beat;
+    zkl_time last_beat_at;
 
     struct path *paths[PATH_BUCKETS], *idle_paths;
     struct old_backoff old_backoffs[OLD_BACKOFFS];

@@ -46,7 +46,7 @@ void zkl_kept_offer(const struct path *path) {
     zkl_stake_perform(kept, zkl_claim_offer_kept(&kept->claim, kept->session->now));
 }
 
-void zkl_kept_contended(const struct path *path) {
+void zkl_kept_note_contenders(const struct path *path) {
     struct stake *kept = (struct stake *)path->line.keeper;
     if (kept) zkl_stake_perform(kept, zkl_claim_contended(&kept->claim, kept->session->now));
 }
@@ -54,11 +54,11 @@ void zkl_kept_contended(const struct path *path) {
 void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
     struct path *path = zkl_path_find(session, node, strlen(node));
     if (event != ZKL_NODE_CHILDREN && event != ZKL_NODE_DELETED) return;
-    zkl_watches_children_fired(&session->watches, node);
-    if (!path || !path->children) return;
+    zkl_watches_note_children_fired(&session->watches, node);
+    if (!path || !path->children_watch) return;
     zkl_path_unwatch_children(session, path);
     path->line.changed = true;
-    zkl_kept_contended(path);
+    zkl_kept_note_contenders(path);
 }
 
 void zkl_kept_clear_way(const struct path *path, const struct stake *stake) {

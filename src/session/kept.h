@@ -9,7 +9,7 @@ zkl_time zkl_kept_due(const struct zkl_session *session);
 void zkl_kept_give_back(struct stake *kept); /* removes the node, so that others may hold */
 /* Another claim was started. Hands the node on, if it may. */
 void zkl_kept_offer(const struct path *path);
-void zkl_kept_contended(const struct path *path); /* contenders have come, or may have */
+void zkl_kept_note_contenders(const struct path *path); /* contenders have come, or may have */
 /* For an event of a lock path, by which contenders may have come. */
 void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 /* The stake starts. Gives back a node that it cannot inherit. */

@@ -7,8 +7,8 @@
 
 /* --- handles ------------------------------------------------------------------------------ */
 
-static enum zkl_code end_code(const zkl_lease *lease) {
-    return lease->ended != ZKL_OK ? lease->ended : zkl_parts_end_code(&lease->parts);
+static enum zkl_code end_code_of(const zkl_lease *lease) {
+    return lease->end_code != ZKL_OK ? lease->end_code : zkl_parts_end_code(&lease->parts);
 }
 
 static zkl_session *session_of(const zkl_lease *lease) {
@@ -39,7 +39,7 @@ struct zkl_request *zkl_request_about_lease(const zkl_lease *lease, enum request
     }
     request->parts = parts;
     /* A release has its own answer, also for a lost lease. */
-    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : end_code(lease);
+    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : end_code_of(lease);
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
     return request;
 }
@@ -56,7 +56,7 @@ void zkl_parts_release_handle(const struct parts *parts, enum zkl_kind kind) {
 
 enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length) {
     struct stake *stake = zkl_parts_at(&lease->parts, 0);
-    enum zkl_code ended = end_code(lease);
+    enum zkl_code ended = end_code_of(lease);
     if (ended != ZKL_OK) return ended;
     zkl_hold_end(stake, &lease->hold);
     lease->hold.length = length;
@@ -65,15 +65,15 @@ enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length) {
 }
 
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
-    if (lease->ended != ZKL_OK) return ZKL_RELEASED;
-    enum zkl_code ended = end_code(lease);
-    lease->ended = ended == ZKL_LOST ? ZKL_LOST : ZKL_RELEASED; /* even in a condition */
+    if (lease->end_code != ZKL_OK) return ZKL_RELEASED;
+    enum zkl_code ended = end_code_of(lease);
+    lease->end_code = ended == ZKL_LOST ? ZKL_LOST : ZKL_RELEASED; /* even in a condition */
     zkl_hold_end(zkl_parts_at(&lease->parts, 0), &lease->hold);
     zkl_parts_release_handle(&lease->parts, lease->kind);
     return ended;
 }
 
-zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
+zkl_request *zkl_release_and_confirm(zkl_lease *lease, zkl_time timeout) {
     struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_RELEASE, timeout);
     enum zkl_code code = request ? zkl_lease_release(lease) : ZKL_OK;
     if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
@@ -122,15 +122,15 @@ static bool is_granted_to(const struct stake *stake, const char *owner) {
 
 /* Parts of a multi-lock share one id, and are neighbours in the list. */
 static size_t drop_handles(zkl_session *session, const char *owner) {
-    size_t taken = 0;
+    size_t grants = 0;
     uint64_t last = 0;
     for (struct stake *stake = session->stakes; stake; stake = stake->next) {
         if (!is_granted_to(stake, owner)) continue;
-        if (stake->asker.id != last) taken++;
+        if (stake->asker.id != last) grants++;
         last = stake->asker.id;
         stake->handles = 0;
     }
-    return taken;
+    return grants;
 }
 
 /*
@@ -143,7 +143,7 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     for (struct stake *stake = session->stakes; stake; stake = session->next_to_feed) {
         bool was_granted = stake->token != 0 && strcmp(stake->owner, owner) == 0;
         session->next_to_feed = stake->next;
-        if (was_granted && stake->handles == 0) zkl_stake_handles_gone(stake);
+        if (was_granted && stake->handles == 0) zkl_stake_release_without_handles(stake);
     }
     return released;
 }
@@ -180,7 +180,7 @@ void zkl_lease_listen(zkl_lease *lease) {
 /* Parts were granted at one moment, so the first tells for all. */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
-    enum zkl_code ended = end_code(lease);
+    enum zkl_code ended = end_code_of(lease);
     if (ended != ZKL_OK) return ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
     uint32_t epoch = zkl_parts_at(&lease->parts, 0)->claim.epoch;
     enum zkl_phase phase = zkl_clock_phase(&session->common.clock, epoch, session->now);
@@ -189,7 +189,7 @@ enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
 
 zkl_time zkl_lease_remaining(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
-    if (end_code(lease) != ZKL_OK) return 0;
+    if (end_code_of(lease) != ZKL_OK) return 0;
     zkl_time first = ZKL_NEVER;
     for (size_t i = 0; i < lease->parts.count; i++)
         first = zkl_earlier(first, zkl_parts_at(&lease->parts, i)->claim.deadline);

@@ -11,7 +11,7 @@ struct zkl_lease {
     struct parts parts;
     enum zkl_kind kind; /* the handle's, not the grant's; unused for a multi-lock */
     struct hold hold;
-    enum zkl_code ended; /* LOST, RELEASED, or OK: it stands */
+    enum zkl_code end_code; /* LOST, RELEASED, or OK: it stands */
 };
 
 /* It is done if the lease has ended. NULL: out of memory. */

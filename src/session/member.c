@@ -214,7 +214,7 @@ void zkl_member_start(struct zkl_member *member) {
 }
 
 /* Perhaps it is gone only for now, because the answer may be as old as its request. */
-void zkl_member_node_gone(struct zkl_member *member) {
+void zkl_member_note_absence(struct zkl_member *member) {
     zkl_time now = member->base.session->now, doubt_until = member->doubt_until;
     member->node = MEMBER_NODE_ABSENT;
     if (member->asked_at >= doubt_until) zkl_member_end(member, ZKL_RELEASED, 0);
@@ -358,7 +358,7 @@ zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeo
 static void leave(struct zkl_member *member) {
     if (member->state == ZKL_MEMBER_ENDED) return;
     zkl_member_change_state(member, ZKL_MEMBER_LEAVING);
-    if (member->node == MEMBER_NODE_ABSENT) zkl_member_node_gone(member);
+    if (member->node == MEMBER_NODE_ABSENT) zkl_member_note_absence(member);
     else if (!member->base.asker.calls) zkl_member_act_after(member, 0);
     zkl_member_start(member);
 }

@@ -72,7 +72,7 @@ void zkl_member_post_news(struct zkl_member *member);
 void zkl_member_change_state(struct zkl_member *member, enum zkl_member_state state);
 void zkl_member_note_reason(struct zkl_member *member, enum zkl_code code, int error);
 void zkl_member_end(struct zkl_member *member, enum zkl_code code, int error);
-void zkl_member_node_gone(struct zkl_member *member);
+void zkl_member_note_absence(struct zkl_member *member);
 void zkl_member_settle(struct zkl_member *member, enum zkl_code code, int error);
 void zkl_member_lose_sight(struct zkl_member *member);
 void zkl_member_act_after(struct zkl_member *member, zkl_time pause);

@@ -22,7 +22,7 @@ static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
         zkl_member_post_news(member);
         zkl_member_change_state(member, ZKL_MEMBER_LEAVING);
     }
-    zkl_member_node_gone(member);
+    zkl_member_note_absence(member);
 }
 
 /* Once the member has joined, data that another client wrote to its node stay. */
@@ -52,7 +52,7 @@ static bool is_ours(const struct zkl_member *member, uint64_t owner) {
 
 static void see_stranger(struct zkl_member *member, uint64_t owner) {
     member->node = MEMBER_NODE_ABSENT;
-    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_node_gone(member);
+    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_note_absence(member);
     else if (is_earlier(member->base.session, owner))
         zkl_member_change_state(member, ZKL_MEMBER_JOINING);
     else give_up(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
@@ -68,7 +68,7 @@ static void see(struct zkl_member *member, const struct zkl_stat *stat, bool oth
 static void see_nothing(struct zkl_member *member) {
     bool at_once = member->state == ZKL_MEMBER_JOINED || member->parents == MEMBER_PARENTS_MISSING;
     member->node = MEMBER_NODE_ABSENT;
-    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_node_gone(member);
+    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_note_absence(member);
     else if (member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING)
         give_up(member, member->refusal, member->refusal_error);
     else {
@@ -158,7 +158,7 @@ static void answer_remove(struct zkl_member *member, const struct call *call,
     assert(member->state == ZKL_MEMBER_LEAVING);
     if (is_in_doubt(answer)) zkl_member_act_after(member, MEMBER_PAUSE);
     else if (answer->reply == ZKL_REFUSED) zkl_member_check_later(member);
-    else zkl_member_node_gone(member);
+    else zkl_member_note_absence(member);
 }
 
 static void (*const handlers[MEMBER_CALLS])(struct zkl_member *, const struct call *,

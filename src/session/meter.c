@@ -38,10 +38,10 @@ static void count(struct zkl_meter *meter, const struct zkl_request *request) {
     }
     meter->outcomes[request->code]++;
     if (request->code == ZKL_OK)
-        zkl_histogram_add(&meter->wait, request->session->now - request->begun);
+        zkl_histogram_add(&meter->wait, request->session->now - request->begun_at);
 }
 
-void zkl_meter_acquired(const struct zkl_request *request) {
+void zkl_meter_count_acquire(const struct zkl_request *request) {
     count(&request->session->totals.meter, request);
     if (request->meter) count(request->meter, request);
 }
@@ -52,7 +52,7 @@ static zkl_time free_since(const struct stake *stake) {
     return stake->ahead_gone_at > hold_ended_at ? stake->ahead_gone_at : hold_ended_at;
 }
 
-void zkl_meter_granted(const struct stake *stake) {
+void zkl_meter_add_hand_over(const struct stake *stake) {
     struct zkl_session *session = stake->session;
     zkl_time since = free_since(stake);
     if (!stake->queued_at || stake->part || since < stake->queued_at) return;
@@ -60,7 +60,7 @@ void zkl_meter_granted(const struct stake *stake) {
     if (stake->meter) zkl_histogram_add(&stake->meter->hand_over, session->now - since);
 }
 
-void zkl_meter_held(const struct stake *stake, zkl_time held) {
+void zkl_meter_add_hold(const struct stake *stake, zkl_time held) {
     zkl_histogram_add(&stake->session->totals.meter.hold, held);
     if (stake->meter) zkl_histogram_add(&stake->meter->hold, held);
 }

@@ -9,9 +9,9 @@
 struct stake;
 
 struct zkl_meter *zkl_meter_of(const struct zkl_session *session, size_t number); /* 0: NULL */
-void zkl_meter_acquired(const struct zkl_request *request);
-void zkl_meter_granted(const struct stake *stake);
-void zkl_meter_held(const struct stake *stake, zkl_time held);
+void zkl_meter_count_acquire(const struct zkl_request *request);
+void zkl_meter_add_hand_over(const struct stake *stake);
+void zkl_meter_add_hold(const struct stake *stake, zkl_time held);
 /* The number of the meter of that name; 0: out of memory, or no place for another. */
 size_t zkl_meter_number(struct zkl_totals *totals, const char *name);
 

@@ -44,7 +44,7 @@ void zkl_multi_create(struct stake *stake) {
     free(ops);
 }
 
-static void part_created(struct stake *part, const struct answer *answer, const char *node) {
+static void feed_create(struct stake *part, const struct answer *answer, const char *node) {
     if (part->claim.state == ZKL_GONE) return;
     if (answer->reply == ZKL_REFUSED) part->error = answer->rc;
     const char *name = node ? strrchr(node, '/') + 1 : "";
@@ -52,14 +52,14 @@ static void part_created(struct stake *part, const struct answer *answer, const 
 }
 
 /* A part that is fed may end, and cancel other parts. All stay in the ring, so the walk goes on. */
-void zkl_multi_created(const struct call *call, const struct answer *answer) {
+void zkl_multi_answer_create(const struct call *call, const struct answer *answer) {
     struct stake *part = zkl_call_stake(call);
     size_t count = count_parts(part);
     zkl_stake_ref(part);
     for (size_t i = 0; i < count; i++) {
         struct stake *next = next_part(part);
         zkl_stake_ref(next);
-        part_created(part, answer, answer->reply == ZKL_DONE ? answer->results[i].created : NULL);
+        feed_create(part, answer, answer->reply == ZKL_DONE ? answer->results[i].created : NULL);
         zkl_stake_unref(part);
         part = next;
     }
@@ -92,23 +92,23 @@ static struct stake *waiting_part(const struct stake *stake) {
     return part == stake ? NULL : part;
 }
 
-void zkl_multi_failed(struct stake *stake) {
+void zkl_multi_cancel_others(struct stake *stake) {
     struct stake *part;
     while ((part = waiting_part(stake)))
         zkl_stake_perform(part, zkl_claim_cancel(&part->claim, stake->claim.code));
 }
 
-static struct stake *joint_part(const struct stake *stake) {
+static struct stake *held_part(const struct stake *stake) {
     struct stake *part = next_part(stake);
     while (part != stake && part->part != PART_HELD) part = next_part(part);
     return part == stake ? NULL : part;
 }
 
-void zkl_multi_lost(struct stake *stake) {
+void zkl_multi_release_others(struct stake *stake) {
     struct stake *part;
     if (stake->part != PART_HELD) return;
     stake->part = PART_UNHELD;
-    while ((part = joint_part(stake))) {
+    while ((part = held_part(stake))) {
         part->part = PART_UNHELD;
         zkl_stake_release_handle(part, part->claim.kind);
     }

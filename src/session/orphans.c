@@ -9,10 +9,10 @@
 /* --- orphans in a list --------------------------------------------------------------------- */
 
 void zkl_orphans_find(struct zkl_session *session, struct path *path) {
-    static const struct zkl_acquire_options nobodys = {.owner = ""};
+    static const struct zkl_acquire_options no_owner = {.owner = ""};
     struct zkl_contender *orphan;
     while ((orphan = zkl_line_orphan(&path->line))) {
-        struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
+        struct stake *stake = zkl_stake_new(session, path, &no_owner, ZKL_NEVER);
         if (!stake) {
             zkl_path_expect_orphan(session, path); /* the next list shows it again */
             return;
@@ -24,11 +24,11 @@ void zkl_orphans_find(struct zkl_session *session, struct path *path) {
 
 void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
                             const struct zkl_stat *stat) {
-    static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
+    static const struct zkl_acquire_options no_owner = {.owner = "", .kind = ZKL_UNFAIR};
     enum zkl_orphan orphan = zkl_line_fixed_orphan(&path->line, stat->owner, stat->czxid);
     if (orphan == ZKL_NO_ORPHAN) return;
     struct stake *stake =
-        orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
+        orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &no_owner, ZKL_NEVER) : NULL;
     if (!stake) {
         zkl_path_expect_orphan(session, path);
         return;
@@ -50,7 +50,7 @@ static void answer_late_list(const struct call *call, const struct answer *answe
         zkl_orphans_find(session, path);
     }
     if (path->orphan_look_at != call->orphan_look_at) return; /* another create is in doubt since */
-    if (path->fixed == FIXED_UNSEEN) return;
+    if (path->fixed_node == FIXED_UNSEEN) return;
     path->orphan_look_at = 0;
     zkl_path_mark_idle(session, path);
 }
@@ -68,7 +68,7 @@ static void answer_late_fixed(const struct call *call, const struct answer *answ
     struct path *path = zkl_path_find(call->session, call->node, strlen(call->node) - tail);
     if (!path || path->orphan_look_at != call->orphan_look_at) return;
     bool tells = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
-    path->fixed = tells ? FIXED_SEEN : FIXED_UNSEEN;
+    path->fixed_node = tells ? FIXED_SEEN : FIXED_UNSEEN;
     if (answer->reply == ZKL_DONE) zkl_orphans_find_fixed(call->session, path, answer->stat);
 }
 
@@ -88,9 +88,9 @@ static struct call *call_for(struct zkl_session *session, const struct path *pat
 /* Without memory for the get the list does not end the doubt. */
 static void ask_for_orphans(struct zkl_session *session, struct path *path) {
     path->orphan_look_at = session->now + session->common.clock.timeout; /* if this look is lost */
-    if (path->fixed) path->fixed = FIXED_UNSEEN;
+    if (path->fixed_node) path->fixed_node = FIXED_UNSEEN;
     struct call *sync = call_for(session, path, &sync_call);
-    struct call *fixed = path->fixed ? call_for(session, path, &fixed_call) : NULL;
+    struct call *fixed = path->fixed_node ? call_for(session, path, &fixed_call) : NULL;
     struct call *list = sync ? call_for(session, path, &list_call) : NULL;
     if (sync) zkl_call_sync(sync, path->text);
     if (fixed) zkl_call_get(fixed, path->text, ZKL_NAME_FIXED);

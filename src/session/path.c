@@ -84,7 +84,8 @@ void zkl_path_free_unused(struct zkl_session *session) {
     while ((path = session->idle_paths)) {
         session->idle_paths = path->next_idle;
         path->idle = false;
-        if (path->stakes + path->lists == 0 && path->orphan_look_at == 0) free_path(session, path);
+        if (path->stake_count + path->lists_out == 0 && path->orphan_look_at == 0)
+            free_path(session, path);
     }
 }
 

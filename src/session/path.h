@@ -30,16 +30,16 @@ struct path {
     struct stake *granted;  /* granted stakes, until GONE; the latest first */
     zkl_time hold_ended_at; /* 0: no hold has ended in this connection */
     /* The last stake that was told its position in turns, or NULL. */
-    const struct stake *last_told;
+    const struct stake *last_told_stake;
     zkl_time last_told_at;
     size_t last_told_position;
-    enum fixed_node fixed;
-    struct watch *children;  /* pinned; NULL: line.children is ZKL_UNWATCHED */
-    zkl_time orphan_look_at; /* when to look for orphans; 0: no create is in doubt */
-    size_t stakes;
-    size_t counted; /* stakes that count in session->node_bytes */
-    size_t lists;   /* STAKE_LIST calls that are out */
-    bool postponed; /* a claim was not allowed to watch its predecessor yet */
+    enum fixed_node fixed_node;
+    struct watch *children_watch; /* pinned; NULL: line.children is ZKL_UNWATCHED */
+    zkl_time orphan_look_at;      /* when to look for orphans; 0: no create is in doubt */
+    size_t stake_count;
+    size_t counted_stakes; /* stakes that count in session->node_bytes */
+    size_t lists_out;      /* STAKE_LIST calls that are out */
+    bool postponed;        /* a claim was not allowed to watch its predecessor yet */
     enum resuming resuming;
     size_t length;
     char text[];

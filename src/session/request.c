@@ -91,7 +91,7 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     }
     request->session = session;
     request->kind = kind;
-    request->begun = session->now;
+    request->begun_at = session->now;
     request->deadline = zkl_session_after(session, timeout);
     request->stops = stops_over(session);
     request->asker = (struct asker){
@@ -123,7 +123,7 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     request->code = code != ZKL_OK && request->effects ? ZKL_IN_DOUBT : code;
     request->error = error;
     if (code == ZKL_TIMEOUT && request->kind != REQUEST_PAUSE) request->session->stats.timeouts++;
-    if (request->kind == REQUEST_ACQUIRE) zkl_meter_acquired(request);
+    if (request->kind == REQUEST_ACQUIRE) zkl_meter_count_acquire(request);
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
     request->link = NULL;

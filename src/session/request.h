@@ -48,7 +48,7 @@ struct zkl_request {
     struct zkl_session *session;
     struct zkl_request *next, **link; /* in session->requests; link NULL: done */
     struct notice done_notice;
-    zkl_time begun, deadline;
+    zkl_time begun_at, deadline;
     uint64_t stops; /* the clock's count of stops at its begin (stops_over) */
     enum request_kind kind;
     enum zkl_code code;
@@ -102,7 +102,7 @@ static inline bool zkl_request_has_queue(const struct zkl_request *request) {
 /* Writes that need the lease's nodes. */
 struct guard {
     size_t checks, count; /* numbers of checks of own nodes, which come first, and of all ops */
-    size_t refused;       /* index of the refused write, from 1; 0: none */
+    size_t refused_op;    /* index of the refused write, from 1; 0: none */
     struct zkl_op ops[];
 };
 

@@ -30,7 +30,7 @@
 
 static void destroy(struct asker *asker) {
     struct zkl_roster *roster = (struct zkl_roster *)asker;
-    free(roster->told);
+    free(roster->told_roll);
     free(roster->folder);
     free(roster);
 }
@@ -106,7 +106,7 @@ static bool is_complete(const struct zkl_roster *roster) {
 
 /* Its user has looked at the present list. */
 static bool is_told(const struct zkl_roster *roster) {
-    return roster->told && zkl_roll_shows(roster->told, roster);
+    return roster->told_roll && zkl_roll_shows(roster->told_roll, roster);
 }
 
 static const struct notice_kind news = {ZKL_EVENT_ROSTER, ZKL_NOTICE_OFFSET(struct follower, news),
@@ -456,21 +456,21 @@ uint64_t zkl_roster_id(const zkl_roster *roster) {
 /* The present list becomes the told list, and a copy the caller's. NULL: out of memory. */
 static struct zkl_roll *tell_present(struct zkl_roster *roster) {
     struct zkl_roll *seen = zkl_roll_of(roster), *copy = seen ? zkl_roll_copy(seen) : NULL;
-    free(copy ? roster->told : seen);
-    if (copy) roster->told = seen;
-    if (copy) roster->telling = true;
+    free(copy ? roster->told_roll : seen);
+    if (copy) roster->told_roll = seen;
+    if (copy) roster->unconfirmed = true;
     return copy;
 }
 
 bool zkl_roster_look(zkl_roster *roster, struct zkl_roll **roll) {
     bool fresh = roster->base.link && is_complete(roster) && !is_told(roster);
-    bool any = roster->base.link && (fresh || roster->telling);
-    *roll = !any ? NULL : fresh ? tell_present(roster) : zkl_roll_copy(roster->told);
+    bool any = roster->base.link && (fresh || roster->unconfirmed);
+    *roll = !any ? NULL : fresh ? tell_present(roster) : zkl_roll_copy(roster->told_roll);
     return any;
 }
 
 void zkl_roster_told(zkl_roster *roster) {
-    roster->telling = false;
+    roster->unconfirmed = false;
 }
 
 void zkl_roster_drop(zkl_roster *roster) {

@@ -36,10 +36,10 @@ struct zkl_roster {
     int error;          /* the server's error code for `code` */
     bool must_list;     /* the next round lists the folder */
     bool names_known;
-    struct zkl_roll *told; /* the last; or NULL */
-    bool telling;          /* the user has looked at `told`, and not confirmed it */
-    zkl_time look_at;      /* when the next round is due; ZKL_NEVER: after an event */
-    zkl_time check_at;     /* latest time to ask for the names */
+    struct zkl_roll *told_roll; /* the last; or NULL */
+    bool unconfirmed;           /* the user has looked at `told`, and not confirmed it */
+    zkl_time look_at;           /* when the next round is due; ZKL_NEVER: after an event */
+    zkl_time check_at;          /* latest time to ask for the names */
 };
 
 void zkl_roster_give_way(struct zkl_roster *roster); /* and tells its user */

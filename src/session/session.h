@@ -78,10 +78,10 @@ void zkl_session_refused(zkl_session *session);   /* bad credentials; no session
 void zkl_session_reopening(zkl_session *session); /* after an expiry */
 /*
  * From now on no acquire contends, but gets ZKL_CLOSED; only an owner may enter again. With
- * `waiters` the waiting acquires may still be granted, else they get ZKL_CLOSED at once. No node is
- * kept. The request is done when nobody holds or waits.
+ * `serve_waiters` the waiting acquires may still be granted, else they get ZKL_CLOSED at once. No
+ * node is kept. The request is done when nobody holds or waits.
  */
-zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time timeout);
+zkl_request *zkl_session_drain(zkl_session *session, bool serve_waiters, zkl_time timeout);
 /* Releases everything, and ends every wait with ZKL_CLOSED. */
 void zkl_session_close(zkl_session *session);
 void zkl_session_closed(zkl_session *session); /* its connection is closed, too */
@@ -101,7 +101,7 @@ void zkl_session_tick(zkl_session *session);
 const struct zkl_rpc *zkl_session_next_rpc(zkl_session *session);
 
 enum zkl_session_state
-zkl_session_connection(const zkl_session *session);            /* as the shell put it in */
+zkl_session_connection_state(const zkl_session *session);      /* as the shell put it in */
 enum zkl_code zkl_session_refusal(const zkl_session *session); /* why requests are refused */
 
 /* When to tick again; after any input it may be sooner. */
@@ -301,13 +301,13 @@ zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
 /*
  * Signals the first waiter in a condition, or all, while the lease's node exists, else ZKL_LOST. A
  * waiter that is signalled already is passed over. A write whose answer is lost is repeated, so
- * more waiters may wake than zkl_request_signalled() counts. ZKL_IN_DOUBT: some may wake; after any
- * other failure nobody does.
+ * more waiters may wake than zkl_request_signal_count() counts. ZKL_IN_DOUBT: some may wake; after
+ * any other failure nobody does.
  */
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout);
 
 /* Releases the handle; done when the server has removed the node. */
-zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout);
+zkl_request *zkl_release_and_confirm(zkl_lease *lease, zkl_time timeout);
 
 /* Lists the contenders on the path of a lock of this kind. */
 zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
@@ -383,10 +383,10 @@ zkl_request_stops(const zkl_request *request); /* the process's, since shortly b
 zkl_lease *zkl_request_lease(zkl_request *request); /* takes the lease; NULL: none */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
 const char *zkl_request_data(const zkl_request *request, size_t *size,
-                             int32_t *version);         /* get's, children's */
-size_t zkl_request_refused(const zkl_request *request); /* the refused op, from 1; 0: none */
+                             int32_t *version);            /* get's, children's */
+size_t zkl_request_refused_op(const zkl_request *request); /* the refused op, from 1; 0: none */
 int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that op; SET only */
-size_t zkl_request_signalled(const zkl_request *request);
+size_t zkl_request_signal_count(const zkl_request *request);
 /* Between ref and unref the request stays readable, even if it is dropped. */
 void zkl_request_ref(zkl_request *request);
 void zkl_request_unref(zkl_request *request);

@@ -88,7 +88,7 @@ static void list_anew(struct zkl_request *request) {
     zkl_query_again(request);
 }
 
-void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int error) {
+void zkl_signal_answer_writes(struct zkl_request *request, enum zkl_code code, int error) {
     const struct guard *guard = request->guard;
     bool passes_over = code == ZKL_CONFLICT || code == ZKL_NO_NODE;
     if (code == ZKL_OK) {
@@ -96,8 +96,8 @@ void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int err
         zkl_signal_next(request);
     } else if (code == ZKL_IN_DOUBT) {
         list_anew(request);
-    } else if (passes_over && guard->refused) {
-        pass_over(request, guard->checks + guard->refused - 1);
+    } else if (passes_over && guard->refused_op) {
+        pass_over(request, guard->checks + guard->refused_op - 1);
     } else {
         zkl_request_finish(request, code, error);
     }
@@ -118,6 +118,6 @@ zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time
     return request;
 }
 
-size_t zkl_request_signalled(const zkl_request *request) {
+size_t zkl_request_signal_count(const zkl_request *request) {
     return request->kind == REQUEST_SIGNAL ? request->signalled : 0;
 }

@@ -6,6 +6,6 @@
 
 /* Sends the next writes, once the queue is known or writes were carried out. */
 void zkl_signal_next(struct zkl_request *request);
-void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int error);
+void zkl_signal_answer_writes(struct zkl_request *request, enum zkl_code code, int error);
 
 #endif

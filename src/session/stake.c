@@ -34,13 +34,13 @@ enum { NODES_IN_TURNS = 2 };
 void zkl_stake_count_node(struct stake *stake) {
     if (stake->node != NODE_UNCOUNTED) return;
     stake->node = NODE_COUNTED;
-    stake->path->counted++;
+    stake->path->counted_stakes++;
     stake->session->node_bytes += zkl_stake_cost(stake->session, stake->path->length);
 }
 
 static bool waits_uncounted(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    return claim->batch != 0 && !claim->trying && stake->path->counted >= NODES_IN_TURNS;
+    return claim->batch != 0 && !claim->trying && stake->path->counted_stakes >= NODES_IN_TURNS;
 }
 
 size_t zkl_stake_bytes(const struct zkl_session *session) {
@@ -53,7 +53,7 @@ size_t zkl_stake_bytes(const struct zkl_session *session) {
  */
 static void count_next(const struct path *path) {
     struct stake *next = (struct stake *)path->line.claims;
-    if (path->counted == path->stakes) return;
+    if (path->counted_stakes == path->stake_count) return;
     while (next->node != NODE_UNCOUNTED) next = (struct stake *)next->claim.next;
     if (next->claim.state != ZKL_NEW || !waits_uncounted(next)) zkl_stake_count_node(next);
 }
@@ -61,7 +61,7 @@ static void count_next(const struct path *path) {
 static void uncount_node(struct stake *stake) {
     size_t cost = zkl_stake_cost(stake->session, stake->path->length);
     if (stake->node == NODE_UNCOUNTED) return;
-    stake->path->counted--;
+    stake->path->counted_stakes--;
     stake->session->node_bytes -= cost;
     if (stake->node == NODE_GIVES_WAY) stake->session->leaving_bytes -= cost;
     count_next(stake->path);
@@ -119,14 +119,14 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     stake->path = path;
     stake->jitter = options->jitter;
     stake->meter = zkl_meter_of(session, options->meter);
-    if (!path->fixed && zkl_kind_is_fixed(options->kind)) path->fixed = FIXED_UNSEEN;
+    if (!path->fixed_node && zkl_kind_is_fixed(options->kind)) path->fixed_node = FIXED_UNSEEN;
     stake->asker.id = ++session->last_id;
     if (!session->stakes) busy_again(session);
     stake->link = session->stakes_end;
     *session->stakes_end = stake;
     session->stakes_end = &stake->next;
     session->stats.claims++;
-    path->stakes++;
+    path->stake_count++;
     if (!waits_uncounted(stake)) zkl_stake_count_node(stake);
     return stake;
 }
@@ -210,14 +210,14 @@ void zkl_stake_forget(struct stake *stake) {
     delist_grant(stake);
     zkl_claim_detach(&stake->claim);
     if (session->next_to_feed == stake) session->next_to_feed = stake->next;
-    if (stake->path->last_told == stake) stake->path->last_told = NULL;
+    if (stake->path->last_told_stake == stake) stake->path->last_told_stake = NULL;
     *stake->link = stake->next;
     if (stake->next) stake->next->link = stake->link;
     else session->stakes_end = stake->link;
     session->stats.claims--;
-    stake->path->stakes--;
+    stake->path->stake_count--;
     uncount_node(stake);
-    if (stake->path->stakes == 0) {
+    if (stake->path->stake_count == 0) {
         zkl_path_unwatch_children(session, stake->path);
         zkl_path_mark_idle(session, stake->path);
     }
@@ -244,10 +244,10 @@ static struct zkl_conflict use_by(const struct zkl_contender *stranger) {
     return (struct zkl_conflict){.use = zkl_use_of(stranger->kind), .limit = stranger->limit};
 }
 
-void zkl_stake_failed(struct stake *stake) {
+void zkl_stake_tell_failure(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
-    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* if it comes back from a condition */
+    zkl_stake_end_hold(stake, ZKL_STEP_RELEASED); /* if it comes back from a condition */
     zkl_condition_cancel_waiter(stake);
     const struct zkl_contender *stranger =
         claim->code == ZKL_CONFLICT ? zkl_permits_stranger(claim->line, claim) : NULL;
@@ -255,7 +255,7 @@ void zkl_stake_failed(struct stake *stake) {
         zkl_request_finish_conflict(request, use_by(stranger));
     zkl_stake_finish(stake, claim->code);
     post_phase(stake); /* handles of a failed wait in a condition lose their lock */
-    zkl_multi_failed(stake);
+    zkl_multi_cancel_others(stake);
 }
 
 /* A revoked node goes to other sessions. */
@@ -263,21 +263,21 @@ static void end_turn_if_revoked(struct stake *stake) {
     if (zkl_stake_is_revoked(stake)) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
 }
 
-void zkl_stake_hold_begins(struct stake *stake) {
+void zkl_stake_begin_hold(struct stake *stake) {
     const struct zkl_session *session = stake->session;
-    zkl_time begun = stake->request ? stake->request->begun : session->now;
+    zkl_time begun = stake->request ? stake->request->begun_at : session->now;
     stake->granted_at = session->now;
     stake->queued_at = stake->ahead_gone_at = 0; /* left by a wait before a condition */
     zkl_step_tell(stake, ZKL_STEP_GRANTED, session->now - begun);
     if (zkl_stake_is_revoked(stake)) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
 }
 
-void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how) {
+void zkl_stake_end_hold(struct stake *stake, enum zkl_step_kind how) {
     zkl_time held = stake->session->now - stake->granted_at;
     if (stake->granted_at == 0) return;
     stake->granted_at = 0;
     stake->path->hold_ended_at = stake->session->now;
-    if (stake->measured) zkl_meter_held(stake, held);
+    if (stake->measured) zkl_meter_add_hold(stake, held);
     zkl_step_tell(stake, how, held);
 }
 
@@ -286,16 +286,16 @@ void zkl_stake_give_handle(struct stake *stake) {
     stake->handles = 1;
     stake->writers = stake->claim.kind == ZKL_WRITE;
     stake->token = zkl_claim_token(&stake->claim);
-    zkl_stake_hold_begins(stake);
+    zkl_stake_begin_hold(stake);
     zkl_stake_finish(stake, ZKL_OK);
 }
 
-void zkl_stake_granted(struct stake *stake) {
+void zkl_stake_tell_grant(struct stake *stake) {
     stake->session->stats.grants++;
     stake->measured = true;
-    zkl_meter_granted(stake);
+    zkl_meter_add_hand_over(stake);
     if (stake->handles > 0) {
-        zkl_condition_granted(stake);
+        zkl_condition_hold_again(stake);
         post_phase(stake); /* it is held again */
         return;
     }
@@ -318,13 +318,13 @@ static bool is_leaving(const struct zkl_claim *claim) {
 static size_t position_in_turns(const struct stake *stake) {
     const struct path *path = stake->path;
     const struct zkl_claim *claim = &stake->claim, *each = path->line.claims;
-    const struct stake *told = path->last_told;
+    const struct stake *told = path->last_told_stake;
     size_t seen = 0, position = 1;
     for (; each != claim && !zkl_claims_wait_from(each); each = each->next, seen++)
         if (!is_leaving(each)) position++;
     if (position == 1) position = 2; /* behind leaving claims only, it is next, not first */
     if (each == claim) return position;
-    if (!claim->next) return position + path->stakes - seen - 1;
+    if (!claim->next) return position + path->stake_count - seen - 1;
     if (told && claim->link == &told->claim.next && path->last_told_at == stake->session->now)
         return path->last_told_position + 1;
     for (; each != claim; each = each->next) position++;
@@ -337,13 +337,13 @@ static size_t position(const struct stake *stake) {
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
     if (claim->state != ZKL_NEW) return zkl_line_count_ahead(claim->line, claim) + 1;
     size_t position = position_in_turns(stake);
-    stake->path->last_told = stake;
+    stake->path->last_told_stake = stake;
     stake->path->last_told_at = stake->session->now;
     stake->path->last_told_position = position;
     return position;
 }
 
-void zkl_stake_queued(struct stake *stake) {
+void zkl_stake_tell_queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
     if (!stake->queued_at) {
@@ -375,9 +375,9 @@ static void end_lease_requests(struct stake *stake) {
 
 void zkl_stake_tell_loss(struct stake *stake) {
     stake->session->stats.losses++;
-    zkl_stake_hold_ends(stake, ZKL_STEP_LOST);
+    zkl_stake_end_hold(stake, ZKL_STEP_LOST);
     zkl_stake_finish_downgrade(stake, ZKL_LOST);
-    zkl_multi_lost(stake);
+    zkl_multi_release_others(stake);
     end_lease_requests(stake);
     zkl_stake_tell_phase(stake, ZKL_PHASE_LOST);
 }
@@ -428,9 +428,9 @@ void zkl_stake_downgrade_without_writers(struct stake *stake) {
         zkl_stake_perform(stake, zkl_claim_downgrade(&stake->claim));
 }
 
-void zkl_stake_handles_gone(struct stake *stake) {
+void zkl_stake_release_without_handles(struct stake *stake) {
     if (stake->claim.state == ZKL_KEPT) return; /* it was released before */
-    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED);
+    zkl_stake_end_hold(stake, ZKL_STEP_RELEASED);
     if (zkl_claim_holds(&stake->claim))
         zkl_stake_perform(stake, zkl_claim_release(&stake->claim, stake->session->now));
     else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it waits */
@@ -441,7 +441,7 @@ void zkl_stake_release_handle(struct stake *stake, enum zkl_kind kind) {
     stake->handles--;
     if (kind == ZKL_WRITE) stake->writers--;
     if (stake->handles > 0) zkl_stake_downgrade_without_writers(stake);
-    else zkl_stake_handles_gone(stake);
+    else zkl_stake_release_without_handles(stake);
 }
 
 /* --- all of a session ----------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ enum stake_call {
     STAKE_CREATE_ALL, /* creates of all parts' nodes, asked by one part */
     STAKE_WAIT,       /* create of a waiter's node, and delete of the lock's */
     STAKE_SYNC,
-    STAKE_LIST, /* counted in call->listed->lists; `listed` NULL: it was never sent */
+    STAKE_LIST, /* counted in call->listed->lists_out; `listed` NULL: it was never sent */
     STAKE_GET_OWN,
     STAKE_RANK,
     STAKE_DOWNGRADE,
@@ -116,7 +116,7 @@ bool zkl_stake_check_loss(struct stake *stake, zkl_time now);
 enum zkl_code zkl_parts_end_code(const struct parts *parts);
 void zkl_stake_downgrade_without_writers(struct stake *stake);
 void zkl_stake_release_handle(struct stake *stake, enum zkl_kind kind);
-void zkl_stake_handles_gone(struct stake *stake);
+void zkl_stake_release_without_handles(struct stake *stake);
 /* Finishes the release when all its stakes without handles are gone. */
 void zkl_stake_await_end(struct zkl_request *request);
 /* Finishes stake->request, with the server's reason for a refusal. */
@@ -124,11 +124,11 @@ void zkl_stake_finish(struct stake *stake, enum zkl_code code);
 /* The same for stake->downgrade. */
 void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code);
 void zkl_stake_give_handle(struct stake *stake); /* gives the first handle */
-void zkl_stake_granted(struct stake *stake);     /* ZKL_DO_GRANT */
-void zkl_stake_hold_begins(struct stake *stake);
-void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how); /* if it holds */
-void zkl_stake_failed(struct stake *stake);                            /* ZKL_DO_FAIL */
-void zkl_stake_queued(struct stake *stake);                            /* ZKL_DO_QUEUED */
+void zkl_stake_tell_grant(struct stake *stake);  /* ZKL_DO_GRANT */
+void zkl_stake_begin_hold(struct stake *stake);
+void zkl_stake_end_hold(struct stake *stake, enum zkl_step_kind how); /* if it holds */
+void zkl_stake_tell_failure(struct stake *stake);                     /* ZKL_DO_FAIL */
+void zkl_stake_tell_queued(struct stake *stake);                      /* ZKL_DO_QUEUED */
 void zkl_stake_tell_loss(struct stake *stake);
 /* Notes the version and a revocation, in an answer about the own node. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer);

@@ -133,18 +133,18 @@ static bool enters_among_many(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     return claim->state == ZKL_CREATE && !claim->trying && claim->batch == 0 &&
            (claim->kind == ZKL_MUTEX || claim->kind == ZKL_WRITE) &&
-           stake->path->stakes > ZKL_MANY_CLAIMS;
+           stake->path->stake_count > ZKL_MANY_CLAIMS;
 }
 
 /* A list serves all claims of its path that are in LIST, or look ahead. */
 static void list(struct stake *stake) {
     bool shared =
         stake->claim.state == ZKL_LIST || stake->claim.looking_ahead || enters_among_many(stake);
-    if (shared && stake->path->lists > 0) return;
+    if (shared && stake->path->lists_out > 0) return;
     struct call *call = call_for(stake, STAKE_LIST, NULL);
     if (!call) return;
     call->listed = stake->path;
-    call->listed->lists++;
+    call->listed->lists_out++;
     zkl_call_list(call, call->listed->text);
 }
 
@@ -191,7 +191,7 @@ static void watch_own(struct stake *stake) {
 #endif
 enum { WATCHING = ZKL_WATCHING_CLAIMS };
 
-static size_t own_ahead(const struct zkl_claim *claim) {
+static size_t count_own_ahead(const struct zkl_claim *claim) {
     size_t count = 0;
     if (claim->line->exhausted || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE)) return 0;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
@@ -218,7 +218,7 @@ static zkl_actions postpone_or_fail(struct stake *stake) {
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!claim->holders_list) zkl_watches_narrow(stake, false);
-    size_t ahead = own_ahead(claim);
+    size_t ahead = count_own_ahead(claim);
     if (ahead == WATCHING) return postpone(stake);
     if (!make_room_to_watch(stake, claim->ahead->name, ahead ? ROOM_OF_TURNS : ROOM_OF_WATCHERS))
         return ahead ? postpone(stake) : postpone_or_fail(stake);
@@ -268,7 +268,7 @@ static zkl_actions watch_holders(struct stake *stake) {
 static zkl_actions watch_children(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     bool enough = zkl_path_watch_children(stake->path, stake);
-    if (stake->path->children || !zkl_claim_holds_or_is_kept(claim)) return 0;
+    if (stake->path->children_watch || !zkl_claim_holds_or_is_kept(claim)) return 0;
     enum zkl_reply reply = enough ? ZKL_REFUSED : ZKL_UNKNOWN;
     return zkl_claim_listed(claim, reply, ZKL_NO_MEMORY, stake->session->now);
 }
@@ -330,7 +330,7 @@ static zkl_actions pause_claim(struct stake *stake) {
 
 /* --- the actions, and their order ---------------------------------------------------------- */
 
-static const enum zkl_action in_order[] = {
+static const enum zkl_action action_order[] = {
     /*
      * Requests. A create comes after the parents that it needs, and before the list that is to show
      * its node. A list or get behind a sync shows everything before it.
@@ -367,14 +367,14 @@ static const enum zkl_action in_order[] = {
     ZKL_DO_FORGET,
 };
 
-enum { ACTIONS = sizeof in_order / sizeof *in_order };
+enum { ACTIONS = sizeof action_order / sizeof *action_order };
 _Static_assert(ZKL_ALL_ACTIONS == (UINT32_C(1) << ACTIONS) - 1, "each action has its place");
 
 static enum zkl_action first_of(zkl_actions actions) {
     size_t i = 0;
-    while (i < ACTIONS && !(actions & in_order[i])) i++;
+    while (i < ACTIONS && !(actions & action_order[i])) i++;
     assert(i < ACTIONS);
-    return in_order[i];
+    return action_order[i];
 }
 
 static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
@@ -397,12 +397,12 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_PAUSE: return pause_claim(stake);
     case ZKL_DO_KEEP: zkl_session_tick_by(stake->session, stake->claim.deadline); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
-    case ZKL_DO_QUEUED: zkl_stake_queued(stake); break;
-    case ZKL_DO_GRANT: zkl_stake_granted(stake); break;
-    case ZKL_DO_FAIL: zkl_stake_failed(stake); break;
+    case ZKL_DO_QUEUED: zkl_stake_tell_queued(stake); break;
+    case ZKL_DO_GRANT: zkl_stake_tell_grant(stake); break;
+    case ZKL_DO_FAIL: zkl_stake_tell_failure(stake); break;
     case ZKL_DO_LOSE: zkl_stake_tell_loss(stake); break;
     case ZKL_DO_DOWNGRADED: zkl_stake_finish_downgrade(stake, stake->claim.refusal); break;
-    case ZKL_DO_STAYED: zkl_condition_stayed(stake); break;
+    case ZKL_DO_STAYED: zkl_condition_hold_on(stake); break;
     case ZKL_DO_TELL_PARTNER: zkl_condition_tell_partner(stake); break;
     case ZKL_DO_FORGET: zkl_stake_forget(stake); break;
     }

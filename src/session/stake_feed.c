@@ -19,7 +19,7 @@ static int64_t czxid_of(const struct answer *answer) {
     return answer->stat ? answer->stat->czxid : 0;
 }
 
-static void listed(struct stake *stake, enum zkl_reply reply, const struct answer *answer) {
+static void feed_list(struct stake *stake, enum zkl_reply reply, const struct answer *answer) {
     struct zkl_claim *claim = &stake->claim;
     if (reply == ZKL_REFUSED) stake->error = answer->rc;
     zkl_stake_perform(stake, zkl_claim_listed(claim, reply, answer->why, answer->now));
@@ -34,14 +34,14 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     struct path *path = call->listed;
     enum zkl_reply reply = answer->reply;
     if (!path) { /* never sent */
-        listed(asker, reply, answer);
+        feed_list(asker, reply, answer);
         return;
     }
-    path->lists--;
+    path->lists_out--;
     zkl_path_mark_idle(call->session, path); /* if it is not used otherwise */
     if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
-    if (call->rpc.watch) zkl_path_children_watched(call->session, path, reply);
+    if (call->rpc.watch) zkl_path_answer_children(call->session, path, reply);
     if (reply == ZKL_DONE) zkl_orphans_find(call->session, path);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         if (zkl_claims_wait_from(claim)) break;
@@ -49,7 +49,7 @@ static void answer_list(const struct call *call, const struct answer *answer) {
         bool own = claim == &asker->claim && !call->rpc.watch;
         bool asked =
             own || claim->state == ZKL_LIST || claim->looking_ahead || claim == path->line.keeper;
-        if (asked) listed((struct stake *)claim, reply, answer);
+        if (asked) feed_list((struct stake *)claim, reply, answer);
     }
 }
 
@@ -113,7 +113,7 @@ static zkl_actions answer_create(const struct call *call, const struct answer *a
     }
     zkl_actions actions =
         zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
-    bool unlisted = claim->state == ZKL_LIST && stake->path->lists == 0;
+    bool unlisted = claim->state == ZKL_LIST && stake->path->lists_out == 0;
     return unlisted ? actions | ZKL_DO_LIST : actions;
 }
 
@@ -185,7 +185,7 @@ struct stake *zkl_stake_find(struct zkl_session *session, const char *node) {
 }
 
 /* The get of a node that was handed on goes to the successor. */
-static void answer_successor(const struct call *call, const struct answer *answer) {
+static void answer_heir(const struct call *call, const struct answer *answer) {
     bool reused = zkl_call_stake(call)->claim.reuse != ZKL_ONE_GRANT;
     if (!reused || !is_call(call, STAKE_GET_OWN)) return;
     struct stake *next = zkl_stake_find(call->session, call->node);
@@ -211,7 +211,7 @@ static zkl_actions (*const feeds[STAKE_CALLS])(const struct call *, const struct
 static void answer_one(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
     if (stake->claim.state == ZKL_GONE) {
-        answer_successor(call, answer);
+        answer_heir(call, answer);
         return;
     }
     if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
@@ -222,7 +222,7 @@ static void answer_one(const struct call *call, const struct answer *answer) {
 const struct call_kind zkl_stake_calls[STAKE_CALLS] = {
     [STAKE_PARENT] = {.answer = answer_one, .makes_parent = true},
     [STAKE_CREATE] = {.answer = answer_one, .is_sound = zkl_answer_is_creation},
-    [STAKE_CREATE_ALL] = {.answer = zkl_multi_created, .is_sound = zkl_answer_is_transaction},
+    [STAKE_CREATE_ALL] = {.answer = zkl_multi_answer_create, .is_sound = zkl_answer_is_transaction},
     [STAKE_WAIT] = {.answer = answer_one, .is_sound = zkl_answer_is_transaction},
     [STAKE_SYNC] = {.answer = answer_one},
     [STAKE_LIST] = {.answer = answer_list, .is_sound = zkl_answer_is_list},
@@ -269,20 +269,20 @@ void zkl_stake_answer_unallocated(struct zkl_session *session) {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static zkl_actions own_event(struct stake *stake, enum zkl_node_event event) {
+static zkl_actions feed_own_event(struct stake *stake, enum zkl_node_event event) {
     if (event == ZKL_NODE_DELETED) return zkl_claim_own_deleted(&stake->claim);
     return zkl_claim_own_changed(&stake->claim);
 }
 
 /* For a node of this session path->hold_ended_at is more exact. */
-static void ahead_is_gone(struct stake *stake, const struct zkl_contender *ahead) {
+static void note_ahead_gone(struct stake *stake, const struct zkl_contender *ahead) {
     bool ours = ahead && zkl_line_is_own(&stake->path->line, ahead);
     if (!ours) stake->ahead_gone_at = stake->session->now;
 }
 
-static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
-                               enum zkl_node_event event, zkl_time now) {
-    if (event == ZKL_NODE_DELETED) ahead_is_gone(stake, ahead);
+static zkl_actions feed_ahead_event(struct stake *stake, struct zkl_contender *ahead,
+                                    enum zkl_node_event event, zkl_time now) {
+    if (event == ZKL_NODE_DELETED) note_ahead_gone(stake, ahead);
     if (event == ZKL_NODE_DELETED) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
     return zkl_claim_ahead_changed(&stake->claim, ahead);
 }
@@ -294,7 +294,7 @@ void zkl_stake_node_absent(struct stake *stake, const char *node) {
         zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
 }
 
-static struct zkl_contender *watched(const struct zkl_claim *claim, const char *name) {
+static struct zkl_contender *watched_contender(const struct zkl_claim *claim, const char *name) {
     if (claim->ahead && strcmp(claim->ahead->name, name) == 0) return claim->ahead;
     if (claim->lookahead && strcmp(claim->lookahead->name, name) == 0) return claim->lookahead;
     return NULL;
@@ -312,11 +312,12 @@ void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, con
         struct zkl_contender *ahead;
         if (zkl_claims_wait_from(claim)) break;
         next = claim->next;
-        if (strcmp(claim->node.name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
-        else if ((ahead = watched(claim, name)))
-            zkl_stake_perform(stake, ahead_event(stake, ahead, event, now));
+        if (strcmp(claim->node.name, name) == 0)
+            zkl_stake_perform(stake, feed_own_event(stake, event));
+        else if ((ahead = watched_contender(claim, name)))
+            zkl_stake_perform(stake, feed_ahead_event(stake, ahead, event, now));
         else if (claim->state == ZKL_WAIT && claim->holders_list)
-            zkl_stake_perform(stake, ahead_event(stake, about, event, now));
+            zkl_stake_perform(stake, feed_ahead_event(stake, about, event, now));
     }
     zkl_contender_unref(about);
 }

@@ -71,8 +71,8 @@ static void post(struct zkl_watcher *watcher) {
 
 static void destroy(struct asker *asker) {
     struct zkl_watcher *watcher = (struct zkl_watcher *)asker;
-    forget_reading(&watcher->seen);
-    forget_reading(&watcher->told);
+    forget_reading(&watcher->new_reading);
+    forget_reading(&watcher->told_reading);
     free(watcher->path);
     free(watcher);
 }
@@ -130,9 +130,9 @@ static void try_later(struct zkl_watcher *watcher) {
 
 static void give_up(struct zkl_watcher *watcher, enum zkl_code code) {
     unpin(watcher);
-    forget_reading(&watcher->seen);
-    watcher->seen = (struct reading){.known = true, .code = code};
-    if (!equal(&watcher->seen, &watcher->told)) post(watcher);
+    forget_reading(&watcher->new_reading);
+    watcher->new_reading = (struct reading){.known = true, .code = code};
+    if (!equal(&watcher->new_reading, &watcher->told_reading)) post(watcher);
 }
 
 void zkl_watcher_give_way(struct zkl_watcher *watcher) {
@@ -171,14 +171,15 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
         look_in(watcher, PAUSE);
         return;
     }
-    forget_reading(&watcher->seen);
-    watcher->seen = reading;
-    if (!equal(&reading, &watcher->told)) post(watcher);
+    forget_reading(&watcher->new_reading);
+    watcher->new_reading = reading;
+    if (!equal(&reading, &watcher->told_reading)) post(watcher);
 }
 
 static void answer_exists(struct zkl_watcher *watcher, const struct call *call,
                           const struct answer *answer) {
-    const struct reading *last = watcher->seen.known ? &watcher->seen : &watcher->told;
+    const struct reading *last =
+        watcher->new_reading.known ? &watcher->new_reading : &watcher->told_reading;
     if (answer->reply == ZKL_REFUSED) look_in(watcher, watcher->base.session->common.clock.timeout);
     else if (call->kind == &check_call && !shows(answer, last)) look_in(watcher, 0);
 }
@@ -268,27 +269,28 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
 
 /* The newest reading becomes the told reading, unless both are equal. */
 static void tell_last(struct zkl_watcher *watcher) {
-    if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
-        forget_reading(&watcher->told);
-        watcher->told = watcher->seen;
-        watcher->telling = true;
+    if (watcher->new_reading.known && !equal(&watcher->new_reading, &watcher->told_reading)) {
+        forget_reading(&watcher->told_reading);
+        watcher->told_reading = watcher->new_reading;
+        watcher->unconfirmed = true;
     } else {
-        if (watcher->seen.known) watcher->told.aversion = watcher->seen.aversion;
-        forget_reading(&watcher->seen);
+        if (watcher->new_reading.known)
+            watcher->told_reading.aversion = watcher->new_reading.aversion;
+        forget_reading(&watcher->new_reading);
     }
-    watcher->seen = (struct reading){0};
+    watcher->new_reading = (struct reading){0};
 }
 
 bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight) {
-    const struct reading *told = &watcher->told;
+    const struct reading *told = &watcher->told_reading;
     tell_last(watcher);
     *sight = (struct zkl_sight){told->code, zkl_error_words(told->error), told->data, told->size,
                                 told->version};
-    return watcher->base.link && watcher->telling;
+    return watcher->base.link && watcher->unconfirmed;
 }
 
 void zkl_watcher_told(zkl_watcher *watcher) {
-    watcher->telling = false;
+    watcher->unconfirmed = false;
 }
 
 void zkl_watcher_drop(zkl_watcher *watcher) {

@@ -21,12 +21,12 @@ struct reading {
 struct zkl_watcher {
     struct follower base; /* first; it ends when it is dropped, or the session closes */
     char *path;
-    struct watch *watch; /* pinned until the end; NULL: it gave way */
-    struct reading seen; /* newer than `told`, if known */
-    struct reading told; /* the last that the user looked at */
-    bool telling;        /* the user has not confirmed `told` */
-    zkl_time look_at;    /* when to look; 0: once the watch is not set */
-    zkl_time check_at;   /* when to check, if it need not look before */
+    struct watch *watch;         /* pinned until the end; NULL: it gave way */
+    struct reading new_reading;  /* newer than `told`, if known */
+    struct reading told_reading; /* the last that the user looked at */
+    bool unconfirmed;            /* the user has not confirmed `told` */
+    zkl_time look_at;            /* when to look; 0: once the watch is not set */
+    zkl_time check_at;           /* when to check, if it need not look before */
 };
 
 void zkl_watcher_give_way(struct zkl_watcher *watcher); /* and tells its user */

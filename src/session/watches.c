@@ -68,7 +68,7 @@ static bool is_leaving(const struct watch *watch) {
 }
 
 /* To be called before a change of the watch. */
-static void discount(struct watches *watches, const struct watch *watch) {
+static void uncount(struct watches *watches, const struct watch *watch) {
     if (is_unwanted(watch)) watches->unwanted--;
     if (is_leaving(watch)) watches->leaving--;
     if (!is_counted(watch)) return;
@@ -107,40 +107,40 @@ size_t zkl_watches_need(const struct watches *watches, const char *path) {
 
 /* --- answers and events ----------------------------------------------------------------------- */
 
-void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set) {
-    discount(watches, watch);
+void zkl_watches_note_answer(struct watches *watches, struct watch *watch, bool set) {
+    uncount(watches, watch);
     if (watch->asked) watch->asked--;
     if (set) watch->state = WATCH_SET;
     count(watches, watch);
     free_unused(watches, watch);
 }
 
-static void fired(struct watches *watches, struct watch *watch) {
+static void note_fired(struct watches *watches, struct watch *watch) {
     if (!watch) return;
-    discount(watches, watch);
+    uncount(watches, watch);
     watch->state = WATCH_UNSET;
     count(watches, watch);
     free_unused(watches, watch);
 }
 
-void zkl_watches_fired(struct watches *watches, const char *path) {
-    fired(watches, *find(watches, path));
+void zkl_watches_note_fired(struct watches *watches, const char *path) {
+    note_fired(watches, *find(watches, path));
 }
 
 static bool is_of_children_of(const struct watch *watch, const char *node) {
     return is_of_children(watch->path) && strcmp(watch->path + 1, node) == 0;
 }
 
-void zkl_watches_children_fired(struct watches *watches, const char *node) {
+void zkl_watches_note_children_fired(struct watches *watches, const char *node) {
     struct watch *watch = *bucket(watches, node);
     while (watch && !is_of_children_of(watch, node)) watch = watch->next;
-    fired(watches, watch);
+    note_fired(watches, watch);
 }
 
-void zkl_watches_removing(struct watches *watches, const char *path) {
+void zkl_watches_note_removal(struct watches *watches, const char *path) {
     struct watch *watch = *find(watches, path);
     assert(watch);
-    discount(watches, watch);
+    uncount(watches, watch);
     watch->removing = true;
     count(watches, watch);
 }
@@ -154,7 +154,7 @@ static void answer_removal(const struct call *call, const struct answer *answer)
     struct watches *watches = &call->session->watches;
     struct watch *watch = call->node ? *find(watches, call->node) : NULL;
     if (!watch) return;
-    discount(watches, watch);
+    uncount(watches, watch);
     watch->removing = false;
     if (answer->rc == ZKL_ERROR_NONE) watch->state = WATCH_UNSET;
     else if (answer->reply == ZKL_REFUSED && watch->state == WATCH_SET)
@@ -199,7 +199,7 @@ void zkl_watches_remove_unwanted(struct zkl_session *session) {
 static void unwant(struct zkl_session *session, struct watch *watch, unsigned *users,
                    bool at_once) {
     assert(*users > 0);
-    discount(&session->watches, watch);
+    uncount(&session->watches, watch);
     --*users;
     count(&session->watches, watch);
     if (at_once && is_unwanted(watch)) remove_watch(session, watch);
@@ -278,7 +278,7 @@ struct watch *zkl_watches_want(struct stake *stake, const char *path, bool own) 
     struct watches *watches = &stake->session->watches;
     struct watch *watch = find_or_add(watches, path);
     if (!watch) return NULL;
-    discount(watches, watch);
+    uncount(watches, watch);
     bool wanted = own || want(stake, watch);
     if (own) want_own(stake, watch);
     if (wanted) watch->asked++;
@@ -291,7 +291,7 @@ bool zkl_watches_share(struct stake *stake, const char *path) {
     struct watches *watches = &stake->session->watches;
     struct watch *watch = *find(watches, path);
     if (!watch || watch->state == WATCH_UNSET || watch->removing) return false;
-    discount(watches, watch);
+    uncount(watches, watch);
     bool wanted = want(stake, watch);
     count(watches, watch);
     return wanted;
@@ -300,7 +300,7 @@ bool zkl_watches_share(struct stake *stake, const char *path) {
 struct watch *zkl_watches_pin(struct watches *watches, const char *path) {
     struct watch *watch = find_or_add(watches, path);
     if (!watch) return NULL;
-    discount(watches, watch);
+    uncount(watches, watch);
     watch->pins++;
     count(watches, watch);
     return watch;
@@ -312,7 +312,7 @@ bool zkl_watches_is_pinned(const struct watches *watches, const char *path) {
 }
 
 void zkl_watches_ask_pinned(struct watches *watches, struct watch *watch) {
-    discount(watches, watch);
+    uncount(watches, watch);
     watch->asked++;
     count(watches, watch);
 }

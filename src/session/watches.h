@@ -55,10 +55,10 @@ size_t zkl_watches_cost(const struct watches *watches, size_t path_length);
 struct watch *zkl_watches_want(struct stake *stake, const char *path, bool own);
 /* Adds a want for a watch that is set. False: there is none. */
 bool zkl_watches_share(struct stake *stake, const char *path);
-void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set);
-void zkl_watches_fired(struct watches *watches, const char *path);
-void zkl_watches_children_fired(struct watches *watches, const char *node);
-void zkl_watches_removing(struct watches *watches, const char *path);
+void zkl_watches_note_answer(struct watches *watches, struct watch *watch, bool set);
+void zkl_watches_note_fired(struct watches *watches, const char *path);
+void zkl_watches_note_children_fired(struct watches *watches, const char *node);
+void zkl_watches_note_removal(struct watches *watches, const char *path);
 /* The stake wants no watches of others' nodes any more. They stay until a heartbeat. */
 void zkl_watches_drop_others(struct stake *stake);
 /* The same, except for `ahead` and `lookahead`. If `at_once`, the watches go now, to make room. */

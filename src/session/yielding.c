@@ -46,7 +46,7 @@ static void end_watches_of_children(struct zkl_session *session, size_t bytes) {
         if (path->line.children != ZKL_WATCHED) continue;
         zkl_path_unwatch_children(session, path);
         path->line.changed = true;
-        zkl_kept_contended(path);
+        zkl_kept_note_contenders(path);
     }
 }
 

@@ -74,7 +74,8 @@ static void send_all(struct zkl_client *client) {
 static void settle(struct zkl_client *client) {
     zkl_session *session = client->session;
     send_all(client);
-    if (zkl_session_connection(session) == ZKL_SESSION_EXPIRED) client->class->retire(client->link);
+    if (zkl_session_connection_state(session) == ZKL_SESSION_EXPIRED)
+        client->class->retire(client->link);
     bool drained = zkl_client_is_closing(client) && zkl_session_is_idle(session);
     zkl_client_wake(client, drained ? 0 : zkl_session_due_since_tick(session));
     client->runtime->news(client);
@@ -127,7 +128,7 @@ void zkl_client_close_soon(zkl_client *client, zkl_time bound) {
 }
 
 bool zkl_client_is_closed(const struct zkl_client *client) {
-    return zkl_session_connection(client->session) == ZKL_SESSION_CLOSED;
+    return zkl_session_connection_state(client->session) == ZKL_SESSION_CLOSED;
 }
 
 bool zkl_client_has_closed(zkl_client *client) {
@@ -166,7 +167,7 @@ bool zkl_client_is_closing(const struct zkl_client *client) {
 bool zkl_client_may_close(const struct zkl_client *client, zkl_time now) {
     if (!zkl_client_is_closing(client)) return false;
     if (now >= client->close_by) return true;
-    enum zkl_session_state state = zkl_session_connection(client->session);
+    enum zkl_session_state state = zkl_session_connection_state(client->session);
     if (state == ZKL_SESSION_SUSPENDED) return !zkl_session_has_claims(client->session);
     return state != ZKL_SESSION_CONNECTED || zkl_session_is_idle(client->session);
 }

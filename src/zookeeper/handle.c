@@ -82,7 +82,7 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
 }
 
 static void on_suspended(struct zkl_link *link) {
-    if (zkl_session_connection(link->session) != ZKL_SESSION_CONNECTED) return;
+    if (zkl_session_connection_state(link->session) != ZKL_SESSION_CONNECTED) return;
     zkl_time now = zkl_now();
     link->unconnected_since = now;
     zkl_route_lost(&link->route, zkl_link_timeout(link), now);
@@ -276,7 +276,7 @@ static zkl_time worker_due(const struct zkl_link *link, zkl_time now) {
 }
 
 zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now) {
-    if (link->worker_runs || zkl_session_connection(link->session) == ZKL_SESSION_CLOSED)
+    if (link->worker_runs || zkl_session_connection_state(link->session) == ZKL_SESSION_CLOSED)
         return ZKL_NEVER;
     zkl_time due = worker_due(link, now);
     return due > link->work_at ? due : link->work_at;

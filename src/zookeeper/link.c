@@ -65,7 +65,7 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
 #define SWEEP_SOON_FOR (5 * ZKL_SECOND)
 
 static bool is_connecting(const struct zkl_link *link) {
-    return link->handle && zkl_session_connection(link->session) != ZKL_SESSION_CONNECTED;
+    return link->handle && zkl_session_connection_state(link->session) != ZKL_SESSION_CONNECTED;
 }
 
 void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate) {

@@ -18,7 +18,7 @@
 #include "internal.h"
 
 static zkl_time wanted_at(const struct zkl_link *link) {
-    bool suspended = zkl_session_connection(link->session) == ZKL_SESSION_SUSPENDED;
+    bool suspended = zkl_session_connection_state(link->session) == ZKL_SESSION_SUSPENDED;
     if (!suspended || zkl_client_is_closing(link->client)) return ZKL_NEVER;
     return link->unconnected_since + zkl_session_timeout(link->session);
 }

@@ -182,7 +182,8 @@ function methods:release(opts)
     if limit then
         local session = self.session
         if session:forked() then return failure("forked", self.path) end
-        return session:await(self.handle:release_wait(limit), limit, wait.take_code, self.path)
+        local release = self.handle:release_and_confirm(limit)
+        return session:await(release, limit, wait.take_code, self.path)
     end
     local code = self.handle:release()
     if code == "ok" then return true end
