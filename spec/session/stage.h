@@ -7,8 +7,8 @@
 #include "../../src/session/internal.h"
 #include "told.h"
 
-static struct user *who,
-    *subject; /* the step's user, or NULL; the user whose lease or member it is about */
+static struct user *who;     /* the step's user, or NULL */
+static struct user *subject; /* the user whose lease or member the step is about */
 
 /* --- words ------------------------------------------------------------------------------------ */
 
@@ -333,7 +333,7 @@ static inline void happens(void) {
     zkl_session_event(session, (enum zkl_node_event)event, full_of(at(1)));
 }
 
-/* counter <folder> <number>: sets that of the next node */
+/* counter <folder> <number>: sets the number of the next node */
 static inline void sets_counter(void) {
     zkl_tree_set_counter(tree, at(1), (int32_t)number(2, 0));
 }

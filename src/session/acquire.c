@@ -131,7 +131,7 @@ static enum zkl_code refusal_of(const struct zkl_session *session,
     return options->trying && session->state == ZKL_SESSION_SUSPENDED ? ZKL_TIMEOUT : ZKL_OK;
 }
 
-/* The same for `count` new claims. Kept nodes may be given up for them. */
+/* `code`, or ZKL_TOO_MANY without room for `count` new claims. May give up kept nodes for them. */
 static enum zkl_code refusal_of_new(struct zkl_session *session, enum zkl_code code,
                                     const struct zkl_acquire_options *options, size_t count) {
     return code == ZKL_OK && lacks_room(session, options, count) ? ZKL_TOO_MANY : code;
@@ -160,7 +160,7 @@ static bool contend(struct zkl_request *request, struct path *path,
     return true;
 }
 
-/* A caller holds the grant at least until the acquire's deadline. */
+/* True: the holder is a caller, and holds at least until the acquire's deadline. */
 static bool is_held_by_caller(const struct stake *stake, const struct zkl_request *request,
                               const struct zkl_acquire_options *options) {
     if (stake->claim.deadline < request->deadline) return false;
@@ -337,7 +337,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
 /* --- waiting in a condition ------------------------------------------------------------------ */
 
 /*
- * NULL: the handle is a multi-lock's, on a part by re-entry, a reader's, or of another kind that
+ * NULL: the handle is a multi-lock's, a re-entry's on its part, a reader's, or of another kind that
  * may not wait in a condition.
  */
 static struct stake *stake_that_may_wait(const zkl_lease *lease) {

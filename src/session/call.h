@@ -30,7 +30,7 @@ struct call {
     struct call *next, **link;
     struct zkl_session *session;
     const struct call_kind *kind;
-    struct asker *asker; /* counted; NULL: the session itself */
+    struct asker *asker; /* a reference; NULL: the session */
     struct zkl_rpc rpc;  /* as it is sent */
     struct zkl_op op;
     struct zkl_op *ops; /* the ops that it owns, with their paths; or NULL */
@@ -50,7 +50,7 @@ struct call {
 /* NULL: out of memory. */
 struct call *zkl_call_new(struct zkl_session *session, const struct call_kind *kind,
                           struct asker *asker);
-/* These queue the call. It is about `parent`/`name`, or without a name about `parent`. */
+/* These functions queue the call. It is about `parent`/`name`, or without a name about `parent`. */
 void zkl_call_create(struct call *call, const char *parent, const char *name, const char *data,
                      enum zkl_node_mode mode);
 /* A container, if the server knows containers. */
@@ -80,8 +80,8 @@ void zkl_call_free(struct call *call);
 /* Index of the op that the server refused; if it does not say, their count. */
 size_t zkl_call_refused_op(const struct call *call, const struct answer *answer);
 /*
- * May learn from a parent's answer that the server has no containers. False: the node exists, or
- * another create of it follows.
+ * May learn from the answer of a parent's create that the server has no containers. False: the
+ * parent exists, or another create of it follows.
  */
 bool zkl_call_heed_parent(const struct call *call, const struct answer *answer);
 

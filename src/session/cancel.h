@@ -4,7 +4,7 @@
 
 #include "request.h"
 
-/* When the first ends, or asks again. */
+/* When the first request meets its deadline, or asks again. */
 zkl_time zkl_request_due(const struct zkl_session *session);
 void zkl_request_end_overdue(struct zkl_session *session);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);

@@ -14,7 +14,7 @@ struct stake;
  * of memory.
  */
 bool zkl_path_watch_children(struct path *path, struct stake *stake);
-/* That list was answered. */
+/* Takes the answer of that list. */
 void zkl_path_answer_children(struct zkl_session *session, struct path *path, enum zkl_reply reply);
 void zkl_path_unwatch_children(struct zkl_session *session,
                                struct path *path); /* if it is watched */

@@ -285,8 +285,8 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
 /* --- heartbeats -------------------------------------------------------------------------- */
 
 /*
- * After a stop of the process another may come soon. With T/24 between heartbeats the chain of
- * proofs (clock.h) lasts through a stop of up to 0.15 T.
+ * After a stop of the process another may come soon. T is the session timeout. With T/24 between
+ * heartbeats the chain of proofs (clock.h) lasts through a stop of up to 0.15 T.
  */
 static zkl_time beat_due(const struct zkl_session *session) {
     bool busy =

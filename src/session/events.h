@@ -24,8 +24,7 @@ struct notice {
     const struct notice_kind *kind; /* NULL: not posted */
 };
 
-/* Posts the notice, unless it is posted. Until taken or removed it holds a reference to its asker.
- */
+/* Posts the notice, unless it is posted. It refers to its asker until taken or removed. */
 void zkl_events_post(struct zkl_session *session, struct notice *notice,
                      const struct notice_kind *kind);
 void zkl_events_remove(struct zkl_session *session, struct notice *notice); /* if posted */

@@ -4,7 +4,7 @@
 
 void zkl_hold_apply(struct stake *stake) {
     zkl_time first = ZKL_NEVER;
-    if (!zkl_claim_holds(&stake->claim)) return; /* it is the deadline of an acquire */
+    if (!zkl_claim_holds(&stake->claim)) return; /* the deadline is an acquire's */
     for (const struct hold *each = stake->holds; each; each = each->next)
         first = zkl_earlier(first, each->until);
     stake->claim.deadline = first;

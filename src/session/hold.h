@@ -1,6 +1,7 @@
 /*
  * hold.h - time limits of a grant, one for each handle. The first to pass ends the grant, even if
- * the user's thread is stuck. A multi-lock's are with its first part.
+ * the user's thread is stuck. The limits of a multi-lock are those of its
+ * first part.
  */
 #ifndef ZKL_SESSION_HOLD_H
 #define ZKL_SESSION_HOLD_H

@@ -19,9 +19,7 @@ enum service {
     SERVICE_CLOSING   /* nothing, after zkl_session_close() */
 };
 
-#define STATE_NEWS 16
-
-#define EARLIER_SESSIONS 16
+enum { STATE_NEWS = 16, EARLIER_SESSIONS = 16 };
 
 struct zkl_session {
     char *identity;
@@ -49,8 +47,8 @@ struct zkl_session {
     struct call *to_send;                /* then from here the calls to send */
     struct zkl_request *requests;
     struct follower *followers[FOLLOWER_KINDS];
-    uint64_t earlier_sessions[EARLIER_SESSIONS]; /* ids of the last; a ring; 0: none */
-    size_t earlier_count;                        /* all earlier sessions */
+    uint64_t earlier_sessions[EARLIER_SESSIONS]; /* a ring of the last ids; 0: none */
+    size_t earlier_count;                        /* not only those in the ring */
     struct watches watches;
     const struct zkl_yielding *yielding;
     size_t node_bytes;    /* paths of nodes that stakes and members own or may make */
@@ -67,7 +65,7 @@ struct zkl_session {
     size_t step_count;
 
     struct notice *inbox, **inbox_end;
-    enum zkl_session_state changes[STATE_NEWS];
+    enum zkl_session_state changes[STATE_NEWS]; /* a ring of unread state changes */
     size_t change_first, change_count;
     bool news; /* since zkl_session_take_news() */
 };

@@ -14,10 +14,10 @@ struct zkl_lease {
     enum zkl_code end_code; /* LOST, RELEASED, or OK: it stands */
 };
 
-/* It is done if the lease has ended. NULL: out of memory. */
+/* Makes a request, which is done already if the lease has ended. NULL: out of memory. */
 struct zkl_request *zkl_request_about_lease(const zkl_lease *lease, enum request_kind kind,
                                             zkl_time timeout);
-/* A handle of this kind; of a multi-lock one on each part. */
+/* Releases a handle of this kind, or a multi-lock's handle on each part. */
 void zkl_parts_release_handle(const struct parts *parts, enum zkl_kind kind);
 
 #endif

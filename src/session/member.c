@@ -175,7 +175,7 @@ static void remove_node(struct zkl_member *member) {
     if (call) zkl_call_delete(call, member->path, NULL, member->version);
 }
 
-/* No request that refers to the old data is out. */
+/* To be called while no request that refers to the old data is out. */
 static void take_newest(struct zkl_member *member) {
     if (!member->next_data) return;
     free(member->data);

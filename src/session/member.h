@@ -19,7 +19,7 @@ enum member_parents {
     MEMBER_PARENTS_THERE, /* as far as is known */
     MEMBER_PARENTS_MISSING,
     MEMBER_PARENTS_MADE,         /* in the same flight as the create */
-    MEMBER_PARENTS_MISSING_AGAIN /* even so */
+    MEMBER_PARENTS_MISSING_AGAIN /* although the attempt made them */
 };
 
 struct zkl_member {
@@ -30,8 +30,8 @@ struct zkl_member {
     char *path;
     char *data;                          /* for its requests */
     char *next_data;                     /* by a later set, until no request is out; or NULL */
-    uint64_t newest_number, data_number; /* the newest set's, and that of `data`; 0: the join's */
-    uint64_t settled_number;             /* for the last data that the node got, or was refused */
+    uint64_t newest_number, data_number; /* numbers of the newest set, and of `data`; 0: join */
+    uint64_t settled_number;             /* the last data's that the node got, or was refused */
     struct zkl_request *sets;            /* that wait until their data are settled; references */
     struct watch *watch;
     struct zkl_request *join; /* NULL: its user took the member, or dropped it */
@@ -51,7 +51,7 @@ enum member_call {
     MEMBER_PARENT,
     MEMBER_CREATE,
     MEMBER_GET,    /* to see the node's owner */
-    MEMBER_EXISTS, /* the same, if we may not read it */
+    MEMBER_EXISTS, /* likewise, if we may not read the node */
     MEMBER_SET,
     MEMBER_REMOVE,
     MEMBER_CALLS

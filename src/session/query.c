@@ -156,7 +156,7 @@ static void use_queue(struct zkl_request *request) {
     else zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* Without contenders that went since the list. */
+/* Drops contenders that are gone since the list, and sorts the rest. */
 static void finish_queue(struct zkl_request *request) {
     bool names_only = needs_names_only(request);
     size_t kept = 0;
@@ -242,7 +242,7 @@ static void answer_queue(struct zkl_request *request, const struct call *call,
     else ask_each(request);
 }
 
-/* False: out of memory, and the request was told. */
+/* False: out of memory, and the request has ended. */
 static bool keep_data(struct zkl_request *request, char **to, size_t *size,
                       const struct answer *answer) {
     *size = zkl_answer_size(answer);

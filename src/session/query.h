@@ -31,6 +31,6 @@ static inline struct zkl_request *zkl_call_request(const struct call *call) {
 
 void zkl_query_begin(struct zkl_request *request);     /* or ends it, if refused */
 void zkl_query_again(struct zkl_request *request);     /* after a moment, unless its lease ended */
-void zkl_query_start_due(struct zkl_session *session); /* that are due */
+void zkl_query_start_due(struct zkl_session *session); /* requests that are due */
 
 #endif

@@ -31,9 +31,9 @@ bool zkl_room_make(struct zkl_session *session, enum zkl_room most, size_t nodes
 bool zkl_room_is_coming(const struct zkl_session *session);
 
 bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);
-bool zkl_room_fits_watches(
-    const struct zkl_session *session,
-    size_t bytes); /* Functions that give up nodes or watches until `bytes` fit (yielding.c). */
+bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes);
+
+/* Functions that give up nodes or watches until `bytes` fit (yielding.c). */
 struct zkl_yielding {
     void (*nodes)(struct zkl_session *session, size_t bytes);
     void (*const *watches)(struct zkl_session *session, size_t bytes); /* by enum zkl_room */

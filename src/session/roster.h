@@ -37,7 +37,7 @@ struct zkl_roster {
     bool must_list;     /* the next round lists the folder */
     bool names_known;
     struct zkl_roll *told_roll; /* the last; or NULL */
-    bool unconfirmed;           /* the user has looked at `told`, and not confirmed it */
+    bool unconfirmed;           /* the user has looked at `told_roll`, and not confirmed it */
     zkl_time look_at;           /* when the next round is due; ZKL_NEVER: after an event */
     zkl_time check_at;          /* latest time to ask for the names */
 };

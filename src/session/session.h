@@ -68,7 +68,7 @@ void zkl_session_free(zkl_session *session); /* in state CLOSED */
 /* Sets the time, which never goes back. */
 void zkl_session_at(zkl_session *session, zkl_time now);
 
-/* There is a connection, by the session of this id and timeout. */
+/* The connection is up, with a ZooKeeper session of this id and timeout. */
 void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout);
 /* From `due` on zkl_session_ready() may ask; ZKL_NEVER: not yet. */
 void zkl_session_ready_from(zkl_session *session, zkl_time due);
@@ -77,7 +77,7 @@ void zkl_session_expired(zkl_session *session);   /* answers requests that are o
 void zkl_session_refused(zkl_session *session);   /* bad credentials; no session follows */
 void zkl_session_reopening(zkl_session *session); /* after an expiry */
 /*
- * From now on no acquire contends, but gets ZKL_CLOSED; only an owner may enter again. With
+ * From now on no acquire contends, but gets ZKL_CLOSED; only re-entries go on. With
  * `serve_waiters` the waiting acquires may still be granted, else they get ZKL_CLOSED at once. No
  * node is kept. The request is done when nobody holds or waits.
  */
@@ -88,8 +88,8 @@ void zkl_session_closed(zkl_session *session); /* its connection is closed, too 
 
 void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer);
 void zkl_session_unsent(zkl_session *session, uint64_t rpc); /* could not be sent */
-void zkl_session_unimplemented(zkl_session *session,
-                               uint64_t rpc); /* the server does not know it */
+/* The server does not know this kind of request. */
+void zkl_session_unimplemented(zkl_session *session, uint64_t rpc);
 void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node);
 
 /* Sends heartbeats, ends overdue waits and leases, and looks for orphans. */
@@ -100,14 +100,15 @@ void zkl_session_tick(zkl_session *session);
 /* The next request to send, constant until its answer; NULL: none. */
 const struct zkl_rpc *zkl_session_next_rpc(zkl_session *session);
 
-enum zkl_session_state
-zkl_session_connection_state(const zkl_session *session);      /* as the shell put it in */
-enum zkl_code zkl_session_refusal(const zkl_session *session); /* why requests are refused */
+/* The state as the shell put it in; zkl_session_state() is for users. */
+enum zkl_session_state zkl_session_connection_state(const zkl_session *session);
+/* Why requests are refused; ZKL_OK: they are not. */
+enum zkl_code zkl_session_refusal(const zkl_session *session);
 
 /* When to tick again; after any input it may be sooner. */
 zkl_time zkl_session_due(zkl_session *session);
-zkl_time
-zkl_session_due_since_tick(const zkl_session *session); /* set by input since the last tick */
+/* The due time that input since the last tick has set. */
+zkl_time zkl_session_due_since_tick(const zkl_session *session);
 /* When the first of holds, kept nodes, pauses and requests ends. */
 zkl_time zkl_session_next_end(const zkl_session *session);
 bool zkl_session_take_news(zkl_session *session); /* true once after new events */
@@ -171,7 +172,10 @@ enum zkl_session_state zkl_session_state(zkl_session *session); /* as users see 
 uint64_t zkl_session_id(const zkl_session *session);            /* 0: none */
 zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0: none */
 
-/* Owners of grants on the path, not lost, if they begin with `prefix`. To be freed; NULL: none. */
+/*
+ * Returns the owners that hold the path's lock and begin with `prefix`, each with its final NUL.
+ * The caller frees them. NULL: none, or out of memory.
+ */
 char *zkl_session_holders(zkl_session *session, const char *path, const char *prefix, int *count);
 
 /* Releases each lease of an owner, with all handles; returns their number. */
@@ -258,7 +262,7 @@ struct zkl_acquire_options {
     const char *data;           /* shown to others; may be NULL */
     zkl_time timeout;           /* ZKL_NEVER: wait for ever */
     bool trying;                /* do not queue */
-    bool reentrant;      /* the owner may enter again, else ZKL_WOULD_DEADLOCK; not for PERMIT */
+    bool reentrant;      /* the owner may re-enter, else ZKL_WOULD_DEADLOCK; not for PERMIT */
     zkl_time jitter;     /* UNFAIR: longest pause after the end of a hold */
     int32_t batch;       /* MUTEX: grants of a turn, or ZKL_BATCH_BY_TIME; 0: no turns */
     bool counting;       /* MUTEX: tokens count grants, as in turns */
@@ -306,7 +310,7 @@ zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
  */
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout);
 
-/* Releases the handle; done when the server has removed the node. */
+/* Releases the handle as zkl_lease_release() does; done when the server has removed the node. */
 zkl_request *zkl_release_and_confirm(zkl_lease *lease, zkl_time timeout);
 
 /* Lists the contenders on the path of a lock of this kind. */
@@ -377,15 +381,15 @@ struct zkl_conflict {
     size_t part;   /* the part of a multi-lock that met it, from 1; 0: single lock */
 };
 struct zkl_conflict zkl_request_conflict(const zkl_request *request); /* after ZKL_CONFLICT */
-uint64_t
-zkl_request_stops(const zkl_request *request); /* the process's, since shortly before its begin */
+/* Stops of the process since shortly before the request's begin. */
+uint64_t zkl_request_stops(const zkl_request *request);
 
 zkl_lease *zkl_request_lease(zkl_request *request); /* takes the lease; NULL: none */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
 const char *zkl_request_data(const zkl_request *request, size_t *size,
-                             int32_t *version);            /* get's, children's */
+                             int32_t *version);            /* a get's, or the children's names */
 size_t zkl_request_refused_op(const zkl_request *request); /* the refused op, from 1; 0: none */
-int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that op; SET only */
+int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that SET; else 0 */
 size_t zkl_request_signal_count(const zkl_request *request);
 /* Between ref and unref the request stays readable, even if it is dropped. */
 void zkl_request_ref(zkl_request *request);
@@ -399,10 +403,10 @@ enum zkl_lease_state { ZKL_LEASE_HELD, ZKL_LEASE_SUSPECT, ZKL_LEASE_LOST, ZKL_LE
 
 uint64_t zkl_lease_id(const zkl_lease *lease); /* the grant's, shared by its handles */
 int64_t zkl_lease_token(const zkl_lease *lease);
-bool zkl_lease_waited(const zkl_lease *lease); /* others held it; of a multi-lock, the first part */
+bool zkl_lease_waited(const zkl_lease *lease); /* for the lock, or a multi-lock's first part */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
-zkl_time zkl_lease_remaining(zkl_lease *lease);
-/* This handle's hold ends after `length`, more than 0. LOST, RELEASED: it has ended. */
+zkl_time zkl_lease_remaining(zkl_lease *lease); /* how long it is certain to hold */
+/* Ends this handle's hold after `length`, more than 0. LOST, RELEASED: it has ended already. */
 enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length);
 bool zkl_lease_revoked(const zkl_lease *lease);
 void zkl_lease_listen(zkl_lease *lease); /* from now on a revocation is heard at once */
@@ -414,9 +418,9 @@ void zkl_lease_drop(zkl_lease *lease);
 /* --- watchers --------------------------------------------------------------------------- */
 
 /*
- * Reports a node's state first, and then after each change, even without connection; of quick
- * changes the last. Ends with the session. NULL: out of memory, or `why` is ZKL_TOO_MANY
- * (ZKL_WATCHES_MAX), ZKL_CLOSED or ZKL_EXPIRED.
+ * Reports a node's state first, and then after each change, even without a connection. Only the
+ * last of quick changes is reported. Ends with the session. NULL: out of memory, or `why` is
+ * ZKL_TOO_MANY (ZKL_WATCHES_MAX), ZKL_CLOSED or ZKL_EXPIRED.
  */
 zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *why);
 
@@ -431,8 +435,8 @@ struct zkl_sight {
 
 uint64_t zkl_watcher_id(const zkl_watcher *watcher);
 /*
- * The news, until zkl_watcher_told(). The sight's pointers are valid until the next call. False:
- * none.
+ * Gets the news, and again until zkl_watcher_told(). The sight's pointers are valid until the next
+ * call. False: none.
  */
 bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight);
 void zkl_watcher_told(zkl_watcher *watcher);
@@ -458,8 +462,8 @@ enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *
                                        const char **detail);
 unsigned zkl_member_changes(const zkl_member *member); /* changes of its state */
 /*
- * Gives the node other data. Done when the node has these or newer data, which it gets even if the
- * request ends before. ZKL_CLOSED: the member leaves.
+ * Gives the node other data. Done when the node has these or newer data. The node gets the data
+ * even if the request ends before. ZKL_CLOSED: the member leaves.
  */
 zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeout);
 void zkl_member_drop(zkl_member *member);
@@ -486,8 +490,8 @@ struct zkl_roll {
 
 uint64_t zkl_roster_id(const zkl_roster *roster);
 /*
- * The news, until zkl_roster_told(), for free(); NULL: out of memory. False: none, or not complete
- * yet.
+ * Gets the news, and again until zkl_roster_told(). The caller frees the roll; NULL: out of memory.
+ * False: none, or not complete yet.
  */
 bool zkl_roster_look(zkl_roster *roster, struct zkl_roll **roll);
 void zkl_roster_told(zkl_roster *roster);

@@ -55,7 +55,7 @@ static void drop_writes(struct zkl_request *request) {
     request->guard = NULL;
 }
 
-/* Without a write nobody has asked the server for the lease. */
+/* If nothing was written the server has not checked the lease. */
 static void finish(struct zkl_request *request) {
     enum zkl_code code = request->signalled ? ZKL_OK : zkl_parts_end_code(&request->parts);
     zkl_request_finish(request, code, 0);

@@ -267,7 +267,7 @@ void zkl_stake_begin_hold(struct stake *stake) {
     const struct zkl_session *session = stake->session;
     zkl_time begun = stake->request ? stake->request->begun_at : session->now;
     stake->granted_at = session->now;
-    stake->queued_at = stake->ahead_gone_at = 0; /* left by a wait before a condition */
+    stake->queued_at = stake->ahead_gone_at = 0; /* the wait is over */
     zkl_step_tell(stake, ZKL_STEP_GRANTED, session->now - begun);
     if (zkl_stake_is_revoked(stake)) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
 }
@@ -331,7 +331,7 @@ static size_t position_in_turns(const struct stake *stake) {
     return position;
 }
 
-/* As far as it is known. */
+/* The position in line, as far as it is known. */
 static size_t position(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
@@ -433,7 +433,9 @@ void zkl_stake_release_without_handles(struct stake *stake) {
     zkl_stake_end_hold(stake, ZKL_STEP_RELEASED);
     if (zkl_claim_holds(&stake->claim))
         zkl_stake_perform(stake, zkl_claim_release(&stake->claim, stake->session->now));
-    else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it waits */
+    else
+        zkl_stake_perform(stake,
+                          zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* in a condition */
 }
 
 void zkl_stake_release_handle(struct stake *stake, enum zkl_kind kind) {

@@ -121,7 +121,7 @@ void zkl_stake_release_without_handles(struct stake *stake);
 void zkl_stake_await_end(struct zkl_request *request);
 /* Finishes stake->request, with the server's reason for a refusal. */
 void zkl_stake_finish(struct stake *stake, enum zkl_code code);
-/* The same for stake->downgrade. */
+/* Likewise finishes stake->downgrade. */
 void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code);
 void zkl_stake_give_handle(struct stake *stake); /* gives the first handle */
 void zkl_stake_tell_grant(struct stake *stake);  /* ZKL_DO_GRANT */

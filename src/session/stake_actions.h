@@ -18,8 +18,8 @@ void zkl_stake_transact(struct stake *stake, enum stake_call kind, const struct 
 void zkl_stake_send_downgrade(struct stake *stake);
 void zkl_stake_prepare_node(struct stake *stake); /* before its create */
 void zkl_stake_send_mark(struct stake *stake);
-void zkl_stake_reread(
-    struct stake *stake); /* reads the own node, to repeat our write after a foreign write */
+/* Reads the own node, to repeat our write after a foreign write. */
+void zkl_stake_reread(struct stake *stake);
 /* Lets claims that have come near the front watch their predecessors. */
 void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path);
 

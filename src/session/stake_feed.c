@@ -73,7 +73,7 @@ static struct path *path_of(struct zkl_session *session, const char *node) {
 static zkl_actions answer_downgrade(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
     enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
-    bool certain = answer->rc == ZKL_ERROR_UNIMPLEMENTED; /* no earlier one had an effect either */
+    bool certain = answer->rc == ZKL_ERROR_UNIMPLEMENTED; /* nor did an earlier downgrade */
     if (certain) stake->claim.refusal = ZKL_OK;
     if (answer->rc != ZKL_ERROR_BAD_VERSION)
         return zkl_claim_downgraded(&stake->claim, reply, answer->why);
@@ -102,7 +102,7 @@ static zkl_actions answer_reread(const struct call *call, const struct answer *a
     return 0;
 }
 
-/* A list that is out was asked for after this create, and shows its node. */
+/* A list that is out was sent after this create, and will show its node. */
 static zkl_actions answer_create(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
     struct zkl_claim *claim = &stake->claim;

@@ -1,6 +1,5 @@
 /*
- * steps.h - reports each step of a lock. The session owns steps
- * until its user takes them.
+ * steps.h - reports each step of a lock. The session owns steps until its user takes them.
  */
 #ifndef ZKL_SESSION_STEPS_H
 #define ZKL_SESSION_STEPS_H

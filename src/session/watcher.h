@@ -22,9 +22,9 @@ struct zkl_watcher {
     struct follower base; /* first; it ends when it is dropped, or the session closes */
     char *path;
     struct watch *watch;         /* pinned until the end; NULL: it gave way */
-    struct reading new_reading;  /* newer than `told`, if known */
+    struct reading new_reading;  /* newer than `told_reading`, if known */
     struct reading told_reading; /* the last that the user looked at */
-    bool unconfirmed;            /* the user has not confirmed `told` */
+    bool unconfirmed;            /* the user has not confirmed `told_reading` */
     zkl_time look_at;            /* when to look; 0: once the watch is not set */
     zkl_time check_at;           /* when to check, if it need not look before */
 };

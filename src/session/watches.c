@@ -11,7 +11,8 @@
  * because their nodes may stay for long. A holder's are removed at the next heartbeat, unless their
  * events come first.
  *
- * A watcher pins the watch of its path until it ends, and so does a lock path that of its children.
+ * A watcher pins the watch of its path until it ends, and a lock path pins the watch of its
+ * children.
  * A pinned watch always counts, also between two sessions, so that there is room to set it again.
  */
 #include <assert.h>
@@ -195,7 +196,7 @@ void zkl_watches_remove_unwanted(struct zkl_session *session) {
     }
 }
 
-/* `users` is the count, of the watch, that goes down. */
+/* `users` is the watch's count that goes down. */
 static void unwant(struct zkl_session *session, struct watch *watch, unsigned *users,
                    bool at_once) {
     assert(*users > 0);
