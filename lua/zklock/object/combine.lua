@@ -32,8 +32,8 @@ local running = coroutine.running
 ---@field inside table<thread, zklock.Lease> coroutines that run fn; weak
 
 
--- True in a coroutine that runs fn, or for which fn waits. An interrupted call leaves its lease in
--- `inside`.
+-- True in a coroutine that runs fn, or that such a coroutine resumed. An interrupted call leaves
+-- its lease in `inside`.
 local function is_inside(self)
     local runner, task, own = runners.of(self), current_task(), running() or "main"
     if runner and (runner.thread == own or task and runner.task == task) then return true end

@@ -42,7 +42,7 @@ function deliver.lease(self, id)
     tell_leases{ self.leases[id] }
 end
 
--- The watcher looks for news when it is called, perhaps later.
+-- watcher:tell() looks for the news when it runs, perhaps later.
 function deliver.watcher(self, id)
     local watcher = self.watchers[id]
     if watcher then wait.call(self, watcher, watcher.tell, watcher) end

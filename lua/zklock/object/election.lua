@@ -25,7 +25,8 @@ local function acquire(self)
 end
 
 
--- From section's results, fn's first result and, if the lead was lost, a message and "lost".
+-- Takes section's results. Returns fn's first result and, if the lead was lost, a message and
+-- "lost".
 local function result_first(kept, ...)
     if kept then return (...) end
     local message, code, result = ...

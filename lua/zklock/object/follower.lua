@@ -23,7 +23,8 @@ local Follower = {}
 Follower.__index = Follower
 
 
---- A request to give way has overwritten identity and data.
+--- The identity, data and token of a leader. Its node may have the words of lock:revoke() in place
+-- of the first two.
 function Follower.describe(entry)
     if entry.revoked then return "", nil, entry.token end
     return entry.identity, entry.data, entry.token
@@ -53,8 +54,8 @@ function Follower:ask()
 end
 
 
--- A pause is cut short if the session has ended. Tells the reason last, unless the user closed the
--- session.
+-- A pause also ends with the session. Then the follower tells the reason in a last call, unless the
+-- user closed the session.
 function Follower:after_pause(request)
     local code = request.handle:result()
     if code == "timeout" then return self:ask() end

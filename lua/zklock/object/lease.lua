@@ -278,7 +278,7 @@ end
 
 
 -- Calls `fn` from now on, and at once if there is news. `field` names the list of callbacks. A
--- released lease may listen, because it may come back after a wait in a condition.
+-- released lease may listen, because a wait in a condition may make it held again.
 local function listen(self, field, fn, silent_news)
     local made = {}
     local callback = { fn = fn, told = silent_news, overtakes = true, caller = Caller.new() }

@@ -102,7 +102,7 @@ end
 -- The verbs of a single lock; a multi-lock has its own.
 local verbs = {}
 
--- Begins to contend. `stopped` has the keys of owners that the wait would stop.
+-- Begins to contend. `stopped` has the keys of holders that the wait would stop.
 function verbs.ask(self, owner, timeout, stopped, opts)
     return self.session.handle:acquire(self.acquire_options, owner, timeout, stopped, opts)
 end

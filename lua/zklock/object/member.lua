@@ -13,7 +13,7 @@ local remove = table.remove
 ---@field handle? userdata nil after leave()
 ---@field public path string of its node
 ---@field callbacks table[] in the order in which they were registered
----@field caller zklock.Caller of all of them
+---@field caller zklock.Caller of all callbacks
 local Member = {}
 Member.__index = Member
 Member.__name = "zklock.member"
@@ -99,8 +99,8 @@ local function take_set(request, path)
 end
 
 
---- Writes other data to the node. However the wait ends, they are written as soon as possible, and
--- each new node gets them.
+--- Writes other data to the node. However the wait ends, the data are written as soon as possible,
+-- and each new node gets them.
 ---@param data string
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok

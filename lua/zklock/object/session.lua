@@ -37,7 +37,7 @@ Session.__index = Session
 Session.__name = "zklock.session"
 
 
--- Counts an error of the user's function.
+-- Calls the user's function. Counts its error, and does not raise it.
 function Session:protect(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then return end
@@ -54,7 +54,7 @@ function Session:call(key, fn, ...)
 end
 
 
--- Names become labels of metrics, so their count is limited.
+-- The number of a name of locks in metrics. Names become labels, so their count is limited.
 function Session:meter(name)
     local meters = self.meters
     if not meters[name] then

@@ -49,8 +49,8 @@ local texts = {
 
 
 ---@param code zklock.Code
----@param subject string what it is about
----@param detail? string the server's reason, or ours
+---@param subject string path, hosts or call that failed
+---@param detail? string the server's reason, or this library's
 ---@return nil, string message, zklock.Code code
 return function(code, subject, detail)
     local text = ("%s: %s: %s"):format(code, brief(subject, SUBJECT_SIZE), texts[code] or code)

@@ -1,5 +1,5 @@
---- Lists the keys of a table that may change during a loop. A finalizer may change it at any call,
--- or wherever an object is made.
+--- Lists the keys of a table that may change during a loop, because a finalizer may run at any
+-- call, or wherever an object is made.
 
 local pairs = pairs
 

@@ -1,4 +1,5 @@
---- Derives the key of a session:locked() call from its arguments, the same in every process.
+--- Derives the key of a session:locked() call from its arguments. Equal arguments give equal keys,
+-- in all processes.
 
 local escape = require "zklock.value.path".escape
 local misuse = require "zklock.value.misuse"

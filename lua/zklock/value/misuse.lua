@@ -50,7 +50,7 @@ function _M.refuse(text, ...)
 end
 
 
--- The most bytes, up to `most`, that end with a whole character.
+-- The greatest length, at most `most`, that cuts no character in two.
 local function whole_length(text, most)
     for last = most, most - 3, -1 do
         local following = byte(text, last + 1)

@@ -1,6 +1,6 @@
 --- Reads the data of a contender's node, which are its identity and, on further lines, the lock's
--- data. lock:revoke writes a word in their place. A node that can be kept ends with a word while it
--- is held.
+-- data. lock:revoke writes one word in place of both. In a node that can be kept, another word at
+-- the end shows that the lock is held.
 
 local core = require "zklock.core"
 

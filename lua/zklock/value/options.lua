@@ -203,18 +203,18 @@ end
 
 
 ---@class zklock.ElectionOptions
----@field data? string shown to others of a leader
+---@field data? string of a candidate, shown to all while it leads
 ---@field max_hold? number seconds after which the lead is lost
 
 local election_fields = { data = check.data, max_hold = check.positive }
 
---- Options of the mutex, which is not reentrant, because a leader does not contend again.
+--- An election's mutex is not reentrant, because a leader does not contend again.
 function _M.election(given)
     return complete(given, election_fields, { reentrant = false }, "the options of election")
 end
 
 
--- A lock that others share cannot be kept.
+-- A lock that several may hold at once cannot be kept.
 local function refuse_keep(given, what)
     if type(given) ~= "table" or given.keep == nil then return end
     refuse("keep belongs to a mutex, not to a %s", what)

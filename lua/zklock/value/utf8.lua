@@ -4,7 +4,7 @@ local utf8 = {}
 
 local REPLACEMENT = "\239\191\189" -- U+FFFD
 
--- By the first byte, the number of bytes that follow, and the range of the second byte.
+-- The number of bytes that follow a first byte, and the range of the second byte.
 local function shape(first)
     if first < 0x80 then return 0 end
     if first < 0xC2 then return nil end

@@ -8,14 +8,14 @@
 local setmetatable = setmetatable
 
 ---@class zklock.Agenda
----@field heap table[] an entry has due, added and place
+---@field heap table[] entries; `added` is an entry's number, `place` its index here
 ---@field added integer count of entries so far
 local Agenda = {}
 Agenda.__index = Agenda
 
 
--- Puts the entry at the end, or without an entry the last one at the free `place`. Moves it up or
--- down to where it belongs.
+-- Adds the entry. Without an entry, removes the one at `place`, and puts the last entry there. The
+-- entry that was put moves up or down to where it belongs.
 local function put(heap, place, entry)
     local count = #heap
     local at, moved = place or count + 1, entry or heap[count]

@@ -9,12 +9,13 @@ local remove, setmetatable = table.remove, setmetatable
 
 ---@class zklock.Caller
 ---@field thread table [1] is the calling coroutine; weak, since a killed one is only collected
----@field again boolean news came during the call, for one more call
+---@field again boolean news came during the call, so one more call follows
+---@field news any[] items for tell_next()'s function
 local Caller = {}
 Caller.__index = Caller
 
 
--- In nginx, only the request of a light thread can tell whether that thread is dead.
+-- In nginx a thread counts as alive, because only the request of a light thread can tell its death.
 local function is_calling(self)
     local thread = self.thread[1]
     if thread == nil then return false end
@@ -54,8 +55,9 @@ local function tell_all(self, session, fn)
 end
 
 
---- Queues an item for the function. If more than `most` wait, the oldest is dropped.
----@return boolean kept false: one was dropped
+--- Calls the function with the item, after the items that wait. If more than `most` wait, drops the
+-- oldest.
+---@return boolean kept false: an item was dropped
 function Caller:tell_next(session, fn, most, item)
     local news = self.news
     news[#news + 1] = item

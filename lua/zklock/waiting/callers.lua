@@ -57,7 +57,7 @@ local function callers_holding(lock)
 end
 
 
---- The keys of callers that hold the lock and that a wait by this driver stops, or nil.
+--- The keys of callers that hold the lock and that a wait by this driver would stop, or nil.
 ---@param driver table
 ---@param lock zklock.Lock
 ---@return string[]?

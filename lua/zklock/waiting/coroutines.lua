@@ -15,7 +15,7 @@ end
 _M.yieldable = coroutine.isyieldable or is_in_coroutine
 
 
---- The reason why no wait can yield in plain Lua 5.1, where each has a pcall around it.
+--- The reason why no wait can yield in plain Lua 5.1, where each wait has a pcall around it.
 ---@type string?
 _M.problem = _VERSION == "Lua 5.1" and not jit and
     "plain Lua 5.1 cannot yield across pcall; use LuaJIT, or Lua 5.2 or later" or nil

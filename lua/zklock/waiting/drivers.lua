@@ -1,5 +1,5 @@
---- Chooses the driver of waits in the real process, which is the user's, that of the event loop or
--- zklock.run around the caller, or the usual one.
+--- Chooses the driver of a wait in the real process: the user's choice, else the driver of the
+-- event loop or zklock.run around the caller, else the usual driver.
 
 local coroutines = require "zklock.waiting.coroutines"
 local failure = require "zklock.value.failure"

@@ -13,7 +13,8 @@ local last = 0
 ---@class zklock.Task
 ---@field name string
 ---@field owners table set of the keys of its owners so far
----@field waits table set of requests that its light threads wait for, or died waiting for
+---@field waits table set of zklock.Request that its light threads wait for, or died waiting for
+---@field over? boolean its nginx request has ended
 
 
 ---@return zklock.Task? task nil: there is none

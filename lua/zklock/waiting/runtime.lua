@@ -10,7 +10,7 @@ local real_now = core.now
 local os_time, select, setmetatable = os.time, select, setmetatable
 
 ---@class zklock.Runtime
----@field owners { numbers: table<any, string>, last: integer, objects: table<string, any>? }
+---@field owners { names: table<any, string>, last: integer, objects: table<string, any>? }
 ---@field tokens { count: integer, uses: table<string, any> } see zklock.object.token_uses
 ---@field resty_session zklock.Session?
 local real = {

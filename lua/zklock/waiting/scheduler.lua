@@ -1,8 +1,9 @@
 --- Resumes coroutines of plain Lua, those of zklock.run (zklock.waiting.tasks) or of a world. A
 -- scheduler has no clock and waits for nothing.
 --
--- A coroutine that waits yields, and is resumed when its request is done. A task may start further
--- coroutines, as with coroutine.wrap(fn)(), which are driven too.
+-- A task is the coroutine of one function given to zklock.run. It may start further coroutines, as
+-- with coroutine.wrap(fn)(), which are driven too. A coroutine that waits yields, and is resumed
+-- when its request is done.
 --
 -- An error may come between any two instructions (Ctrl-C raises one), so a scheduler's end needs no
 -- code. It drives only while a coroutine that it resumed runs, and only its run refers to it.
@@ -31,7 +32,7 @@ local _M = {}
 ---@field run_of table<thread, zklock.Run>
 ---@field runs table the runs that have not ended, as a set
 ---@field closed thread[] tasks whose waits were closed since the last look
----@field bury_at number time of the next look for tasks that others closed
+---@field bury_at number time of the next look for tasks that other code closed
 ---@field made integer count of pauses and runs so far
 local Scheduler = {}
 Scheduler.__index = Scheduler
@@ -122,18 +123,18 @@ end
 ---@field inner table set of the runs in it
 ---@field waiter? zklock.Pause of the task that waits for its end; nil: it has the loop itself
 ---@field paused table thread -> its pause
----@field tasks table thread -> its place among the functions, until it has ended
+---@field tasks table thread -> its number among the tasks so far, until it has ended
 ---@field live integer count of tasks that have not ended
 ---@field started integer count of tasks so far
 ---@field results table of the first task
----@field problem? table { the error of one }
+---@field problem? table { the error of a task }
 ---@field over boolean it or a run around it has ended, so its coroutines are not resumed
 local Run = {}
 Run.__index = Run
 
 
----@return zklock.Run[]
 -- This run and the runs in it, at any depth.
+---@return zklock.Run[]
 function Run:with_inner()
     local runs = { self }
     for _, run in ipairs(runs) do -- the list grows meanwhile
@@ -261,7 +262,8 @@ function Scheduler:forget_sleepers(run)
 end
 
 
--- Lets go of a run. Coroutines that cannot be closed are collected.
+-- Forgets a run, and closes the requests of its waits. Coroutines that cannot be closed are
+-- collected.
 function Scheduler:forget(run)
     self:forget_sleepers(run)
     local runs, waiters = run:with_inner(), {}
@@ -358,7 +360,8 @@ function Scheduler:bury_closed()
 end
 
 
---- Ends closed tasks, all of them if a look is due. False if there was nothing to look at.
+--- Ends closed tasks; all of them if the look is due, else those whose waits were closed. False if
+-- no task was looked at.
 function Scheduler:bury_when_due(time)
     if time < self.bury_at then return self:bury_closed() end
     self.bury_at = time + SLICE
@@ -398,7 +401,7 @@ local function weak_keys()
 end
 
 
---- The running coroutine becomes the loop.
+--- Makes the table a scheduler, with the running coroutine as its loop.
 function _M.init(self, outer)
     self.loop_thread = this_thread()
     self.outer = outer

@@ -50,8 +50,8 @@ function _M.add(session)
 end
 
 
---- Has dispatch() deliver for a session, even without events, while its field `cut_short` or
--- `mixed_tokens` is set.
+--- Makes dispatch() deliver for a session, even without events, while the session's field
+-- `cut_short` or `mixed_tokens` is set.
 function _M.deliver_more(session)
     if session.number then unfinished[session.number] = true end
 end

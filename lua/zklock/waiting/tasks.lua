@@ -18,7 +18,7 @@ local _M = {}
 
 ---@class zklock.Tasks: zklock.Scheduler
 ---@field driver table
----@field spare? table an empty list, the next `ready`
+---@field spare? table an empty list, for the next round's `ready`
 local Tasks = setmetatable({}, { __index = schedulers.Scheduler })
 Tasks.__index = Tasks
 
@@ -28,8 +28,8 @@ function _M.active()
 end
 
 
---- Returns a function that tells whether the run has ended, so that nothing in it is resumed. Nil
--- outside of a run.
+--- Returns a function that tells whether the caller's run has ended, so that nothing in it is
+-- resumed. Nil outside of a run.
 function _M.end_of_run()
     local scheduler = driving()
     if not scheduler then return nil end

@@ -49,7 +49,7 @@ runtime.set_worlds_current(function()
 end)
 
 
--- --- its runtime -----------------------------------------------------------------------------
+-- --- the runtime of a world's code ------------------------------------------------------------
 
 ---@class zklock.InWorld: zklock.Runtime
 ---@field world zklock.World
@@ -88,7 +88,6 @@ function InWorld:totals()
     self.world.meddled = true -- the totals are of all processes
     return core.totals(self.world.core), 0
 end
-
 
 
 --- The runtime of code in no process, which has no session.

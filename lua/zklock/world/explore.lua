@@ -5,7 +5,7 @@ local search = require "zklock.world.search"
 local systematic = require "zklock.world.systematic"
 
 ---@param fn fun(world: zklock.World)
----@param opts table of zklock.world.options; `heard` is called after each schedule
+---@param opts table of zklock.world.options; `on_schedule` is called after each schedule
 ---@return zklock.Found
 return function(fn, opts)
     if opts.pct then return pct.run(fn, opts) end

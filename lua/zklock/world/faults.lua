@@ -1,6 +1,6 @@
 --- Faults of a world's processes, drawn by its seed, replayed from a list, or decided by a search.
--- A fault comes `after` so many seconds since a turn of its process, or without `after` just before
--- the process goes on.
+-- A fault comes `after` seconds after the turn `turn` of its process. Without `after` it comes just
+-- before the turn that follows.
 
 local ipairs, setmetatable = ipairs, setmetatable
 local huge, log, min = math.huge, math.log, math.min
@@ -25,7 +25,7 @@ local function inflict(self, fault, after)
 end
 
 
---- The options of a fault that is `true`.
+--- The settings of a kind of fault whose option is `true`.
 _M.defaults = {
     stop = { per_second = 4, longest = 30, most = 2 },
     kill = { per_second = 1, most = 1 },
@@ -34,16 +34,20 @@ _M.defaults = {
 }
 
 
--- --- drawn --------------------------------------------------------------------------------
+-- --- drawn faults -------------------------------------------------------------------------
 
 -- Only the beginning of a wait is exposed, because a long wait would meet all faults.
 local EXPOSED = 0.1 -- seconds
 
---- Seconds added to each wait, unless the user sets the rate. A short wait would meet no fault.
+--- Seconds of exposure added to each wait, unless the user sets the rate. A short wait would meet
+-- no fault.
 _M.MORE = 0.02
 
 ---@class zklock.DrawnFaults
----@field coming table[] the next fault of each kind and process
+---@field settings table per_second, longest, most and more, by kind
+---@field count table<string, integer> of faults that happened, by kind
+---@field begun table<zklock.Process, true> processes that are exposed to faults
+---@field coming table[] the next fault of each kind and process; `time_left` is exposed time
 local Drawn = {}
 Drawn.__index = Drawn
 
@@ -122,7 +126,7 @@ function Drawn:before(process)
 end
 
 
--- --- replayed -----------------------------------------------------------------------------
+-- --- replayed faults ----------------------------------------------------------------------
 
 ---@class zklock.ReplayedFaults
 local Replayed = {}
@@ -174,7 +178,7 @@ function Replayed:before(process)
 end
 
 
--- --- decided ------------------------------------------------------------------------------
+-- --- faults that a search decides ---------------------------------------------------------
 
 ---@class zklock.DecidedFaults
 ---@field bounded table<string, true> kinds of which more than `most` could have come
@@ -187,7 +191,7 @@ function Decided.look() end
 function Decided.before() end
 
 
---- The faults that can come to the process now. A cut is the shortest or the longest.
+--- The faults that can come to the process now. A cut lasts for no time or for the longest.
 ---@param goes_on boolean the process is about to go on
 ---@return zklock.Step[]
 function Decided:offers(process, goes_on)
@@ -214,7 +218,7 @@ end
 function Decided:strike(fault) inflict(self, fault, fault.after) end
 
 
--- --- their choice -------------------------------------------------------------------------
+-- --- making faults ------------------------------------------------------------------------
 
 -- Half of the seeds have a single kind, and the rest each kind with a chance of a half (Groce et
 -- al., Swarm testing, 2012).
@@ -229,8 +233,7 @@ local function choose_kinds(core, wanted)
 end
 
 
---- Faults by the seed. `wishes` has per_second, longest and most of each kind; faults that have
--- happened count.
+--- Faults drawn by the seed. Faults that have happened count towards `most`.
 ---@param begun? table<zklock.Process, true>
 function _M.drawn(world, wishes, begun)
     local wanted, chosen, count = {}, {}, {}

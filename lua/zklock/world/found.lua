@@ -18,7 +18,7 @@ local function bound_text(count, what)
 end
 
 
---- The number of schedules, with the bounds that left any out.
+--- The number of schedules, with the bounds that left schedules out.
 ---@param found zklock.Found
 ---@return string
 function _M.counted(found)

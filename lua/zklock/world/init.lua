@@ -60,7 +60,7 @@ local MESSAGES = 2000 -- kept, at most
 ---@field branch? zklock.Branch
 ---@field branched_at? number when the branch was taken
 ---@field mark? zklock.Mark
----@field wishes table faults of a branch, as zklock.world.options has them
+---@field settings table of the faults of a branch, as zklock.world.options has them
 ---@field messages? zklock.Message[] of a world that is over
 ---@field turn_count integer of coroutines
 ---@field chain_length integer of events at one time, each scheduled by the one before
@@ -74,8 +74,9 @@ local MESSAGES = 2000 -- kept, at most
 ---@field first_thread thread? the coroutine of the first turn at that time
 ---@field turns table<thread, integer>? by coroutine, if there were more turns at that time
 ---@field polls table<thread, integer> count by coroutine
----@field keeps_errors boolean? errors of callbacks are not the schedule's
+---@field keeps_errors boolean? errors of callbacks do not make the schedule wrong
 ---@field over boolean
+---@field finished? boolean all processes have ended, so the functions of finally() are called
 ---@field order? zklock.Schedule nil if the seed decides
 ---@field meddled? boolean in this step the program reached into servers or other processes
 ---@field has_called? boolean in this step a callback ran
@@ -85,7 +86,7 @@ World.__name = "zklock.world"
 for name, method in pairs(stories) do World[name] = method end
 
 
--- --- its end ------------------------------------------------------------------------------
+-- --- the end of a world -------------------------------------------------------------------
 
 function World:fail(problem, process)
     if self.problem ~= nil then return end
@@ -166,7 +167,7 @@ function World:random(m, n)
 end
 
 
---- The program adds a line to the story.
+--- Adds a line of the program's to the story.
 ---@param text any
 function World:note(text)
     self:tell(current.process() or NO_PROCESS, "%s", text_of(text))
@@ -229,7 +230,7 @@ local function find(self, name)
 end
 
 
--- Calls fn(self, ...) as a step. Schedules with equal step numbers have one fingerprint.
+-- Calls fn(self, ...) as a step. Equal sequences of step numbers give equal fingerprints.
 function World:do_step(number, fn, ...)
     self.fingerprint = (self.fingerprint * 33 + number) % FINGERPRINTS
     self.step_count = self.step_count + 1
@@ -327,7 +328,7 @@ function World:later(thread)
 end
 
 
--- --- one thing at a time ------------------------------------------------------------------
+-- --- step by step -------------------------------------------------------------------------
 
 --- The possible next steps in words.
 ---@return string[]
@@ -373,7 +374,7 @@ function World:run()
 end
 
 
--- --- its beginning ------------------------------------------------------------------------
+-- --- the beginning of a world -------------------------------------------------------------
 
 local function refuse_wait()
     return select(2, failure("context", "a world of virtual time",

@@ -50,7 +50,7 @@ local function process_of(self, entry)
 end
 
 
--- Returns false if the coroutine has had too many turns while time stood still.
+-- Counts a turn. Returns false if the coroutine got too many turns while time stood still.
 local function count_turn(self, thread, now)
     if now ~= self.turn_time then
         self.turn_time, self.first_thread, self.turns = now, thread, nil
@@ -133,8 +133,8 @@ local function patience_of(self)
 end
 
 
--- True if for long no server has changed anything, in two looks. At the first look a client may
--- have been about to ask a server.
+-- True if two looks found that for long no server has changed anything. At the first look a client
+-- may have been about to ask a server. Also sets the time of the next look.
 local function find_deadlock(self, now)
     local last, patience = max(self.core:changed(), self.active_at), patience_of(self)
     if last + patience > now + ROUNDED or not is_quiet(self) then

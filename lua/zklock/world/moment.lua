@@ -1,5 +1,5 @@
---- The moment of a wrong schedule is the step from which it was likely to end wrong. To find it the
--- first steps are carried out again, and many seeds decide what follows them.
+--- The moment of a wrong schedule is the step from which it was likely to end wrong. To find it,
+-- the schedule is repeated up to a step, and many seeds decide the later steps.
 
 local ceil, floor, log, min = math.ceil, math.floor, math.log, math.min
 local sort = table.sort
@@ -79,11 +79,11 @@ local function play_marked(moment, play)
 end
 
 
----@param world zklock.World which was wrong
+---@param world zklock.World that ended wrong
 ---@param wanted integer seeds
 ---@param more integer further points of the curve
 ---@param play fun(how) plays the schedule again
----@return zklock.Moment? moment nil if there are too many steps, or none
+---@return zklock.Moment? moment nil if the schedule has too many steps, or none
 ---@return zklock.World world with the moment in its story
 function _M.of(world, wanted, more, play)
     local last = world.step_count

@@ -98,7 +98,7 @@ end
 local names = { delay = true }
 for _, kind in ipairs(faults.kinds) do names[kind] = true end
 
----@param decided? boolean a search decides them
+---@param decided? boolean a search decides the faults
 function _M.faults(given, decided)
     if given == nil then return { delay = DELAY } end
     known(given, names, "faults")
@@ -135,7 +135,7 @@ function _M.world(given)
 end
 
 
--- The bounds of a systematic search, true or changes of the default.
+-- The bounds of a systematic search, given as true or as a table of changes to the defaults.
 local function bounds(given)
     if given == nil or given == false then return nil end
     if given == true then given = {} end

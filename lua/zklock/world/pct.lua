@@ -1,7 +1,8 @@
 --- A program under schedules that find a bug of depth d with a known probability (Burckhardt,
 -- Kothari, Musuvathi, Nagarakatte: A randomized scheduler with probabilistic guarantees of finding
 -- bugs, ASPLOS 2010). Each process has a random priority, and so has the passing of time. The
--- highest that is possible goes on. At d - 1 random steps the highest falls behind all others.
+-- possible step of the highest priority is taken. At d - 1 random steps this priority falls below
+-- all others.
 
 local schedule_of = require "zklock.world.schedule"
 local search = require "zklock.world.search"
@@ -26,8 +27,8 @@ local function length_of(fn, opts)
 end
 
 
--- The steps at which the highest falls, and its new priorities. Changes that are left out are
--- drawn, too, so that later random numbers stay the same.
+-- The steps at which the highest priority falls, and its new values. Changes that are left out are
+-- drawn, too, so that they do not shift later random numbers.
 local function changes_of(core, opts, length, left_out)
     local changes = {}
     for change = 1, opts.pct - 1 do
@@ -70,7 +71,7 @@ local function decide_by_priorities(world, opts, length, left_out)
 end
 
 
--- The least depth at which the seed has the same problem, found by leaving out changes.
+-- The least depth at which the seed still has its problem, found by leaving out changes.
 local function depth_of(fn, opts, first, decide)
     local left_out, depth = {}, opts.pct
     for change = 1, opts.pct - 1 do

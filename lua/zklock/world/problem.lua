@@ -1,5 +1,5 @@
---- The problem of a schedule as text. A raised table is shown by its fields, which are the same in
--- each replay, unlike its address.
+--- The problem of a schedule as text. A raised table is shown by its fields, because its address
+-- changes with each replay.
 
 local sorted_names = require "zklock.value.sorted_names"
 

@@ -21,12 +21,12 @@ local LEAST = 1e-9 -- seconds; a shorter sleep takes no time
 ---@field turns integer of its coroutines; the end of a stop is a turn, too
 ---@field turned_at number the time of the last turn
 ---@field sessions zklock.Session[]
----@field closing table<zklock.Session, zklock.Pause[]> of coroutines that wait for its end
+---@field closing table<zklock.Session, zklock.Pause[]> coroutines that wait for a session's end
 ---@field calls table[] callbacks to run, in order
 ---@field calling boolean a callback runs
 ---@field stopped boolean
 ---@field over boolean it has ended, or was killed
----@field held table[] coroutines that became ready during a stop
+---@field delayed table[] coroutines that became ready during a stop
 ---@field unheard zklock.Session[] with news that came during a stop
 ---@field cut_until number
 ---@field cut_sessions table<zklock.Session, true> that went offline with the process
@@ -34,7 +34,7 @@ local Process = setmetatable({}, { __index = current.InWorld })
 Process.__index = Process
 
 
--- --- its coroutines -----------------------------------------------------------------------
+-- --- coroutines ---------------------------------------------------------------------------
 
 local Run = setmetatable({}, { __index = schedulers.Run })
 Run.__index = Run
@@ -61,7 +61,7 @@ function Process:finish()
 end
 
 
---- Its coroutines have ended, so the process exits, and closes its sessions.
+--- The process exits, because its coroutines have ended, and closes its sessions.
 function Process:all_ended()
     if self.over then return end
     self:finish()
@@ -79,7 +79,7 @@ function Process:resume(now, thread, ...)
 end
 
 
--- --- its sessions -------------------------------------------------------------------------
+-- --- sessions -----------------------------------------------------------------------------
 
 function Process:add(session)
     self.sessions[#self.sessions + 1] = session
@@ -128,8 +128,8 @@ local function call_all(self)
 end
 
 
---- Runs the callbacks of delivered news, one after the other, in a coroutine. They begin at once,
--- so a listener changes no schedule.
+--- Runs the callbacks of delivered news, one after the other, in a coroutine. The first begins at
+-- once, so a listener changes no schedule.
 function Process:make_calls()
     if self.calling or not self.calls[1] or self.over then return end
     self.calling, self.world.has_called = true, true

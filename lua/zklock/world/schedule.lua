@@ -15,7 +15,7 @@ local PROGRAM, SERVERS = 1, 2 -- chains; those of processes follow
 ---@class zklock.Step
 ---@field kind "turn"|"up"|"down"|"time"|"stop"|"kill"|"cut"|"expire"
 ---@field process? zklock.Process
----@field place? integer a turn's, in world.ready
+---@field ready_index? integer a turn's, in world.ready
 ---@field rank? integer a turn's, among the ready coroutines of its process
 ---@field number? integer of the session whose packet arrives
 ---@field last? boolean the session ends with that packet
@@ -42,7 +42,7 @@ Schedule.__index = Schedule
 
 -- --- possible steps -----------------------------------------------------------------------
 
--- Removes entries of ended and stopped processes.
+-- Removes entries of ended processes, and sets those of stopped processes aside.
 local function tidy_ready(world)
     local ready = {}
     for _, entry in ipairs(world.ready) do
@@ -109,8 +109,8 @@ local function add_faults(self, steps, process, goes_on)
 end
 
 
--- The possible steps, and the place of the usual one. A fault can come before a turn of its
--- process and, after a turn of any process, before the process's packets and before time goes on.
+-- The possible steps, and the index of the usual one. A fault can come before a turn of its process
+-- and, while no time has passed since a turn, before the process's packets and before time goes on.
 local function possible_steps(self)
     local world = self.world
     local steps, has_waited = steps_without_time(world), world.turn_time ~= world:now()
@@ -174,7 +174,7 @@ function Schedule:fingerprint()
 end
 
 
--- For a step that depends on all before it.
+-- Adds a step that depends on all steps before it.
 local function join_chains(self, label)
     self.base = id_of(self.ids, self:fingerprint() .. label)
     self.chains = {}
@@ -272,9 +272,9 @@ function Schedule:step()
 end
 
 
---- Makes a world that has no session yet ask `decide`.
----@param ids? table of all schedules whose fingerprint() is compared
----@param decide fun(steps: zklock.Step[], default: integer): integer? nil if it ended the world
+--- Makes `decide` choose the steps of a world that has no session yet.
+---@param ids? table shared by all schedules whose fingerprints are compared
+---@param decide fun(steps: zklock.Step[], default: integer): integer? nil: it has ended the world
 ---@return zklock.Schedule
 return function(world, delay, ids, decide, on_decided)
     world.core:hold()

@@ -1,5 +1,5 @@
---- A program under random schedules. The first wrong one is run again, with a story and a list of
---- faults, all of which it needs.
+--- A program under random schedules. The first wrong schedule is run again, with a story, and only
+-- with faults that its problem needs.
 
 local faults = require "zklock.world.faults"
 local is_interrupt = require "zklock.value.is_interrupt"
@@ -76,10 +76,10 @@ local function needed_faults(fn, opts, seed, world)
 end
 
 
---- Describes the first wrong schedule. It repeats unless the program has chance, time or state from
--- elsewhere.
----@param problem any with which it ended
----@param again fun(how) plays it again
+--- Describes the first wrong schedule. Its problem repeats unless the program has chance, time or
+-- state from outside of the world.
+---@param problem any with which the schedule ended
+---@param again fun(how) plays the schedule again
 function _M.describe_first(opts, problem, again)
     local world = again{ story = true }
     local first = { problem = problem, repeats = _M.has_problem(world, problem) }
@@ -119,7 +119,7 @@ end
 
 --- Runs the seeds from opts.first to opts.last.
 ---@param fn fun(world: zklock.World)
----@param opts table of zklock.world.options; `heard` is called after each schedule
+---@param opts table of zklock.world.options; `on_schedule` is called after each schedule
 ---@return zklock.Found
 function _M.run(fn, opts)
     local found, seen = { schedules = 0, wrong = 0, tried = _M.nothing_tried(opts.faults) }, {}

@@ -1,11 +1,11 @@
 --- The story of a world, which tells what happened in it, a line each. These are methods of the
 -- world.
 
----@class zklock.Mark a step of which the story tells more
+---@class zklock.Mark a line in the story before one step
 ---@field step integer
----@field line string in the story before it
----@field text? string the first line of the step itself
----@field turn_of? zklock.Process whose turn it is
+---@field line string
+---@field text? string the first line that the step itself adds to the story
+---@field turn_of? zklock.Process whose turn the step is
 
 ---@class zklock.Story
 local Story = {}
@@ -22,7 +22,7 @@ function Story:tell(process, text, ...)
 end
 
 
--- Adds the mark's line, if the next step is marked. `process` is that of a turn.
+-- Adds the mark's line, if the next step is marked. `process` is nil unless that step is a turn.
 function Story:mark_step(process)
     local mark = self.mark
     if mark.step ~= self.step_count then return end

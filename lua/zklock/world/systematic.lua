@@ -12,9 +12,9 @@ local max = math.max
 
 ---@class zklock.Deviations
 ---@field name string
----@field last integer decision
----@field count integer
----@field preemptions integer without faults
+---@field last integer the last decision that deviates
+---@field count integer of deviations
+---@field preemptions integer count of deviations that are no faults
 
 ---@class zklock.FoundAll: zklock.Found
 ---@field complete boolean false if there are more schedules within the bounds
@@ -130,7 +130,7 @@ local function may_lead_elsewhere(step, default, is_local)
 end
 
 
--- Takes a schedule with the fewest deviations. The level of a list is their number.
+-- Takes a schedule with the fewest deviations, which are the level of its list.
 local function take_next(queue)
     while queue.level <= queue.last_level do
         local list = queue[queue.level]
@@ -155,7 +155,8 @@ end
 
 ---@class zklock.Systematic a search
 ---@field found zklock.FoundAll
----@field reducible boolean all dependences of steps show in schedules, so equal ones are left out
+---@field reducible boolean fingerprints show how steps depend on each other, so no other process
+-- needs to go before a local step
 ---@field seen table<string, true> fingerprints
 ---@field ids table<number|string, integer> of zklock.Schedule
 ---@field queue table
@@ -164,7 +165,7 @@ local Systematic = {}
 Systematic.__index = Systematic
 
 
--- False if it was seen before.
+-- False if the fingerprint was seen before.
 local function mark_seen(self, fingerprint)
     if self.seen[fingerprint] then return false end
     self.seen[fingerprint] = true
@@ -193,7 +194,8 @@ function Systematic:add_others(decision, steps, default, is_local)
 end
 
 
--- Returns false if steps depend on each other in ways that schedules do not show.
+-- Returns false if the search relied on fingerprints, and they do not show how steps depend on each
+-- other.
 local function run_one(self, fn, opts)
     local found, name = self.found, self.deviations.name
     local world, schedule = play(fn, opts, name, {}, self)

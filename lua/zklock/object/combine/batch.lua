@@ -16,7 +16,7 @@ local function flaw(results, count)
 end
 
 
--- Asks the server where the lease clock is not sure.
+-- Asks the server if the lease clock is not sure.
 local function is_held(lease)
     local state = lease:state()
     return state == "held" or state == "suspect" and lease:check() == true

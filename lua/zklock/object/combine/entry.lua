@@ -62,8 +62,8 @@ function _M.result_of(answer)
 end
 
 
---- Takes the answer, or the code of a wait without one. An item that fn was given may be done even
--- then.
+--- Returns the answer's result, or a failure if the wait ended without an answer. Even then, an
+-- item that fn was given may be done.
 function _M.take(request, entry, path, timeout)
     if entry.answer then return _M.result_of(entry.answer) end
     local code = request.handle:result()

@@ -1,4 +1,5 @@
---- A runner is a coroutine that takes the lock while entries wait, for a batch in each hold.
+--- A runner is a coroutine that takes the lock while entries wait, and carries out one batch in
+-- each hold.
 
 local carry_out = require "zklock.object.combine.batch"
 local current_task = require "zklock.waiting.nginx_task"
@@ -11,7 +12,7 @@ local running = coroutine.running
 
 ---@class zklock.Runner
 ---@field combiner zklock.Combiner refers weakly to the runner, which goes with its coroutine
----@field waiting? string key of the owner that waits for the lock
+---@field waiting_key? string the runner's owner key while it waits for the lock
 ---@field unneeded? boolean its wait was ended because no entry was left
 ---@field begun? boolean it was started; an interrupt may prevent that
 ---@field thread? thread|"main"
@@ -67,6 +68,7 @@ end
 local _M = {}
 
 
+--- The combiner's runner, if it has begun and can go on.
 ---@param combiner zklock.Combiner
 ---@return zklock.Runner?
 function _M.of(combiner)

@@ -17,7 +17,8 @@ local _M = {}
 local pollers = setmetatable({}, { __mode = "k" }) -- threads, as a set
 
 
---- True in a thread of copas. Before copas 2 every coroutine is taken for one.
+--- True in a thread of copas, outside a zklock.run. Before copas 2 every coroutine is taken for a
+-- thread of copas.
 function _M.drives(in_run)
     return not in_run and copas.running ~= false and yieldable()
 end

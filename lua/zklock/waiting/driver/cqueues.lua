@@ -34,7 +34,7 @@ function _M.refusal(session)
 end
 
 
--- At its end makes the loop forget the descriptor, because the number may soon be reused.
+-- At its end makes the loop forget the descriptor, whose number may soon be reused.
 local function poll_session(waiters)
     local readable = { pollfd = waiters.fd, events = "r" }
     pollers[this_thread()] = true

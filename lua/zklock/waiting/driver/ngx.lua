@@ -3,8 +3,8 @@
 -- a unix socket, and that posts the semaphores.
 --
 -- A light thread that is killed while it waits (its client went, another thread called ngx.exit)
--- runs nothing more. Its post stays in the semaphore. The dispatcher looks for that a moment later,
--- and gives up the wait.
+-- runs nothing more. The post for it stays in the semaphore. The dispatcher finds such a post a
+-- moment later, and gives up the wait.
 
 local core = require "zklock.core"
 local calls_of = require "zklock.waiting.driver.ngx_calls"
@@ -42,7 +42,7 @@ local _M = { stops_callers = true } -- a wait also stops the coroutines that res
 local patched = ngx.config.nginx_configure():find("openresty", 1, true) ~= nil
 local waits_by_phase = { ssl_client_hello = patched, ssl_session_fetch = patched }
 
--- Tries a wait for a posted semaphore, once in each other phase. That ends at once, or fails where
+-- In any other phase tries, once, a wait for a posted semaphore, which ends at once, or fails where
 -- waits are not allowed.
 local function can_wait_in(phase)
     if waits_by_phase[phase] == nil then
@@ -182,8 +182,8 @@ function Dispatcher:proceed()
 end
 
 
--- Drops requests that were posted last time, if their posts are still there, because their light
--- threads were killed before they woke.
+-- Drops requests whose posts have stayed in their semaphores since the previous deliver(), because
+-- their light threads were killed before they woke.
 function Dispatcher:drop_killed()
     if #self.woken == 0 then return end
     local none = {}
@@ -334,8 +334,8 @@ function _M.wait(session, request, deadline)
 end
 
 
---- Ends the waits of the task's killed light threads. In log_by_lua, notes that the request is
--- over.
+--- Ends the waits of the task's killed light threads. In log_by_lua, notes that the task's request
+-- is over.
 function _M.abandon(task)
     task.over = get_phase() == "log"
     for request in pairs(task.waits) do

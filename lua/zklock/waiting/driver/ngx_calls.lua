@@ -66,7 +66,8 @@ local function run(self, call)
 end
 
 
---- Begins all calls that can begin. Each is taken out only then, because a call may end the timer.
+--- Begins all calls that can begin. Each leaves `unsent` only as it begins, because a call may end
+-- the timer.
 function Calls:begin()
     self.asked_at = nil
     local at, unsent = 1, self.unsent
