@@ -773,7 +773,7 @@ describe("a result tells what was tried #zklock.simulate", function()
         for seed = 1, 400 do
             local kinds = {}
             local world = zklock.world(with_lock, { seed = seed, faults = ALL })
-            for kind in pairs(world.faults.wishes) do kinds[#kinds + 1] = kind end
+            for kind in pairs(world.faults.settings) do kinds[#kinds + 1] = kind end
             counts[#kinds] = (counts[#kinds] or 0) + 1
         end
         -- Half of the seeds by choice, and about a quarter of the others by chance.

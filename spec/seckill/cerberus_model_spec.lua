@@ -49,7 +49,7 @@ end
 
 
 local servers -- of the present world, by address
-local new, active, end_of_run = redis.new, tasks.active, tasks.end_of_run
+local new, is_active, end_of_run = redis.new, tasks.is_active, tasks.end_of_run
 
 setup(function()
     redis.new = function(address)
@@ -58,7 +58,7 @@ setup(function()
     end
 end)
 teardown(function() redis.new = new end)
-after_each(function() tasks.active, tasks.end_of_run = active, end_of_run end)
+after_each(function() tasks.is_active, tasks.end_of_run = is_active, end_of_run end)
 
 
 -- --- a shop -------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ describe("a safe switch keeps the locks", function()
             shop.order = shop.order or { "redis-set", "other" }
             shop.values, shop.patience = shop.values or THERE_AND_BACK, shop.patience or 100
             if shop.plain then
-                tasks.active = function() return false end
+                tasks.is_active = function() return false end
                 tasks.end_of_run = function() return nil end
             end
             local result = assert(zklock.simulate(shop_of(shop), {

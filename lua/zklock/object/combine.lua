@@ -109,7 +109,7 @@ local function submit(self, item, timeout)
     if refusal then return nil, refusal, why end
     if is_inside(self) then return failure("would_deadlock", path, "submit inside its fn") end
     local owner = owners.key()
-    if is_held_by(self, owner) or callers.stopped(wait.driver(session), self.lock) then
+    if is_held_by(self, owner) or callers.stopped_holders(wait.driver(session), self.lock) then
         return submit_alone(self, item, timeout)
     end
     if timeout == 0 then

@@ -79,11 +79,12 @@ end
 ---@field waited? number seconds, of "granted"
 ---@field held? number seconds, of "lost" and "released"
 
--- Steps come only to sessions with on_event, or in a world that keeps a story.
-function deliver.step(self, step)
-    self.runtime:note_step(step)
+-- C calls an event for on_event a step. It comes only to sessions with on_event, or in a world that
+-- keeps a story.
+function deliver.step(self, event)
+    self.runtime:note_event(event)
     if not self.on_event then return end
-    if self.event_caller:tell_next(self, self.on_event, EVENTS, step) then return end
+    if self.event_caller:tell_next(self, self.on_event, EVENTS, event) then return end
     self.untold_events = self.untold_events + 1
     metrics.count_untold_event()
 end
@@ -135,7 +136,7 @@ local function deliver_all(self)
     error(result, 0)
 end
 
-sessions.deliver_by(deliver_all)
+sessions.set_deliver(deliver_all)
 
 
 return deliver_all

@@ -178,12 +178,12 @@ end
 ---@return string? message
 ---@return zklock.Code? code "lost", "released", or with `wait` "timeout"
 function methods:release(opts)
-    local limit = options.release(opts).wait
-    if limit then
+    local timeout = options.release(opts).wait
+    if timeout then
         local session = self.session
         if session:forked() then return failure("forked", self.path) end
-        local release = self.handle:release_and_confirm(limit)
-        return session:await(release, limit, wait.take_code, self.path)
+        local release = self.handle:release_and_confirm(timeout)
+        return session:await(release, timeout, wait.take_code, self.path)
     end
     local code = self.handle:release()
     if code == "ok" then return true end
@@ -238,7 +238,7 @@ function methods:tell()
     if state == "released" then return end
     if self.loss_callbacks then tell(self, self.loss_callbacks, state, "held") end
     if self.revoke_callbacks then
-        local handle = self.handle -- another one after a wait in a condition
+        local handle = self.handle -- another handle after a wait in a condition
         tell(self, self.revoke_callbacks, handle:revoked() and handle:token_string(), false)
     end
 end

@@ -116,22 +116,22 @@ function recording_verbs.ask(self, ...)
 end
 
 
-local function attempt(self, opts, limit, begun)
+local function attempt(self, opts, max_wait, begun)
     local session, owner = self.session, owners.key(opts.owner)
     local driver, message, code = wait.driver(session)
     if not driver then return nil, message, code end
-    local left = limit and max(limit - (now() - begun), 0)
+    local left = max_wait and max(max_wait - (now() - begun), 0)
     local request = Request.new(session, nil, owner)
     request.on_queued = opts.on_queued
     session.runtime:note_acquire(request, self.path)
-    local stopped = opts.timeout ~= 0 and callers.stopped(driver, self) or nil
+    local stopped = opts.timeout ~= 0 and callers.stopped_holders(driver, self) or nil
     local handle, id, done = self.verbs.ask(self, owner, left, stopped, opts)
     if done then -- the owner holds the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
     request.handle, request.id = handle, id
     request.requests[id] = request
-    return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
+    return wait.wait_by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 
 
@@ -141,13 +141,13 @@ local PAUSE = 0.1 -- seconds
 
 -- A multi-lock that lost its place in one of its lines ("lost") contends again.
 local function acquire(self, opts)
-    local session, limit = self.session, opts.timeout
+    local session, max_wait = self.session, opts.timeout
     if session.handle:foreign() then return failure("forked", self.path) end
-    local begun = limit and now()
-    if limit == 0 then limit = session.connect_timeout end
+    local begun = max_wait and now()
+    if max_wait == 0 then max_wait = session.connect_timeout end
     local losses = 0
     while true do
-        local lease, message, code = attempt(self, opts, limit, begun)
+        local lease, message, code = attempt(self, opts, max_wait, begun)
         if code ~= "lost" then return lease, message, code end
         losses = losses + 1
         if losses >= LOSSES then wait.sleep(PAUSE) end

@@ -87,5 +87,5 @@ strict_methods(Memory, Memory, "memory")
 
 
 return function(name)
-    return setmetatable({ name = hosts.server(name) }, Memory)
+    return setmetatable({ name = hosts.check_memory_name(name) }, Memory)
 end

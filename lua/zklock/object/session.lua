@@ -457,8 +457,8 @@ local function connect_failure(handle, result, detail, timeout)
 end
 
 
--- Returns a subject and the reason why no session can be opened with it.
-local function unsupported(hosts, opts)
+-- Returns hosts or a folder, and the reason why no session can be opened with it.
+local function find_unsupported(hosts, opts)
     if opts.tls then
         return hosts.text, "zklock has no TLS of its own; docs/tls.md has a recipe with stunnel"
     end
@@ -471,7 +471,7 @@ end
 function Session.connect(hosts, opts)
     local refusal, code = wait.refusal()
     if refusal then return nil, refusal, code end
-    local subject, flaw = unsupported(hosts, opts)
+    local subject, flaw = find_unsupported(hosts, opts)
     if subject then return failure("unsupported", subject, flaw) end
     local current = runtime.current()
     flaw = current:refuse_hosts(hosts)

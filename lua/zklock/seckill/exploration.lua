@@ -100,7 +100,7 @@ function exploration.carry_out(plan, search, on_schedule)
     local program, sale_of, sold_in = simulated.program(plan)
     local options, sold = simulated.world_options(plan), 0
     options.more = CURVE_POINTS
-    function options.heard(so_far, world)
+    function options.on_schedule(so_far, world)
         sold = sold + sold_in(world)
         on_schedule(so_far)
     end
@@ -115,13 +115,13 @@ end
 
 function Exploration:__tostring()
     local text = ("%s: %d of %s wrong, %d sold"):format(self.name, self.wrong,
-        found_of_worlds.counted(self), self.sold)
+        found_of_worlds.schedules_text(self), self.sold)
     local first = self.first
     if not first then return text end
     local lines = {
         ("%s; the first: %s"):format(text, found_of_worlds.name_of(first)), tostring(first),
     }
-    if first.moment then lines[3] = moments.line(first.moment) end
+    if first.moment then lines[3] = moments.text(first.moment) end
     lines[#lines + 1] = first.story
     return table.concat(lines, "\n")
 end

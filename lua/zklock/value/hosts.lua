@@ -30,7 +30,7 @@ local function entry_flaw(entry)
 end
 
 
-function _M.server(name)
+function _M.check_memory_name(name)
     check.type(name, "string", "the name of a server in memory")
     check.size(name, "the name of a server in memory", NAME_SIZE)
     if not name:find("^%a[%w._-]*$") then
@@ -44,7 +44,7 @@ end
 -- "memory:2181" is a host of the name memory.
 local function memory_name(hosts)
     local name = hosts:match("^memory:(.*)$")
-    if name and not name:find("^%d") then return _M.server(name) end
+    if name and not name:find("^%d") then return _M.check_memory_name(name) end
 end
 
 

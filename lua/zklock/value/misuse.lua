@@ -37,7 +37,7 @@ end
 
 
 --- "file:line: " of the definition of a Lua function; "" for other values.
-function _M.place_of(fn)
+function _M.defined_at(fn)
     if type(fn) ~= "function" then return "" end
     local info = getinfo(fn, "S")
     return info.linedefined > 0 and format("%s:%d: ", info.short_src, info.linedefined) or ""

@@ -31,7 +31,7 @@ local function held_at_front(entry, says_held)
 end
 
 
-local function describe(entry, at_front)
+local function complete(entry, at_front)
     local identity, data, asked, says_held = node_data.read(entry.data)
     entry.identity, entry.data = identity, data
     entry.revoked = asked or nil
@@ -52,7 +52,7 @@ return function(request, path)
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
         taken = taken + (entry.permits or huge)
-        describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
+        complete(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
     end
     return queue
 end

@@ -61,7 +61,7 @@ end
 ---@param driver table
 ---@param lock zklock.Lock
 ---@return string[]?
-function _M.stopped(driver, lock)
+function _M.stopped_holders(driver, lock)
     return driver.stops_callers and callers_holding(lock) or nil
 end
 

@@ -7,7 +7,7 @@ local rawget = rawget
 -- Key in ngx.ctx, where each request and timer has its own. Reads are raw, because the ngx.ctx of a
 -- request falls back to that of its connection's handshake, which is another task.
 local KEY = {}
-local last = 0
+local last_number = 0
 
 
 ---@class zklock.Task
@@ -22,9 +22,9 @@ return function()
     if not ngx then return nil end
     local ctx = ngx.ctx
     if not rawget(ctx, KEY) then
-        last = last + 1
-        local task = { name = "task " .. last, owners = {}, waits = {} }
-        ctx[KEY] = rawget(ctx, KEY) or task -- a finalizer may have asked for it
+        last_number = last_number + 1
+        local task = { name = "task " .. last_number, owners = {}, waits = {} }
+        ctx[KEY] = rawget(ctx, KEY) or task -- a finalizer may have made the task
     end
     return rawget(ctx, KEY)
 end

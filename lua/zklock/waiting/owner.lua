@@ -12,16 +12,16 @@ local tostring, type = tostring, type
 local _M = {}
 
 
-local function number_of(object)
+local function name_of(object)
     local owners = runtime.current().owners
-    local numbers, objects = owners.numbers, owners.objects
-    if not numbers[object] then
+    local names, objects = owners.names, owners.objects
+    if not names[object] then
         owners.last = owners.last + 1
-        local number = "object " .. owners.last
-        numbers[object] = numbers[object] or number -- a finalizer may have asked for it
-        if objects then objects[numbers[object]] = object end
+        local name = "object " .. owners.last
+        names[object] = names[object] or name -- a finalizer may have named it
+        if objects then objects[names[object]] = object end
     end
-    return numbers[object]
+    return names[object]
 end
 
 
@@ -44,7 +44,7 @@ end
 
 local function running_owner()
     local thread = running()
-    return within_task(thread and number_of(thread) or "main") -- Lua 5.1 has no thread for main
+    return within_task(thread and name_of(thread) or "main") -- Lua 5.1 has no thread for main
 end
 
 
@@ -58,8 +58,8 @@ function _M.key(owner)
         return format(math_type(owner) == "integer" and "number %d" or "number %.17g", owner + 0)
     end
     if kind == "boolean" then return "boolean " .. tostring(owner) end
-    if kind == "thread" then return within_task(number_of(owner)) end
-    return number_of(owner)
+    if kind == "thread" then return within_task(name_of(owner)) end
+    return name_of(owner)
 end
 
 

@@ -15,8 +15,8 @@ local os_time, select, setmetatable = os.time, select, setmetatable
 ---@field resty_session zklock.Session?
 local real = {
     owners = {
-        numbers = setmetatable({}, { __mode = "k" }), last = 0,
-        objects = setmetatable({}, { __mode = "v" }), -- by their numbers
+        names = setmetatable({}, { __mode = "k" }), last = 0,
+        objects = setmetatable({}, { __mode = "v" }), -- by their names
     },
     tokens = { count = 0, uses = {} },
 }
@@ -86,7 +86,7 @@ end
 
 function real.connected() end
 function real.meet_error() end
-function real.note_step() end
+function real.note_event() end
 function real.note_acquire() end
 
 

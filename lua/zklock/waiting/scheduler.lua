@@ -19,7 +19,7 @@ local error, ipairs = error, ipairs
 local select, setmetatable = select, setmetatable
 local sort = table.sort
 
-local SLICE = 0.1 -- seconds between looks for tasks that others closed
+local SLICE = 0.1 -- seconds between looks for tasks that other code closed
 
 local _M = {}
 
@@ -166,9 +166,9 @@ end
 
 -- Keeps only the results of the first task.
 function Run:task_ended(thread, ...)
-    local place = self.tasks[thread]
-    if not place then return end
-    if place == 1 then self.results = { n = select("#", ...), ... } end
+    local number = self.tasks[thread]
+    if not number then return end
+    if number == 1 then self.results = { n = select("#", ...), ... } end
     self.tasks[thread] = nil
     self.live = self.live - 1
     if self.live == 0 and self.waiter then self.scheduler:wake(self.waiter) end
@@ -246,9 +246,9 @@ function Scheduler:add(entry)
 end
 
 
-function Scheduler:wake(waiter)
-    waiter.woken = true
-    self:add(waiter)
+function Scheduler:wake(pause)
+    pause.woken = true
+    self:add(pause)
 end
 
 
@@ -266,15 +266,15 @@ end
 -- collected.
 function Scheduler:forget(run)
     self:forget_sleepers(run)
-    local runs, waiters = run:with_inner(), {}
+    local runs, pauses = run:with_inner(), {}
     for _, each in ipairs(runs) do
         for _, thread in ipairs(keys_of(each.paused)) do
-            waiters[#waiters + 1] = each.paused[thread]
+            pauses[#pauses + 1] = each.paused[thread]
         end
         each.paused = {}
     end
-    for _, waiter in in_order(waiters) do
-        if waiter.request then waiter.request:close() end
+    for _, pause in in_order(pauses) do
+        if pause.request then pause.request:close() end
     end
     for _, each in ipairs(runs) do
         each.tasks, each.inner = {}, {}
@@ -285,7 +285,7 @@ end
 
 
 --- Resumes a task that yielded by itself, after all other ready tasks.
-function Scheduler:later(thread)
+function Scheduler:resume_later(thread)
     self:add{ thread = thread }
 end
 
@@ -294,7 +294,7 @@ function Scheduler:after_resume(run, thread, ok, ...)
     if ok and self.run_of[thread].paused[thread] then return end
     if not ok then return run:fail((...)) end
     if status(thread) == "dead" then return run:task_ended(thread, ...) end
-    if run.tasks[thread] then self:later(thread) end
+    if run.tasks[thread] then self:resume_later(thread) end
 end
 
 
@@ -309,8 +309,8 @@ end
 
 
 local function wake(request)
-    local self = request.pause
-    self.scheduler:wake(self)
+    local pause = request.pause
+    pause.scheduler:wake(pause)
 end
 
 

@@ -20,7 +20,7 @@ local unfinished = {} -- numbers, as a set; see deliver_more()
 local deliver -- delivers a session's news
 
 
-function _M.deliver_by(fn)
+function _M.set_deliver(fn)
     deliver = fn
 end
 

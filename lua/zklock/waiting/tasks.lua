@@ -23,7 +23,7 @@ local Tasks = setmetatable({}, { __index = schedulers.Scheduler })
 Tasks.__index = Tasks
 
 
-function _M.active()
+function _M.is_active()
     return driving() ~= nil
 end
 

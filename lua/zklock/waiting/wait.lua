@@ -27,7 +27,7 @@ end
 
 
 --- Waits for a request that is not done, returns take(request, ...), and closes the request.
-function _M.by(driver, session, request, timeout, take, ...)
+function _M.wait_by(driver, session, request, timeout, take, ...)
     local deadline = timeout and now() + timeout
     return scope(request, attend, driver, session, request, deadline, take, ...)
 end
@@ -35,7 +35,7 @@ end
 
 function _M.wait(session, request, timeout, take, ...)
     if request.handle:done() then return scope(request, take, request, ...) end
-    return _M.by(runtime.current():driver(), session, request, timeout, take, ...)
+    return _M.wait_by(runtime.current():driver(), session, request, timeout, take, ...)
 end
 
 
@@ -103,7 +103,7 @@ function _M.sleep(seconds)
     end
     local sleep = runtime.current():driver().sleep
     if not sleep then
-        sleep = tasks.active() and not drivers.of_loop(true) and tasks.sleep or sessions.sleep
+        sleep = tasks.is_active() and not drivers.of_loop(true) and tasks.sleep or sessions.sleep
     end
     return sleep(seconds)
 end

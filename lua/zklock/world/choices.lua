@@ -4,19 +4,19 @@ local loop = require "zklock.world.loop"
 
 local ipairs = ipairs
 
-local TRIES = 10
+local TRIES = 10 -- steps of the loop until the chosen packet should have arrived
 
 
 ---@param self zklock.World
 ---@return { text: string, fn: function }[]
 return function(self)
     local list = {}
-    for place, entry in ipairs(self.ready) do
+    for index, entry in ipairs(self.ready) do
         local process = entry.thread and loop.process_of(self, entry)
         if process and not process.over and not process.stopped then
             list[#list + 1] = {
                 text = process.name .. " goes on",
-                fn = function() loop.go_on(self, place) end,
+                fn = function() loop.go_on(self, index) end,
             }
         end
     end

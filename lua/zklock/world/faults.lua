@@ -54,13 +54,13 @@ Drawn.__index = Drawn
 
 -- Draws the next fault of the kind. Half of the faults come at the end of a wait.
 local function draw(self, process, kind)
-    local core, wish = self.world.core, self.wishes[kind]
+    local core, setting = self.world.core, self.settings[kind]
     return {
         kind = kind,
         process = process,
-        left = -log(1 - core:fraction("faults")) / wish.per_second,
+        time_left = -log(1 - core:fraction("faults")) / setting.per_second,
         at_end = core:draw("faults", 2) == 1,
-        lasts = wish.longest and (1 - core:fraction("faults")) * wish.longest,
+        lasts = setting.longest and (1 - core:fraction("faults")) * setting.longest,
     }
 end
 
@@ -75,7 +75,7 @@ function Drawn:begin(process)
     if self.begun[process] then return end
     self.begun[process] = true
     for _, kind in ipairs(kinds) do
-        if self.wishes[kind] then self.coming[#self.coming + 1] = draw(self, process, kind) end
+        if self.settings[kind] then self.coming[#self.coming + 1] = draw(self, process, kind) end
     end
 end
 
@@ -83,20 +83,20 @@ end
 local function may_come(self, fault)
     local process = fault.process
     return not process.over and not process.stopped and
-        self.count[fault.kind] < self.wishes[fault.kind].most
+        self.count[fault.kind] < self.settings[fault.kind].most
 end
 
 
-local function strike(self, place, after)
-    local fault = self.coming[place]
-    self.coming[place] = draw(self, fault.process, fault.kind)
+local function strike(self, index, after)
+    local fault = self.coming[index]
+    self.coming[index] = draw(self, fault.process, fault.kind)
     inflict(self, fault, after)
 end
 
 
 local function time_of_drawn(self, fault)
-    if fault.at_end or fault.left > EXPOSED or not may_come(self, fault) then return huge end
-    return fault.process.turned_at + fault.left
+    if fault.at_end or fault.time_left > EXPOSED or not may_come(self, fault) then return huge end
+    return fault.process.turned_at + fault.time_left
 end
 
 
@@ -107,20 +107,20 @@ function Drawn:due()
 end
 
 
-function Drawn:look(now)
-    for place, fault in ipairs(self.coming) do
-        if time_of_drawn(self, fault) <= now then strike(self, place, fault.left) end
+function Drawn:strike_due(now)
+    for i, fault in ipairs(self.coming) do
+        if time_of_drawn(self, fault) <= now then strike(self, i, fault.time_left) end
     end
 end
 
 
 --- A wait of the process is over, and it is about to go on.
-function Drawn:before(process)
+function Drawn:strike_before_turn(process)
     local exposed = min(self.world:now() - process.turned_at, EXPOSED)
-    for place, fault in ipairs(self.coming) do
+    for i, fault in ipairs(self.coming) do
         if fault.process == process then
-            fault.left = fault.left - exposed - self.wishes[fault.kind].more
-            if fault.left <= 0 and may_come(self, fault) then strike(self, place) end
+            fault.time_left = fault.time_left - exposed - self.settings[fault.kind].more
+            if fault.time_left <= 0 and may_come(self, fault) then strike(self, i) end
         end
     end
 end
@@ -157,7 +157,7 @@ function Replayed:due()
 end
 
 
-function Replayed:look(now)
+function Replayed:strike_due(now)
     for _, fault in ipairs(self.list) do
         if fault.after and time_of_replayed(self, fault) <= now then
             fault.done = true
@@ -167,7 +167,7 @@ function Replayed:look(now)
 end
 
 
-function Replayed:before(process)
+function Replayed:strike_before_turn(process)
     for _, fault in ipairs(self.list) do
         local here = fault.process == process.name and not fault.after
         if here and time_of_replayed(self, fault) < huge then
@@ -187,8 +187,8 @@ Decided.__index = Decided
 
 Decided.begin = Replayed.begin
 function Decided.due() return huge end
-function Decided.look() end
-function Decided.before() end
+function Decided.strike_due() end
+function Decided.strike_before_turn() end
 
 
 --- The faults that can come to the process now. A cut lasts for no time or for the longest.
@@ -198,11 +198,11 @@ function Decided:offers(process, goes_on)
     local offers = {}
     if not self.begun[process] or process.over or process.stopped then return offers end
     for _, kind in ipairs(kinds) do
-        local wish = self.wishes[kind]
-        if wish and self.count[kind] == wish.most then
+        local setting = self.settings[kind]
+        if setting and self.count[kind] == setting.most then
             self.bounded[kind] = true
-        elseif wish then
-            local lasts = kind == "cut" and { wish.longest, 0 } or { wish.longest or false }
+        elseif setting then
+            local lasts = kind == "cut" and { setting.longest, 0 } or { setting.longest or false }
             for _, seconds in ipairs(lasts) do
                 offers[#offers + 1] = {
                     kind = kind, process = process, lasts = seconds or nil, is_fault = true,
@@ -235,19 +235,19 @@ end
 
 --- Faults drawn by the seed. Faults that have happened count towards `most`.
 ---@param begun? table<zklock.Process, true>
-function _M.drawn(world, wishes, begun)
+function _M.drawn(world, settings, begun)
     local wanted, chosen, count = {}, {}, {}
     for _, kind in ipairs(kinds) do
-        if wishes[kind] then wanted[#wanted + 1] = kind end
+        if settings[kind] then wanted[#wanted + 1] = kind end
     end
     for _, kind in ipairs(choose_kinds(world.core, wanted)) do
-        chosen[kind], count[kind] = wishes[kind], 0
+        chosen[kind], count[kind] = settings[kind], 0
     end
     for _, fault in ipairs(world.happened) do
         count[fault.kind] = count[fault.kind] and count[fault.kind] + 1
     end
     local self = setmetatable({
-        world = world, wishes = chosen, coming = {}, count = count, begun = {},
+        world = world, settings = chosen, coming = {}, count = count, begun = {},
     }, Drawn)
     for _, process in ipairs(world.processes) do
         if begun and begun[process] then self:begin(process) end
@@ -256,11 +256,12 @@ function _M.drawn(world, wishes, begun)
 end
 
 
-function _M.decided(world, wishes)
+function _M.decided(world, settings)
     local count = {}
     for _, kind in ipairs(kinds) do count[kind] = 0 end
-    return setmetatable({ world = world, wishes = wishes, count = count, begun = {}, bounded = {} },
-        Decided)
+    return setmetatable({
+        world = world, settings = settings, count = count, begun = {}, bounded = {},
+    }, Decided)
 end
 
 

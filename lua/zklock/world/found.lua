@@ -21,7 +21,7 @@ end
 --- The number of schedules, with the bounds that left schedules out.
 ---@param found zklock.Found
 ---@return string
-function _M.counted(found)
+function _M.schedules_text(found)
     if not found.bounds then return found.schedules .. " schedules" end
     local bounds, list = found.bounds, {}
     if bounds.preemptions then

@@ -28,8 +28,8 @@ local min = math.min
 
 local WEAK = { __mode = "k" }
 local SLACK = 100 -- packets in a row without a change at a server
-local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks
-local POLLS = 1000 -- until it polls half as often
+local POLL, POLL_MAX = 0.0001, 1 -- seconds of a pause of a coroutine that polls
+local POLLS = 1000 -- pauses until they are twice as long
 local NO_PROCESS = { name = "" } -- in the story
 local FINGERPRINTS = 2 ^ 47 -- of schedules; 33 times a smaller number is exact
 local MESSAGES = 2000 -- kept, at most
@@ -132,7 +132,7 @@ end
 
 local function enter_branch(self)
     self.core:reseed(self.branch.seed)
-    self.faults = faults.drawn(self, self.wishes, self.faults.begun)
+    self.faults = faults.drawn(self, self.settings, self.faults.begun)
     self.branch, self.order, self.branched_at = nil, nil, self:now()
 end
 
@@ -323,7 +323,7 @@ function World:next_poll(thread)
 end
 
 
-function World:later(thread)
+function World:resume_later(thread)
     self.sleepers:add{ thread = thread, due = self:next_poll(thread) }
 end
 
@@ -349,7 +349,7 @@ function World:choose(number)
     if not choice then misuse.refuse("there is no choice %s", misuse.show(number)) end
     within(self, function()
         choice.fn()
-        if not self.over and not choices(self)[1] then go_on(self) end -- it ends
+        if not self.over and not choices(self)[1] then go_on(self) end -- ends the world
     end)
     return not self.over
 end
@@ -383,12 +383,12 @@ end
 
 
 -- As core.memory, for the world's own servers.
-local function verbs_of(self, box)
+local function verbs_of(self, core_world)
     local verbs = {}
     for _, verb in ipairs{ "expire", "cut", "heal", "name", "delay", "reset", "children" } do
         verbs[verb] = function(...)
             self.meddled = true
-            return box[verb](box, ...)
+            return core_world[verb](core_world, ...)
         end
     end
     return verbs
@@ -409,9 +409,9 @@ end
 
 -- fn(world) adds the processes.
 local function new(fn, opts)
-    local box = core.world(opts.seed, opts.faults.delay, opts.story and MESSAGES or 0)
+    local core_world = core.world(opts.seed, opts.faults.delay, opts.story and MESSAGES or 0)
     local self = schedulers.init(setmetatable({
-        core = box,
+        core = core_world,
         seed = opts.seed,
         limit = opts.limit,
         processes = {},
@@ -420,7 +420,7 @@ local function new(fn, opts)
         events = agenda(),
         finals = {},
         happened = {},
-        longest = 1, -- session timeout
+        longest_timeout = 1, -- seconds, of a session
         slack = SLACK * opts.faults.delay, -- seconds
         turn_count = 0,
         step_count = 0,
@@ -435,14 +435,14 @@ local function new(fn, opts)
         story = opts.story and {} or nil,
         branch = opts.branch,
         mark = opts.mark,
-        wishes = opts.faults,
+        settings = opts.faults,
         no_driver = {
             refusal = refuse_wait,
             sleep = function() return nil, refuse_wait() end,
             wait = function() error("zklock: a wait outside of a process", 0) end,
         },
     }, World))
-    self.memory = verbs_of(self, box)
+    self.memory = verbs_of(self, core_world)
     self.nobody = current.nobody(self)
     self.faults = opts.list and faults.replayed(self, opts.list)
         or opts.decided and faults.decided(self, opts.faults)

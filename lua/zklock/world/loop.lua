@@ -10,7 +10,7 @@ local QUIET = 2 -- session timeouts without an event until a look for a deadlock
 local STILL = 10000 -- turns of one coroutine, or of world:at(), while time stands still
 
 
-local function who_waits(self)
+local function waits_text(self)
     local waits = {}
     for run in pairs(self.runs) do
         for _, waiter in pairs(run.paused) do waits[#waits + 1] = waiter end
@@ -68,18 +68,18 @@ local function stands_still(self, process)
 end
 
 
-local function turn(self, place)
+local function take_turn(self, index)
     local ready = self.ready
-    local entry = ready[place]
-    ready[place] = ready[#ready]
+    local entry = ready[index]
+    ready[index] = ready[#ready]
     ready[#ready] = nil
-    if not entry.thread then return end -- its wait has ended otherwise
+    if not entry.thread then return end -- its wait was closed
     local process = process_of(self, entry)
     if process.over then return end
-    if not process.stopped then self.faults:before(process) end
+    if not process.stopped then self.faults:strike_before_turn(process) end
     if process.over then return end
     if process.stopped then
-        process.held[#process.held + 1] = entry
+        process.delayed[#process.delayed + 1] = entry
         return
     end
     local now = self:now()
@@ -108,11 +108,11 @@ local function carry_out_due(self)
         event = events:first()
     end
     self.chain_length = 0
-    self.faults:look(now)
+    self.faults:strike_due(now)
 end
 
 
-local function next_moment(self)
+local function next_due(self)
     local sleeper, event = self.sleepers:first(), self.events:first()
     local due = min(sleeper and sleeper.due or huge, event and event.due or huge)
     return min(due, self.faults:due(), self.limit.seconds)
@@ -123,13 +123,13 @@ end
 local function give_up(self)
     self:bury()
     if not self.ready[1] and self.live > 0 then
-        self:fail("nothing more can happen: " .. who_waits(self))
+        self:fail("nothing more can happen: " .. waits_text(self))
     end
 end
 
 
 local function patience_of(self)
-    return QUIET * self.longest + self.slack
+    return QUIET * self.longest_timeout + self.slack
 end
 
 
@@ -147,7 +147,7 @@ end
 
 
 local function advance(self, most_steps)
-    local now, due, limit = self:now(), next_moment(self), self.limit.seconds
+    local now, due, limit = self:now(), next_due(self), self.limit.seconds
     if self:bury_closed() and self.ready[1] then return end
     local look_at = self.active_at + patience_of(self)
     if look_at <= now + ROUNDED then
@@ -173,12 +173,12 @@ local function finish(self)
 end
 
 
--- Takes a step. By default the seed chooses the `place` of the coroutine that gets a turn.
-local function go_on(self, place, most_steps)
-    if self.ready[1] then turn(self, place or self.core:draw("order", #self.ready))
+-- Takes a step. A turn goes to the ready coroutine at `index`, which by default the seed chooses.
+local function go_on(self, index, most_steps)
+    if self.ready[1] then take_turn(self, index or self.core:draw("order", #self.ready))
     elseif self.live > 0 or self.events:first() then advance(self, most_steps)
     else finish(self) end
 end
 
 
-return { advance = advance, go_on = go_on, next_moment = next_moment, process_of = process_of }
+return { advance = advance, go_on = go_on, next_due = next_due, process_of = process_of }

@@ -4,7 +4,7 @@
 local ceil, floor, log, min = math.ceil, math.floor, math.log, math.min
 local sort = table.sort
 
-local TURNS = 200000 -- of all these schedules together, about
+local TURNS = 200000 -- most turns of all repeated schedules together, about
 local LEAST = 10     -- seeds; fewer show nothing
 
 ---@class zklock.Moment
@@ -30,7 +30,8 @@ local function bisect(wrong_after, last)
 end
 
 
-local function seeds_of(wanted, points, turns)
+-- The number of seeds for each point, for which TURNS suffice.
+local function affordable_seeds(wanted, points, turns)
     local seeds = min(wanted, floor(TURNS / points / turns))
     return seeds < min(wanted, LEAST) and 0 or seeds
 end
@@ -61,7 +62,7 @@ end
 
 ---@param moment zklock.Moment
 ---@return string
-function _M.line(moment)
+function _M.text(moment)
     if moment.step == 0 then return "from the beginning " .. odds_text(moment) end
     return ("from step %d (%s) %s"):format(moment.step, moment.text, odds_text(moment))
 end
@@ -85,10 +86,11 @@ end
 ---@param play fun(how) plays the schedule again
 ---@return zklock.Moment? moment nil if the schedule has too many steps, or none
 ---@return zklock.World world with the moment in its story
-function _M.of(world, wanted, more, play)
+function _M.find(world, wanted, more, play)
     local last = world.step_count
     if last == 0 then return nil, world end
-    local seeds = seeds_of(wanted, ceil(log(last) / log(2)) + 2 + more, world.turn_count + 1)
+    local points = ceil(log(last) / log(2)) + 2 + more
+    local seeds = affordable_seeds(wanted, points, world.turn_count + 1)
     if seeds == 0 then return nil, world end
     local curve, wrong_after = curve_of(seeds, play)
     local step = bisect(wrong_after, last)

@@ -76,8 +76,9 @@ end
 ---@field expire? boolean|{ per_second?: number, most?: integer }
 ---@field delay? number longest way of a packet, in seconds; default 0.001
 
--- A kind of fault, true or its changes of the default. A search needs no rate.
-local function wish(given, kind, decided)
+-- The settings of a kind of fault, given as true or as a table of changes to the defaults. A search
+-- needs no rate.
+local function settings_of(given, kind, decided)
     local default = faults.defaults[kind]
     if given == nil or given == false then return nil end
     if given == true then given = {} end
@@ -103,7 +104,9 @@ function _M.faults(given, decided)
     if given == nil then return { delay = DELAY } end
     known(given, names, "faults")
     local result = { delay = positive(given.delay or DELAY, "faults.delay") }
-    for _, kind in ipairs(faults.kinds) do result[kind] = wish(given[kind], kind, decided) end
+    for _, kind in ipairs(faults.kinds) do
+        result[kind] = settings_of(given[kind], kind, decided)
+    end
     return result
 end
 

@@ -48,25 +48,25 @@ local function decide_by_priorities(world, opts, length, left_out)
     local schedule
 
     local function priority_of(step)
-        local who = step.process or "time"
-        priorities[who] = priorities[who] or world.core:fraction("order")
-        return priorities[who]
+        local mover = step.process or "time"
+        priorities[mover] = priorities[mover] or world.core:fraction("order")
+        return priorities[mover]
     end
 
-    local function highest(steps)
-        local place
+    local function index_of_highest(steps)
+        local best
         for i, step in ipairs(steps) do
-            if not place or priority_of(step) > priority_of(steps[place]) then place = i end
+            if not best or priority_of(step) > priority_of(steps[best]) then best = i end
         end
-        return place
+        return best
     end
 
     schedule = schedule_of(world, opts.faults.delay, nil, function(steps)
         while changes[1] and changes[1].at <= schedule.count do
-            local step = steps[highest(steps)]
+            local step = steps[index_of_highest(steps)]
             priorities[step.process or "time"] = remove(changes, 1).priority
         end
-        return highest(steps)
+        return index_of_highest(steps)
     end)
 end
 

@@ -83,7 +83,7 @@ end
 
 function Process:add(session)
     self.sessions[#self.sessions + 1] = session
-    self.world.longest = max(self.world.longest, session.asked_timeout)
+    self.world.longest_timeout = max(self.world.longest_timeout, session.asked_timeout)
     self.world.sessions[self.world.core:number(session.handle)] = session
     if self.cut_until > self.world:now() then self:cut(session, false) end
 end
@@ -142,11 +142,11 @@ end
 
 --- Goes on after a stop.
 function Process:go_on()
-    local ready, held, unheard = self.world.ready, self.held, self.unheard
-    self.stopped, self.held, self.unheard = false, {}, {}
+    local ready, delayed, unheard = self.world.ready, self.delayed, self.unheard
+    self.stopped, self.delayed, self.unheard = false, {}, {}
     local now = self.world:now()
     self.turns, self.turned_at = self.turns + 1, now -- faults begin anew
-    for _, entry in ipairs(held) do ready[#ready + 1] = entry end
+    for _, entry in ipairs(delayed) do ready[#ready + 1] = entry end
     for _, session in ipairs(unheard) do self:hear(session, now) end
 end
 
@@ -229,15 +229,15 @@ function Process.note_acquire(_, request, path)
 end
 
 
-function Process:note_step(step)
-    self.world:note_step(self, step)
+function Process:note_event(event)
+    self.world:note_event(self, event)
 end
 
 
 function Process.new(world, number, name, fn)
     local self = setmetatable({
         world = world,
-        owners = { numbers = setmetatable({}, WEAK), last = 0 },
+        owners = { names = setmetatable({}, WEAK), last = 0 },
         tokens = { count = 0, uses = {} },
         number = number,
         name = name,
@@ -249,7 +249,7 @@ function Process.new(world, number, name, fn)
         calling = false,
         stopped = false,
         over = false,
-        held = {},
+        delayed = {},
         unheard = {},
         cut_until = 0,
         cut_sessions = {},

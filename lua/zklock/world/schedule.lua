@@ -9,7 +9,7 @@ local concat, insert, remove, sort = table.concat, table.insert, table.remove, t
 local huge, min = math.huge, math.min
 
 local FAIR = 100 -- turns in a row of a process until another goes first
-local LABELS = 2 ^ 16
+local LABELS = 2 ^ 16 -- more than there are labels of steps
 local PROGRAM, SERVERS = 1, 2 -- chains; those of processes follow
 
 ---@class zklock.Step
@@ -48,7 +48,7 @@ local function tidy_ready(world)
     for _, entry in ipairs(world.ready) do
         local process = entry.thread and loop.process_of(world, entry)
         if process and not process.over then
-            local list = process.stopped and process.held or ready
+            local list = process.stopped and process.delayed or ready
             list[#list + 1] = entry
         end
     end
@@ -57,19 +57,19 @@ end
 
 
 local function is_before(a, b)
-    if a.process == b.process then return a.place < b.place end
+    if a.process == b.process then return a.ready_index < b.ready_index end
     return a.process.number < b.process.number
 end
 
 
 local function steps_without_time(world)
     local steps = {}
-    for place, entry in ipairs(world.ready) do
-        steps[place] = { kind = "turn", process = loop.process_of(world, entry), place = place }
+    for i, entry in ipairs(world.ready) do
+        steps[i] = { kind = "turn", process = loop.process_of(world, entry), ready_index = i }
     end
     sort(steps, is_before)
-    for place, step in ipairs(steps) do
-        local before = steps[place - 1]
+    for i, step in ipairs(steps) do
+        local before = steps[i - 1]
         step.rank = before and before.process == step.process and before.rank + 1 or 1
     end
     for number, session in ipairs(world.sessions) do
@@ -85,11 +85,11 @@ local function steps_without_time(world)
 end
 
 
--- The place of the usual step. The process of the last step goes on while it can.
-local function usual_place(self, steps)
-    local tired = self.streak >= FAIR
-    for place, step in ipairs(steps) do
-        if (step.process == self.current) ~= tired then return place end
+-- The index of the usual step. The process of the last step goes on while it can, up to FAIR turns.
+local function usual_index(self, steps)
+    local must_change = self.streak >= FAIR
+    for i, step in ipairs(steps) do
+        if (step.process == self.current) ~= must_change then return i end
     end
     return 1
 end
@@ -97,7 +97,7 @@ end
 
 -- Time may pass though steps are possible, because a step may be as late as a packet.
 local function may_time_pass(self)
-    local due = min(loop.next_moment(self.world), self.world.core:due() or huge)
+    local due = min(loop.next_due(self.world), self.world.core:due() or huge)
     return due - self.ready_since <= self.delay
 end
 
@@ -113,19 +113,19 @@ end
 -- and, while no time has passed since a turn, before the process's packets and before time goes on.
 local function possible_steps(self)
     local world = self.world
-    local steps, has_waited = steps_without_time(world), world.turn_time ~= world:now()
+    local steps, time_has_passed = steps_without_time(world), world.turn_time ~= world:now()
     if not steps[1] then
         steps[1] = { kind = "time" }
-        for _, process in ipairs(has_waited and {} or world.processes) do
+        for _, process in ipairs(time_has_passed and {} or world.processes) do
             add_faults(self, steps, process)
         end
         return steps, 1
     end
-    local default = usual_place(self, steps)
+    local default = usual_index(self, steps)
     local step = steps[default]
     if may_time_pass(self) then steps[#steps + 1] = { kind = "time" } end
     local goes_on = step.kind == "turn"
-    if goes_on or not has_waited then add_faults(self, steps, step.process, goes_on) end
+    if goes_on or not time_has_passed then add_faults(self, steps, step.process, goes_on) end
     return steps, default
 end
 
@@ -220,7 +220,7 @@ local carry_out = {}
 
 -- Keeps the order of the ready coroutines.
 function carry_out.turn(world, step)
-    insert(world.ready, remove(world.ready, step.place))
+    insert(world.ready, remove(world.ready, step.ready_index))
     loop.go_on(world, #world.ready)
 end
 
@@ -242,7 +242,8 @@ local function set_current(self, step, is_idle)
         self.current, self.streak = nil, 0
         if is_idle then self.ready_since = self.world:now() end
     elseif not step.is_fault then
-        self.streak = step.place and step.process == self.current and self.streak + 1 or 0
+        local goes_on = step.kind == "turn" and step.process == self.current
+        self.streak = goes_on and self.streak + 1 or 0
         self.current = step.process
     end
 end
@@ -252,16 +253,16 @@ function Schedule:step()
     local world = self.world
     tidy_ready(world)
     if not world.ready[1] and world.live == 0 and not world.events:first() then
-        return loop.go_on(world) -- it ends
+        return loop.go_on(world) -- ends the world
     end
     self.count = self.count + 1
     local steps, default = possible_steps(self)
-    local place = default
+    local chosen = default
     if steps[2] then
-        place = self.decide(steps, default)
-        if not place then return end
+        chosen = self.decide(steps, default)
+        if not chosen then return end
     end
-    local step, is_idle = steps[place], steps[1].kind == "time"
+    local step, is_idle = steps[chosen], steps[1].kind == "time"
     world.meddled, world.has_called = false, false
     ;(carry_out[step.kind] or strike)(world, step)
     settle(world)

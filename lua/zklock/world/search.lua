@@ -3,7 +3,7 @@
 
 local faults = require "zklock.world.faults"
 local is_interrupt = require "zklock.value.is_interrupt"
-local moment_of = require("zklock.world.moment").of
+local find_moment = require("zklock.world.moment").find
 local text_of = require "zklock.world.problem"
 local worlds = require "zklock.world"
 
@@ -84,7 +84,7 @@ function _M.describe_first(opts, problem, again)
     local world = again{ story = true }
     local first = { problem = problem, repeats = _M.has_problem(world, problem) }
     if first.repeats and opts.moment then
-        first.moment, world = moment_of(world, opts.moment, opts.more or 0, again)
+        first.moment, world = find_moment(world, opts.moment, opts.more or 0, again)
     end
     first.world, first.faults = world, world.happened
     return first
@@ -102,9 +102,9 @@ local function describe_seed(fn, opts, seed, world)
 end
 
 
-function _M.nothing_tried(wishes)
+function _M.nothing_tried(settings)
     local tried = { sections = 0, repeated = 0, faults = {} }
-    for _, kind in ipairs(faults.kinds) do tried.faults[kind] = wishes[kind] and 0 end
+    for _, kind in ipairs(faults.kinds) do tried.faults[kind] = settings[kind] and 0 end
     return tried
 end
 
@@ -133,7 +133,7 @@ function _M.run(fn, opts)
             found.wrong = found.wrong + 1
             found.first = found.first or describe_seed(fn, opts, seed, world)
         end
-        if opts.heard then opts.heard(found, world) end
+        if opts.on_schedule then opts.on_schedule(found, world) end
     end
     return found
 end

@@ -11,7 +11,7 @@ local worlds = require "zklock.world"
 
 local ipairs, setmetatable = ipairs, setmetatable
 local concat = table.concat
-local counted, name_of = found_of_worlds.counted, found_of_worlds.name_of
+local schedules_text, name_of = found_of_worlds.schedules_text, found_of_worlds.name_of
 
 local NO_REPEAT = "\nIt does not repeat: chance, time or state comes from outside of the world "
     .. "(world:random, world:now)."
@@ -67,12 +67,12 @@ end
 
 function Simulation:__tostring()
     local first, tried = self.first, tried_text(self.tried, self.bounds)
-    if not first then return ("%s, none wrong\n%s"):format(counted(self), tried) end
+    if not first then return ("%s, none wrong\n%s"):format(schedules_text(self), tried) end
     local lines = first.decisions or first.faults
     return ("%s, %d wrong; the first: %s, %s\n%s\n%s%s\n%s%s"):format(
-        counted(self), self.wrong, name_of(first), text_of(first.problem),
+        schedules_text(self), self.wrong, name_of(first), text_of(first.problem),
         lines[1] and concat(lines, "\n") or "no " .. (first.schedule and "deviation" or "fault"),
-        first.moment and moments.line(first.moment) .. "\n" or "",
+        first.moment and moments.text(first.moment) .. "\n" or "",
         first.story, tried, first.repeats and "" or NO_REPEAT)
 end
 

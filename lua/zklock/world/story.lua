@@ -36,10 +36,10 @@ function Story:note_wait(process, request)
 end
 
 
-function Story:note_step(process, step)
+function Story:note_event(process, event)
     if not self.story then return end
-    local token = step.token and (", token %s"):format(step.token) or ""
-    self:tell(process, "%s %s%s", step.event, step.path or "", token)
+    local token = event.token and (", token %s"):format(event.token) or ""
+    self:tell(process, "%s %s%s", event.event, event.path or "", token)
 end
 
 

@@ -104,7 +104,7 @@ local function count_ended(found, fn, opts, name, world)
         found.wrong = found.wrong + 1
         found.first = found.first or describe_first(fn, opts, name, world.problem)
     end
-    if opts.heard then opts.heard(found, world) end
+    if opts.on_schedule then opts.on_schedule(found, world) end
 end
 
 
@@ -134,14 +134,14 @@ end
 local function take_next(queue)
     while queue.level <= queue.last_level do
         local list = queue[queue.level]
-        local deviations = list and list[queue.place]
+        local deviations = list and list[queue.index]
         if deviations then
-            list[queue.place] = false
-            queue.place = queue.place + 1
+            list[queue.index] = false
+            queue.index = queue.index + 1
             return deviations
         end
         queue[queue.level] = nil
-        queue.level, queue.place = queue.level + 1, 1
+        queue.level, queue.index = queue.level + 1, 1
     end
 end
 
@@ -224,7 +224,7 @@ local function run_all(fn, opts, reducible)
         most = opts.all.preemptions,
         seen = {},
         ids = { count = 0 },
-        queue = { level = 0, last_level = 0, place = 1 },
+        queue = { level = 0, last_level = 0, index = 1 },
         deviations = { name = "", last = 0, count = 0, preemptions = 0 },
     }, Systematic)
     for _ = 1, opts.all.runs do

@@ -36,7 +36,7 @@ return function(fn, inside, lease, items)
     local why = flaw(results, count)
     if why then
         local text = "%scombine's function must return a list of %d results, %s"
-        return nil, { value = text:format(misuse.place_of(fn), count, why), raised = true }
+        return nil, { value = text:format(misuse.defined_at(fn), count, why), raised = true }
     end
     if is_held(lease) then return results end
     return nil, entries.failed("lost", lease.path, "it may have been carried out")

@@ -32,9 +32,9 @@ Runner.__close = Runner.close
 
 --- Ends the wait for the lock. The runner then looks for entries again.
 function Runner:stop_waiting()
-    if not self.waiting then return end
+    if not self.waiting_key then return end
     self.unneeded = true
-    self.combiner.lock.session:interrupt_key(self.waiting)
+    self.combiner.lock.session:interrupt_key(self.waiting_key)
 end
 
 
@@ -50,11 +50,11 @@ local function work(self)
     local combiner = self.combiner
     self.begun, self.thread, self.task = true, running() or "main", current_task()
     while combiner.weak.runner == self and combiner.queue:first() do
-        self.waiting = owners.key()
+        self.waiting_key = owners.key()
         local lease, message, code = combiner.lock:acquire{
             max_waiters = combiner.max_waiters, max_hold = combiner.max_hold,
         }
-        self.waiting = nil
+        self.waiting_key = nil
         if lease then
             scope(lease, carry_out_batch, combiner, lease)
         elseif not self.unneeded then

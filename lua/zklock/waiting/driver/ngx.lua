@@ -28,8 +28,8 @@ local IDLE = 0.1 -- the same while no light thread waits
 local WATCH = 5 -- between looks for a dispatcher that does not run
 local LOOK = 0.5 -- between looks for the worker's end, and for timers that were dropped
 local SLICE = 60 -- of a wait, after which its light thread dispatches
-local LATE = 0.1 -- after its deadline, when a wait dispatches
-local CLOSE_BOUND = 1
+local LATE = 0.1 -- after a wait's deadline, until its light thread dispatches
+local CLOSE_BOUND = 1 -- that a close may take
 local FOREVER = 2147483647 -- milliseconds
 
 local _M = { stops_callers = true } -- a wait also stops the coroutines that resumed this one
@@ -136,11 +136,11 @@ local function watch(premature)
 end
 
 
-local watched
+local watch_begun
 
 -- nginx may refuse a timer. Then the next wait or sleep asks again.
 local function begin_watch()
-    if not watched then watched = timer_every(WATCH, watch) end
+    if not watch_begun then watch_begun = timer_every(WATCH, watch) end
 end
 
 

@@ -28,7 +28,7 @@ local WATCH_STEP = 0.5 -- between calls in a sleep, where no dispatcher runs
 local SLICE = 60 -- the same where a dispatcher runs
 local SOON = 0.001 -- until a lease of a timer is lost
 local PATIENCE = 0.5 -- with a loop that ignores an interrupted sleep
-local CLOSE_BOUND = 1
+local CLOSE_BOUND = 1 -- that a close may take
 
 local function weak(mode) return setmetatable({}, { __mode = mode }) end
 

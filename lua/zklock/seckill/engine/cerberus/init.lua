@@ -203,7 +203,7 @@ end
 -- Called after a release and after a failed request. Outside of a run a process without requests
 -- gives up its registration.
 local function settle(engine)
-    if not tasks.active() and not next(engine.requests) then engine.member:rest() end
+    if not tasks.is_active() and not next(engine.requests) then engine.member:rest() end
     engine.member:tend()
 end
 
