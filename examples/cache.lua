@@ -1,8 +1,9 @@
---- A cache in ZooKeeper for a slow result. Many processes read it together; one computes it.
+--- A cache in ZooKeeper for a slow result. Many processes read the cache together; one computes the
+-- result.
 --
 -- Shows session:rwlock. A reader that finds nothing releases, and comes back as a writer. The
--- writer looks again, because another may have been quicker. lease:downgrade lets the readers in
--- while the writer goes on as a reader.
+-- writer looks again, because another writer may have been quicker. lease:downgrade lets the
+-- readers in while the writer goes on as a reader.
 --
 --     lua5.4 examples/cache.lua                     with a server inside the process
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/cache.lua

@@ -28,7 +28,7 @@ local function connect()
     db:set_timeout(ANSWER)
     assert(db:connect(SERVER))
     if db:get_reused_times() == 0 then
-        -- Seconds. A holder that was stopped in a transaction loses it; MySQL has no such option.
+        -- Seconds. The second ends a stopped holder's transaction; only MariaDB has this option.
         query(db, "SET innodb_lock_wait_timeout = 2 /*M! , idle_write_transaction_timeout = 5 */")
     end
     return db

@@ -87,7 +87,7 @@ local function still_held(before, session, path)
 end
 
 
--- Asks these holders, and no later ones, to give way. Returns the holders asked.
+-- Asks the `held` holders, and no later holders, to give way. Returns those that could be asked.
 local function ask(held, session, path)
     local asked, timeout = {}, session:timeout()
     for _, entry in ipairs(held) do
@@ -113,8 +113,8 @@ local function confirm(given, err)
 end
 
 
--- Deletes the node while its data ask the holder to give way; a later holder was not asked. True if
--- a write to the node came between.
+-- Deletes the node if its data still ask the holder to give way, because a later holder was not
+-- asked. True if a write to the node came between the read and the delete.
 local function remove_as_seen(session, node)
     local timeout = session:timeout()
     local data, version, code = session:get(node)
@@ -130,7 +130,7 @@ local function remove_as_seen(session, node)
 end
 
 
--- Tries again if the holder writes ZKL_HELD_WORD to the node.
+-- Tries again if the holder has just written ZKL_HELD_WORD to the node.
 local function remove(session, path, entry)
     local deadline = now() + session:timeout()
     while remove_as_seen(session, path .. "/" .. entry.name) and now() < deadline do end

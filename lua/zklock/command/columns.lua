@@ -51,9 +51,9 @@ local function fitted(columns, rows)
 end
 
 
---- row(item, place) returns the texts of a row, and perhaps whole lines below it as `below`. A
--- column is { title, width, right =, from_end =, whole = }. It cuts off the end of longer texts,
--- with from_end their beginning, with whole nothing.
+--- row(item, index) returns the texts of a row, and perhaps whole lines below it as `below`. A
+-- column is { title, width, right =, from_end =, whole = }. A text longer than its column loses its
+-- end, with from_end its beginning, and with whole nothing.
 ---@return string
 function _M.table(columns, list, row)
     local titles, rows = {}, {}

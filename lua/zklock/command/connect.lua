@@ -39,7 +39,8 @@ function _M.checked(fn, ...)
 end
 
 
---- Refuses servers in memory, because no other process sees a lock there.
+--- Returns the servers of the command line. Refuses servers in memory, because no other process
+-- sees a lock there.
 function _M.hosts(given)
     local hosts = given.hosts
     if not hosts then

@@ -67,7 +67,8 @@ end
 
 -- --- running ------------------------------------------------------------------------
 
--- Compiles an expression so that it is printed, and is no tail call.
+-- Compiles an expression as arguments of show(), so its calls are no tail calls. Else compiles the
+-- text as it is.
 local function compile(text)
     local chunk = load("return (...)(" .. text:gsub("^%s*=", "") .. "\n)", NAME)
     if chunk then return chunk end
@@ -98,7 +99,7 @@ local function every_method()
 end
 
 
--- Names for which `name` may be a slip.
+-- A table whose keys are the names that may be meant by `name`.
 local function candidates(text, kind, name)
     if kind == "global" then return _G end
     local path = text:match("([%a_][%w_.]*)%s*[.:]%s*" .. name .. "%f[^%w_]")

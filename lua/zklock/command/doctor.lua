@@ -108,7 +108,8 @@ local function answer(server, word)
 end
 
 
--- Also returns the version of a server in an ensemble. By default servers answer srvr.
+-- Version and mode of a server in words; in an ensemble also its version alone. By default servers
+-- answer srvr.
 local function introduction(server)
     local text = answer(server, "srvr")
     local version, mode = text:match("version: ([%d.]+)"), text:match("Mode: (%w+)")

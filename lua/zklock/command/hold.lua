@@ -142,7 +142,7 @@ local function carry_out(job)
 end
 
 
--- --- the process before it ------------------------------------------------------------
+-- --- the process in the foreground ----------------------------------------------------
 
 -- Until the process in the background is told "printed", it gives the lock up at a signal.
 local function report(process, out)

@@ -21,7 +21,7 @@ local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
 local VERBS = { "run", "elect", "join", "hold", "check", "release", "ls", "show", "graph",
                 "members", "break", "doctor", "repl", "completion" }
 
--- Options of all verbs that take a value, before or behind the verb.
+-- Options that take a value, and that may stand before or behind each verb.
 local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true, ["--acl"] = true }
 
 local MISSING = [[

@@ -1,5 +1,5 @@
 --- A job runs a command behind a small process, its minder, and passes signals of this process on
--- to the command. It works for a keeper, which is a lock or a member.
+-- to the command. It works for a keeper, which is a hold of a lock or a membership in a folder.
 
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
@@ -19,7 +19,8 @@ local SLICE = 0.5 -- seconds of a wait without news
 local KILLED = status.SIGNAL + 9
 
 -- look() is called repeatedly, may_resume() after the command was suspended. A keeper's function
--- for a kind of news replaces the job's; late() comes when the minder sends SIGTERM at a limit.
+-- for a kind of news replaces the job's function; late() is called when the minder sends SIGTERM at
+-- a limit.
 ---@class zklock.command.Keeper
 ---@field look fun(self)
 ---@field may_resume fun(self): boolean?
@@ -32,7 +33,7 @@ local KILLED = status.SIGNAL + 9
 ---@field tries boolean? does not wait
 ---@field deadline number of the wait for a server and the lock or name
 ---@field taken boolean? a server said that the lock or name is taken
----@field explain fun()? says why it waits, if the wait lasts
+---@field explain fun()? says why the job waits, if the wait lasts
 ---@field waits_since number? start of the wait for a lock or name that is taken
 ---@field silent_since number? start of the time without a server, before there is a command
 ---@field silence_told boolean?
@@ -250,7 +251,7 @@ function Job:say(text, ...)
 end
 
 
---- Starts the command, when nothing is left of the one before.
+--- Starts the command, when no process of its previous start is left.
 ---@param token string? in its environment
 ---@param seconds number that the command may outlive this process
 function Job:launch(keeper, token, seconds)

@@ -51,11 +51,11 @@ end
 ---@field member zklock.Member?
 ---@field told_state string state of the member, or code why there is none, as last told
 ---@field again_at number when to ask for the name again without news of it
----@field free boolean? no node has the name; known while it is followed
+---@field free boolean? no node has the name; known while the name is followed
 ---@field unfollow function?
 ---@field left boolean? a signal ended the membership
 ---@field held_signals integer[]? to pass on when the node is gone
----@field pass_on_at number when they are passed on even so
+---@field pass_on_at number when the held signals are passed on even if the node is not gone
 local Membership = {}
 Membership.__index = Membership
 

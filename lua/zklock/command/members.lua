@@ -55,7 +55,8 @@ local function follow(session, path)
 end
 
 
--- The latest list. It is too old after a session timeout without a connection.
+-- Returns the latest list, for which it waits at first. Fails after a session timeout without a
+-- connection.
 local function latest(session, news)
     local timeout = session:timeout()
     if session:state() == "connected" then news.heard_at = now() end

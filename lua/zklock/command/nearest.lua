@@ -1,4 +1,4 @@
---- Finds the name that a misspelled one is most like.
+--- Finds the name that is most like a misspelled name.
 
 local byte, lower, min, pairs, type = string.byte, string.lower, math.min, pairs, type
 

@@ -110,7 +110,7 @@ end
 ---@field told_state string? of the lease
 ---@field sure_until number time before which the lease cannot be lost
 ---@field lost boolean? the command is being ended, because the lease is lost
----@field warned boolean? the command got the signal of --suspect since the lease was held
+---@field warned boolean? the lease is suspect, and the command got the signal of --suspect, if any
 ---@field told_to_end boolean? a signal to end this process came while the command was being ended
 ---@field kill_at number? when this process kills the command, if the minder has not
 local Hold = {}

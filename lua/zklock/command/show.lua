@@ -71,7 +71,7 @@ local function row(queue, entry, i)
 end
 
 
---- "no_node" may be a free lock, which loses its node, or a mistyped path.
+--- A path without a node may be mistyped, or that of a free lock, whose node ZooKeeper deletes.
 ---@param code string? "no_node"
 function show.text(queue, code)
     if not queue[1] then return code and "free (there is no such node)\n" or "free\n" end

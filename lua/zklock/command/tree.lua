@@ -142,7 +142,7 @@ end
 
 
 --- All locks with contenders at a path and below it, as { path, queue }, and the paths that may not
--- be read. Leaves out nodes that go meanwhile.
+-- be read. Leaves out nodes that disappear meanwhile.
 ---@return table[]? locks
 ---@return string[]|string unreadable or message
 ---@return string? code
