@@ -165,9 +165,9 @@ describe("zklock graph #server", function()
                 rig.close_sessions()
                 session = rig.session(server.hosts)
             end
-            assert.equal(1, #cycles.of(looks[2]))
-            assert.equal(1, #cycles.of(cycles.lasting(looks[2], looks[2])))
-            assert.same({}, cycles.of(cycles.lasting(looks[1], looks[2])))
+            assert.equal(1, #cycles.find(looks[2]))
+            assert.equal(1, #cycles.find(cycles.lasting_queues(looks[2], looks[2])))
+            assert.same({}, cycles.find(cycles.lasting_queues(looks[1], looks[2])))
         end)
 
         -- Each worker takes a lock behind a gate, and queues at the gate again after the release. A

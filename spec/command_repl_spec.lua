@@ -29,7 +29,7 @@ describe("zklock #server", function()
         it("repl completes globals, fields and methods", function()
             local text = type_lines{
                 'lock = session:mutex("/repl")', "lease = lock:acquire(20)",
-                'of = require("zklock.command.completions").of',
+                'of = require("zklock.command.completions").complete',
                 'for _, word in ipairs{ "sess", "session:mut", "zklock.dr", "lock:que",',
                 '"lease:tok", "os.ge", "nothing:x" } do',
                 'print("(" .. table.concat(of(word), " ") .. ")") end os.exit(0, true)',

@@ -32,7 +32,7 @@ local breaking = {
 }
 
 
-local function token(text)
+local function parse_token(text)
     if text:find "^%d+$" then return (text:gsub("^0+(%d)", "%1")) end
     return nil, text .. " is no token, such as 8589934632 in zklock show"
 end
@@ -41,9 +41,9 @@ end
 function breaking.describe(parser)
     parser:argument("PATH", "The lock's path."):argname "PATH":target "path"
     parser:option("--grace", ("Seconds that the holder has to give way; by default %g.")
-        :format(GRACE)):argname "SECONDS":convert(connect.seconds)
+        :format(GRACE)):argname "SECONDS":convert(connect.parse_seconds)
     parser:option("--token", "Take it from the holder with this token, as show and ls print it; "
-        .. "status 1 if that does not hold it."):argname "N":convert(token)
+        .. "status 1 if that does not hold it."):argname "N":convert(parse_token)
     parser:flag("-y --yes", "Do not ask.")
 end
 
@@ -77,7 +77,7 @@ local function holder_with_token(held, path, wanted)
 end
 
 
-local function still_held(before, session, path)
+local function holders_left(before, session, path)
     local known, left = {}, {}
     for _, entry in ipairs(before) do known[entry.name] = entry.token end
     for _, entry in ipairs((holders(session, path))) do
@@ -141,7 +141,7 @@ local function wait_for_release(held, session, given)
     local deadline = now() + (given.grace or GRACE)
     while held[1] and now() < deadline do
         zklock.sleep(STEP)
-        held = still_held(held, session, given.path)
+        held = holders_left(held, session, given.path)
     end
     return held
 end
@@ -160,9 +160,9 @@ local function carry_out(given, session, out, err)
     confirm(given, err)
     local asked = ask(held, session, path)
     if given.token and not asked[1] then refuse_token(path, given.token) end
-    held = wait_for_release(still_held(asked, session, path), session, given)
+    held = wait_for_release(holders_left(asked, session, path), session, given)
     for _, entry in ipairs(held) do remove(session, path, entry) end
-    local left = still_held(held, session, path)
+    local left = holders_left(held, session, path)
     if left[1] then refusal.raise(status.FAILED, "%s is still held", path) end
     out:write(held[1] and BROKEN or "the holder gave way\n")
     return status.OK

@@ -12,7 +12,7 @@ local function character_count(text)
 end
 
 
-local function shortened(text, width, from_end)
+local function shorten(text, width, from_end)
     if character_count(text) <= width then return text end
     local characters = {}
     for each in text:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
@@ -24,21 +24,21 @@ local function shortened(text, width, from_end)
 end
 
 
-local function cell(text, column)
-    text = shortened(printable.line(text), column.width, column.from_end)
+local function cell_text(text, column)
+    text = shorten(printable.line(text), column.width, column.from_end)
     local space = (" "):rep(column.width - character_count(text))
     return column.right and space .. text or text .. space
 end
 
 
-local function line(columns, texts)
+local function line_text(columns, texts)
     local cells = {}
-    for i, column in ipairs(columns) do cells[i] = cell(texts[i] or "-", column) end
+    for i, column in ipairs(columns) do cells[i] = cell_text(texts[i] or "-", column) end
     return (table.concat(cells, " "):gsub("%s+$", "")) .. "\n"
 end
 
 
-local function fitted(columns, rows)
+local function fit_columns(columns, rows)
     local fit = {}
     for i, column in ipairs(columns) do
         local width = column.width
@@ -59,9 +59,9 @@ function _M.table(columns, list, row)
     local titles, rows = {}, {}
     for i, column in ipairs(columns) do titles[i] = column.title end
     for i, item in ipairs(list) do rows[i] = row(item, i) end
-    local fit = fitted(columns, rows)
-    local lines = { line(fit, titles) }
-    for i, texts in ipairs(rows) do lines[i + 1] = line(fit, texts) .. (texts.below or "") end
+    local fit = fit_columns(columns, rows)
+    local lines = { line_text(fit, titles) }
+    for i, texts in ipairs(rows) do lines[i + 1] = line_text(fit, texts) .. (texts.below or "") end
     return table.concat(lines)
 end
 

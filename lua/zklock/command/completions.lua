@@ -32,7 +32,7 @@ end
 --- Completes a word, sorted. "session:mu" gives { "session:mutex", "session:multi" }.
 ---@param word string
 ---@return string[]
-function _M.of(word)
+function _M.complete(word)
     local path, separator, start = word:match "^([%a_][%w_.]*)([.:])([%w_]*)$"
     if not path then path, separator, start = "", "", word end
     local found = {}
@@ -49,7 +49,7 @@ end
 function _M.install(readline)
     readline.set_complete_function(function(line, from, to)
         readline.set_completion_append_character "" -- readline forgets it each time
-        return _M.of(line:sub(from, to))
+        return _M.complete(line:sub(from, to))
     end)
 end
 

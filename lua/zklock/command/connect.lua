@@ -23,15 +23,15 @@ local _M = {}
 
 ---@return number? seconds
 ---@return string? problem
-function _M.seconds(text)
+function _M.parse_seconds(text)
     local number = tonumber(text)
     if number and number >= 0 and number < math.huge then return number end
     return nil, ("%s is not a number of seconds"):format(misuse.show(text))
 end
 
 
---- Makes an error of misuse a usage error.
-function _M.checked(fn, ...)
+--- Returns the result of fn(...). Its error of misuse becomes a usage error.
+function _M.check(fn, ...)
     local ok, result = pcall(fn, ...)
     if ok then return result end
     if refusal.is(result) then error(result, 0) end
@@ -46,7 +46,7 @@ function _M.hosts(given)
     if not hosts then
         refusal.raise(status.USAGE, "no servers; give --hosts HOST:PORT,… or set ZK_HOSTS")
     end
-    if _M.checked(hosts_of.split, hosts).in_memory then
+    if _M.check(hosts_of.split, hosts).in_memory then
         refusal.raise(status.USAGE, "%s is a server inside one process; only repl can use it",
             hosts)
     end
@@ -68,9 +68,9 @@ function _M.fail(message, code)
 end
 
 
----@param paths string[]
----@return string?
-function _M.unreadable(paths)
+---@param paths string[] that may not be read
+---@return string? message
+function _M.unreadable_text(paths)
     local count = #paths
     if count == 0 then return nil end
     local named = table.concat(paths, ", ", 1, min(count, NAMED))
@@ -91,7 +91,7 @@ end
 function _M.open(given, seconds)
     local hosts, opts, was_connected = _M.hosts(given), _M.options(given), nil
     local deadline = seconds and now() + seconds
-    _M.checked(options.connect, opts)
+    _M.check(options.connect, opts)
     if seconds then
         opts.on_state = function(state) was_connected = was_connected or state == "connected" end
     end
@@ -108,7 +108,7 @@ end
 
 
 function _M.path(text)
-    return _M.checked(options.path, text)
+    return _M.check(options.path, text)
 end
 
 

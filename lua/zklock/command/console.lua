@@ -108,7 +108,7 @@ local function candidates(text, kind, name)
 end
 
 
-local function explained(text, message)
+local function explain(text, message)
     if is_interrupt(message) then return "interrupted!" end
     if type(message) ~= "string" then return tostring(message) end
     local kind, name = message:match "attempt to .-(%a+) '([%a_][%w_]*)'"
@@ -121,7 +121,7 @@ end
 local function run(text, chunk)
     core.interruptible(true)
     local function call() chunk(show) end -- Lua 5.1's xpcall passes no arguments
-    local ok, message = xpcall(call, function(message) return explained(text, message) end)
+    local ok, message = xpcall(call, function(message) return explain(text, message) end)
     core.interruptible(false)
     if not ok then io.stderr:write(message, "\n") end
 end

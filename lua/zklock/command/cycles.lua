@@ -77,7 +77,7 @@ end
 --- Lists circles, at least one through each session that is part of any. In each step of a circle,
 -- the contender `entry` waits at `path` for `ahead`. The session of `ahead` has the next `entry`.
 ---@param locks { path: string, queue: table[] }[]
-function _M.of(locks)
+function _M.find(locks)
     local waits, done, cycles = waits_of_sessions(locks), {}, {}
     for _, lock in ipairs(locks) do
         for _, entry in ipairs(lock.queue) do
@@ -108,9 +108,9 @@ local function key_of(lock, entry)
 end
 
 
---- The queues of a second look without nodes that are new since the first. All others existed
--- between the looks, so their waits are of one moment.
-function _M.lasting(first, second)
+--- The queues of a second look without nodes that are new since the first look. All other nodes
+-- existed between the looks, so there they waited at the same time.
+function _M.lasting_queues(first, second)
     local seen, locks = {}, {}
     for _, lock in ipairs(first) do
         for _, entry in ipairs(lock.queue) do seen[key_of(lock, entry)] = true end

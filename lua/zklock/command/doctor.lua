@@ -29,7 +29,7 @@ local ADVICE = {
     timeout = "the ensemble has no quorum, or is overloaded",
 }
 
-local function advised(message, code)
+local function with_advice(message, code)
     return ("%s; %s"):format(message, ADVICE[code] or "see docs/reference/codes.md")
 end
 
@@ -81,7 +81,7 @@ local function is_installed(name)
 end
 
 
-function Doctor:installation()
+function Doctor:check_installation()
     local found = {}
     for _, name in ipairs(LOOPS) do
         if is_installed(name) then found[#found + 1] = name end
@@ -96,7 +96,7 @@ end
 
 -- --- each server --------------------------------------------------------------------
 
-local function answer(server, word)
+local function ask_word(server, word)
     local host, port = server:match("^%[?(.-)%]?:(%d+)$")
     local script = ("exec 3<>/dev/tcp/%s/%s && printf %s >&3 && cat <&3"):format(
         host or server:gsub("[%[%]]", ""), port or "2181", word)
@@ -111,7 +111,7 @@ end
 -- Version and mode of a server in words; in an ensemble also its version alone. By default servers
 -- answer srvr.
 local function introduction(server)
-    local text = answer(server, "srvr")
+    local text = ask_word(server, "srvr")
     local version, mode = text:match("version: ([%d.]+)"), text:match("Mode: (%w+)")
     if not (version and mode) then
         return "does not say what it is (srvr is not in its 4lw.commands.whitelist)"
@@ -131,7 +131,7 @@ local function latency(session)
 end
 
 
-function Doctor:version(name, version)
+function Doctor:check_version(name, version)
     local major, minor, patch = version:match "^(%d+)%.(%d+)%.?(%d*)"
     if not major or major * 1e6 + minor * 1e3 + (tonumber(patch) or 0) >= 3009004 then return end
     self:say("note", name, "servers before 3.9.4 can lose writes when they are killed around an "
@@ -139,11 +139,11 @@ function Doctor:version(name, version)
 end
 
 
-function Doctor:server(name)
+function Doctor:check_server(name)
     local session, message, code = zklock.connect(name .. self.hosts.chroot,
         connect.options(self.given))
     if not session then
-        self:fail(name, "%s", advised(message, code))
+        self:fail(name, "%s", with_advice(message, code))
         return
     end
     local asked = self.given.timeout or DEFAULT_TIMEOUT
@@ -152,19 +152,19 @@ function Doctor:server(name)
     local text, version = introduction(name)
     self:say("ok", name, "%s, %s, session timeout %g s", text,
         quick and ("%.1f ms"):format(quick * 1000) or "no answer to a read", granted)
-    if version then self:version(name, version) end
+    if version then self:check_version(name, version) end
     if abs(granted - asked) > 0.001 then
         self:say("note", name, "%g s were asked for; see minSessionTimeout, maxSessionTimeout and "
             .. "tickTime in its zoo.cfg", asked)
     end
-    self:ticks(name, granted)
+    self:check_ticks(name, granted)
     return true
 end
 
 
 -- The lease clock needs two ticks. A server tells its tick if its whitelist has "conf".
-function Doctor:ticks(name, granted)
-    local tick = tonumber(answer(name, "conf"):match("tickTime=(%d+)"))
+function Doctor:check_ticks(name, granted)
+    local tick = tonumber(ask_word(name, "conf"):match("tickTime=(%d+)"))
     if not tick or granted * 1000 >= 2 * tick then return end
     self:fail(name, "%g s are less than two ticks of %g s: a lease may be held for longer than its "
         .. "session lives; ask for a longer timeout, and raise minSessionTimeout in its zoo.cfg",
@@ -188,10 +188,10 @@ local COLUMNS = {
     { title = "NOT TRIED AT", width = 12, whole = true },
 }
 
-local function row_of(trials, place)
-    local row = { name = trials[1][place].name, known = {}, unknown = {}, silent = {} }
+local function row_of(trials, index)
+    local row = { name = trials[1][index].name, known = {}, unknown = {}, silent = {} }
     for _, of_server in ipairs(trials) do
-        local known = of_server[place].known
+        local known = of_server[index].known
         local names = known and row.known or known == false and row.unknown or row.silent
         names[#names + 1] = of_server.server
     end
@@ -209,10 +209,10 @@ end
 
 
 -- Each operation was tried in its own session, at a node that does not exist.
-function Doctor:operations(trials)
+function Doctor:report_operations(trials)
     if not trials[1] then return end
     local rows = {}
-    for place = 1, #trials[1] do rows[place] = row_of(trials, place) end
+    for i = 1, #trials[1] do rows[i] = row_of(trials, i) end
     local function list(names)
         return names[1] and (#names == #trials and "all" or table.concat(names, ","))
     end
@@ -225,17 +225,17 @@ function Doctor:operations(trials)
 end
 
 
-function Doctor:servers()
+function Doctor:check_servers()
     local count, trials = 0, {}
     for name in self.hosts.hosts:gmatch("[^,]+") do
-        if self:server(name) then
+        if self:check_server(name) then
             local trial = core.trials(name, self.given.timeout or DEFAULT_TIMEOUT)
             trial.server = name
             if trial[1] then trials[#trials + 1] = trial end
         end
         count = count + 1
     end
-    self:operations(trials)
+    self:report_operations(trials)
     if count == 2 then
         self:say("note", "servers", "two, both of which must live; three survive the loss of one")
     end
@@ -251,7 +251,7 @@ end
 
 
 -- Compares clocks. The server noted its time between `from` and `to` of this machine.
-function Doctor:clock(server_time, from, to)
+function Doctor:check_clock(server_time, from, to)
     if not server_time then return end
     local skew = server_time < from and from - server_time or min(to - server_time, 0)
     if abs(skew) <= MAX_SKEW then
@@ -265,7 +265,7 @@ end
 
 
 function Doctor:fail_lock(message, code)
-    self:fail("lock", "%s", advised(message, code))
+    self:fail("lock", "%s", with_advice(message, code))
 end
 
 
@@ -278,15 +278,15 @@ function Doctor:report_holder(path, queue)
 end
 
 
-function Doctor:lock(session, is_second)
+function Doctor:try_lock(session, is_second)
     local path = self.given.path or PATH
-    local lock, queue, why = tree.lock(session, path)
-    if not lock then return self:fail_lock(queue, why) end
+    local lock, queue, queue_code = tree.lock(session, path)
+    if not lock then return self:fail_lock(queue, queue_code) end
     if queue[1] then return self:report_holder(path, queue) end
     lock = session:mutex(path)
     local from, begun = os.time(), now()
     local lease, message, code = lock:acquire(0)
-    if code == "busy" and not is_second then return self:lock(session, true) end
+    if code == "busy" and not is_second then return self:try_lock(session, true) end
     if not lease then return self:fail_lock(message, code) end
     local taken = now() - begun
     local to, made = os.time(), made_at(lock)
@@ -298,33 +298,33 @@ function Doctor:lock(session, is_second)
     end
     self:say("ok", "lock", "%s was taken in %.1f ms, and given up in %.1f ms", path, taken * 1000,
         (now() - begun) * 1000)
-    self:clock(made, from, to)
+    self:check_clock(made, from, to)
 end
 
 
-function Doctor:ensemble()
+function Doctor:check_ensemble()
     local opts = connect.options(self.given)
     opts.parents = self.parents
     local session, message, code = zklock.connect(self.hosts.text, opts)
     if not session then
-        self:fail("session", "%s", advised(message, code))
+        self:fail("session", "%s", with_advice(message, code))
         return
     end
     self:say("ok", "session", "0x%s%s", session:id() or "?",
         self.hosts.chroot ~= "" and ", chroot " .. self.hosts.chroot or "")
-    self:lock(session)
+    self:try_lock(session)
     session:close()
 end
 
 
 function doctor.run(given, out)
     local hosts = hosts_of.split(connect.hosts(given))
-    connect.checked(options.connect, connect.options(given))
+    connect.check(options.connect, connect.options(given))
     if given.path then connect.path(given.path) end
     local self = setmetatable({ given = given, out = out, hosts = hosts }, Doctor)
-    self:installation()
-    self:servers()
-    self:ensemble()
+    self:check_installation()
+    self:check_servers()
+    self:check_ensemble()
     return self.failed and status.FAILED or status.OK
 end
 

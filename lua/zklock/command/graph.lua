@@ -58,12 +58,12 @@ end
 --- Returns locks, circles that two looks found, and paths that may not be read.
 function graph.survey(session, path)
     local locks, unreadable = read_locks(session, path)
-    local found = cycles.of(locks)
+    local found = cycles.find(locks)
     if not found[1] then return locks, found, unreadable end
     zklock.sleep(PAUSE)
     local second
     second, unreadable = read_locks(session, path)
-    return second, cycles.of(cycles.lasting(locks, second)), unreadable
+    return second, cycles.find(cycles.lasting_queues(locks, second)), unreadable
 end
 
 
@@ -156,12 +156,13 @@ end
 
 function graph.run(given, out)
     local path, reported = given.path or "/", false
-    connect.checked(options.node, path)
+    connect.check(options.node, path)
     local session = connect.open(given)
     local result = repeated.run(given, session, out, function()
         local locks, found, unreadable = graph.survey(session, path)
         reported = found[1] ~= nil
-        return (given.json and json or text)(locks, found, given), connect.unreadable(unreadable)
+        local show = given.json and json or text
+        return show(locks, found, given), connect.unreadable_text(unreadable)
     end)
     return reported and status.FAILED or result
 end

@@ -91,8 +91,8 @@ Ctrl-C ends what runs, or the wait for a lock, not the prompt.]]
 
 
 ---@return string? text
----@return string? meant
-local function of(topic)
+---@return string? meant the topic that a misspelled name is most like
+local function text_of(topic)
     if type(topic) ~= "string" then return nil end
     local text = topics[topic]
     if text then return text end
@@ -100,4 +100,4 @@ local function of(topic)
 end
 
 
-return { of = of, topics = sorted_names(topics) }
+return { text_of = text_of, topics = sorted_names(topics) }

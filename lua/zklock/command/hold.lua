@@ -31,7 +31,7 @@ local hold = {
 
 local UNITS = { [""] = 1, s = 1, m = 60, min = 60, h = 3600, d = 86400 }
 
-local function duration(text)
+local function parse_duration(text)
     local number, unit = text:match "^([%d.]+)(%l*)$"
     local seconds = (tonumber(number) or 0) * (UNITS[unit] or 0)
     if seconds > 0 and seconds < huge then return seconds end
@@ -42,7 +42,7 @@ end
 function hold.describe(parser)
     parser:argument("PATH", "The lock's path."):argname "PATH":target "path"
     parser:option("--for", "The lock is given up after so long: 90s, 30m, 2h, 1d."):argname "TIME"
-        :target "seconds":count(1):convert(duration)
+        :target "seconds":count(1):convert(parse_duration)
     parser:option("--token-file", "The file that gets the fencing token."):argname "FILE"
     run.describe_lock(parser)
 end
@@ -146,12 +146,12 @@ end
 
 -- Until the process in the background is told "printed", it gives the lock up at a signal.
 local function report(process, out)
-    local text, ended = process:outcome()
+    local text, exit_status = process:outcome()
     if not text then
-        if ended > status.SIGNAL then
-            refusal.raise(ended, "the process that was to hold the lock was killed")
+        if exit_status > status.SIGNAL then
+            refusal.raise(exit_status, "the process that was to hold the lock was killed")
         end
-        return ended
+        return exit_status
     end
     local ok, problem = pcall(function() out:write(text, "\n"):flush() end)
     if not ok then

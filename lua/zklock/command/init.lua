@@ -55,7 +55,7 @@ local function describe(argparse, verbs, names, show)
     parser:option("--hosts", "Servers and chroot, host:port,host:port/chroot; by default "
         .. "$ZK_HOSTS."):argname "HOSTS"
     parser:option("--timeout", "Session timeout in seconds; the server may change it. By default "
-        .. "10."):argname "SECONDS":convert(connect.seconds)
+        .. "10."):argname "SECONDS":convert(connect.parse_seconds)
     parser:option("--auth", "Credentials, such as digest:user:password; by default $ZK_AUTH, "
         .. "which other users do not see in ps."):argname "SCHEME:TEXT"
     parser:option("--acl", "Access to the nodes made: open (anybody), creator (clients with the "
@@ -76,7 +76,7 @@ local function describe(argparse, verbs, names, show)
 end
 
 
-local function joined(...)
+local function union(...)
     local all = {}
     for _, set in ipairs{ ... } do
         for key in pairs(set) do all[key] = true end
@@ -92,12 +92,12 @@ end
 
 
 local function divide(given, verbs)
-    local place = arguments.first(given, 1, VALUED)
-    local verb = verbs[place and given[place]]
+    local index = arguments.first(given, 1, VALUED)
+    local verb = verbs[index and given[index]]
     if not verb or not verb.tail then return given, {} end
-    if verb.tail == "all" then return arguments.split(given, place) end
-    local valued = joined(VALUED, verb.valued or {})
-    local last, ended = arguments.first(given, place + 1, valued)
+    if verb.tail == "all" then return arguments.split(given, index) end
+    local valued = union(VALUED, verb.valued or {})
+    local last, ended = arguments.first(given, index + 1, valued)
     if last and verb.tail == "name" then last = second_argument(given, last, ended, valued) end
     if not last then return given, {} end
     return arguments.split(given, last)

@@ -57,7 +57,7 @@ local _M = {}
 
 ---@param what string "the lock"
 ---@param more string? about the exit status 76
-function _M.statuses(what, more)
+function _M.statuses_text(what, more)
     return ("Exit status: the command's, 128 + n if signal n ended it; 64 usage; 69 no server "
         .. "answers, or says whether %s is taken; 70 another failure; 75 %s is taken;%s 77 the "
         .. "server refuses; 78 argparse is not installed; 126, 127 as of a shell."):format(what,
@@ -71,7 +71,7 @@ end
 function _M.describe(parser, when, arguments)
     parser:option("--grace", ("Seconds that the command has between SIGTERM and SIGKILL when "
         .. "%s; by default %g."):format(when, GRACE))
-        :argname "SECONDS":convert(connect.seconds)
+        :argname "SECONDS":convert(connect.parse_seconds)
     parser:option("-c --command", "A command for the shell; it may stand behind PATH, too.")
         :argname "TEXT"
     for _, each in ipairs(arguments) do
@@ -125,12 +125,12 @@ end
 
 news["continue"] = function(self) self.resuming = true end
 
--- Suspends this process, or with `as_job` 1 its whole group, because the command had the terminal.
--- The command goes on when this process is continued.
-function news.stopped(self, as_job)
-    if as_job == 0 and not self.stopping then return end
+-- Suspends this process. If `had_terminal` is 1, not 0, the command had the terminal, so the whole
+-- process group is suspended. The command goes on when this process is continued.
+function news.stopped(self, had_terminal)
+    if had_terminal == 0 and not self.stopping then return end
     self.stopping = false
-    self.child:suspend(as_job == 1)
+    self.child:suspend(had_terminal == 1)
     self.resuming = true
 end
 
@@ -205,7 +205,7 @@ function Job:explain_later(explain)
 end
 
 
-local function explain(self)
+local function explain_if_due(self)
     local fn = self.explain
     if not (fn and self.taken) or self.keeper then return end
     self.waits_since = self.waits_since or now()
@@ -218,7 +218,7 @@ end
 local function wait_once(self, session, seconds)
     receive(self, session, seconds)
     note_silence(self, session)
-    explain(self)
+    explain_if_due(self)
     self:handle_news()
 end
 

@@ -19,7 +19,8 @@ local join = {
     description = "Makes a node NAME in the folder PATH, runs the command, and removes the node "
         .. "when the command has ended, or is told to end. The node is no lock. When it is lost "
         .. "it is made again, and the command goes on. The command has ZKLOCK_PATH and "
-        .. "ZKLOCK_SESSION in its environment. Options end at NAME. " .. jobs.statuses("the name"),
+        .. "ZKLOCK_SESSION in its environment. Options end at NAME. "
+        .. jobs.statuses_text("the name"),
     example = "zklock join --data weight=3 /members/gateway 10.0.0.7:8080 -- ./gateway.sh",
     tail = "name",
     valued = {
@@ -33,7 +34,7 @@ function join.describe(parser)
     parser:option("--data", "Text shown to others, such as weight=3."):argname "TEXT"
     parser:mutex(
         parser:option("-w --wait", "Give up after so many seconds in all; by default it waits for "
-            .. "ever, for a server, too."):argname "SECONDS":convert(connect.seconds),
+            .. "ever, for a server, too."):argname "SECONDS":convert(connect.parse_seconds),
         parser:flag("-n --nonblock --nb", "Give up at once if the name is taken, and after 5 s "
             .. "without an answer."))
     jobs.describe(parser, "zklock is killed", {
@@ -92,7 +93,7 @@ end
 
 
 -- A node without a session lasts until somebody deletes it.
-local function tell_member(job)
+local function tell_who_has_name(job)
     local given, session, stop = job.given, job.session, nil
     stop = session:members(given.path, function(list)
         stop()
@@ -111,7 +112,7 @@ function Membership:wait_for_name()
     local job = self.job
     if not self.unfollow then
         job:say("%s: the name is taken; zklock waits until the name is free", self.path)
-        job:explain_later(function() tell_member(job) end)
+        job:explain_later(function() tell_who_has_name(job) end)
         local ok, why, code = self:follow()
         if not ok then connect.fail(why, code) end
     end
@@ -120,10 +121,10 @@ end
 
 
 function Membership:enter()
-    local job, waits = self.job, self.job.given.wait
+    local job, max_wait = self.job, self.job.given.wait
     local tries = job.tries
     while true do
-        local timeout = waits and connect.seconds_left(job.deadline) or nil
+        local timeout = max_wait and connect.seconds_left(job.deadline) or nil
         if tries then timeout = job.session.connect_timeout end
         local member, message, code = self:join(timeout)
         if member then return self:become(member) end
@@ -131,7 +132,7 @@ function Membership:enter()
             if tries then job:fail_wait(message, "busy") end
             job.taken = true
             self:wait_for_name()
-        elseif code ~= "expired" and (waits or tries or code ~= "timeout") then
+        elseif code ~= "expired" and (max_wait or tries or code ~= "timeout") then
             job:fail_wait(message, code)
         end
     end
@@ -241,8 +242,8 @@ end
 
 
 function join.run(given, _, err)
-    local path, name = connect.checked(options.folder, given.path), given.name
-    connect.checked(options.join, { name = name, data = given.data })
+    local path, name = connect.check(options.folder, given.path), given.name
+    connect.check(options.join, { name = name, data = given.data })
     return jobs.run(given, err, paths.join(path, name), carry_out)
 end
 

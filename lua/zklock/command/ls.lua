@@ -64,13 +64,13 @@ end
 
 function ls.run(given, out)
     local path = given.path or "/"
-    connect.checked(options.node, path)
+    connect.check(options.node, path)
     local session = connect.open(given)
     return repeated.run(given, session, out, function()
         local locks, unreadable, code = tree.locks(session, path)
         if not locks then connect.fail(unreadable, code) end
         local text = given.json and encode(locks) .. "\n" or ls.text(locks, unreadable)
-        return text, connect.unreadable(unreadable)
+        return text, connect.unreadable_text(unreadable)
     end)
 end
 

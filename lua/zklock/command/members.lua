@@ -71,7 +71,7 @@ end
 
 
 function members.run(given, out)
-    local path = connect.checked(options.folder, given.path)
+    local path = connect.check(options.folder, given.path)
     local session, news = connect.open(given), nil
     return repeated.run(given, session, out, function()
         news = news or follow(session, path)

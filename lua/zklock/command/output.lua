@@ -13,15 +13,15 @@ Output.__index = Output
 local _M = {}
 
 
-local function checked(self, done, reason)
+local function check_written(self, done, reason)
     if done then return self end
     refusal.raise(status.SOFTWARE, "the output cannot be written: %s", reason)
 end
 
 
-function Output:write(...) return checked(self, self.file:write(...)) end
+function Output:write(...) return check_written(self, self.file:write(...)) end
 
-function Output:flush() return checked(self, self.file:flush()) end
+function Output:flush() return check_written(self, self.file:flush()) end
 
 
 ---@return zklock.command.Output

@@ -70,11 +70,11 @@ local function value_text(value)
 end
 
 
--- Prints each field in a line, and each inner table as one: "wait  count 1, max 0.052, ...".
-local function print_fields(prefix, counted)
+-- Prints each field in a line, also an inner table: "wait  count 1, max 0.052, ...".
+local function print_fields(prefix, values)
     local words = {}
-    for _, name in ipairs(sorted_names(counted)) do
-        local value = counted[name]
+    for _, name in ipairs(sorted_names(values)) do
+        local value = values[name]
         if type(value) ~= "table" then
             if prefix == "" then print(("%-20s %s"):format(name, value_text(value)))
             else words[#words + 1] = name .. " " .. value_text(value) end
@@ -97,7 +97,7 @@ local function queue(path)
 end
 
 
-local function topics()
+local function topics_text()
     local lines, line = {}, nil
     for _, name in ipairs(help_on.topics) do
         if line and #line + #name > TOPICS_WIDTH then lines[#lines + 1], line = line .. ",", nil end
@@ -109,10 +109,10 @@ end
 
 
 local function help(topic)
-    if topic == nil then return print(HELP:format(hosts, topics())) end
-    local said, meant = help_on.of(topic)
+    if topic == nil then return print(HELP:format(hosts, topics_text())) end
+    local said, meant = help_on.text_of(topic)
     print(said or meant and ("did you mean help %q?"):format(meant)
-        or "there is help on " .. topics())
+        or "there is help on " .. topics_text())
 end
 
 

@@ -20,10 +20,10 @@ end
 
 
 local function watch(out, show)
-    local before = shell.succeeds "test -t 1" and CLEAR or "\n"
+    local separator = shell.succeeds "test -t 1" and CLEAR or "\n"
     local text, complaint = show()
     while true do
-        out:write(before, text, complaint and complaint .. "\n" or "")
+        out:write(separator, text, complaint and complaint .. "\n" or "")
         out:flush()
         zklock.sleep(PERIOD)
         text, complaint = show()

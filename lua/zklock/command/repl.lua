@@ -21,7 +21,7 @@ function repl.describe()
 end
 
 
-local function quoted(words)
+local function quote_all(words)
     local all = {}
     for i, word in ipairs(words) do all[i] = shell.quote(word) end
     return table.concat(all, " ")
@@ -36,17 +36,17 @@ end
 
 
 -- Credentials of --auth only. ZK_AUTH stays in the environment, which ps does not show.
-local function named_auth(given)
+local function auth_of_option(given)
     return given.auth ~= getenv "ZK_AUTH" and given.auth or ""
 end
 
 
-local function command(given, hosts, is_shared)
+local function command_text(given, hosts, is_shared)
     local environment = {
         "env", "-u", "LUA_INIT", "-u", "LUA_PATH_5_4", "-u", "LUA_CPATH_5_4",
         "LUA_PATH=" .. package.path, "LUA_CPATH=" .. package.cpath,
         "ZKLOCK_REPL_HOSTS=" .. hosts, ("ZKLOCK_REPL_TIMEOUT=%s"):format(given.timeout or ""),
-        "ZKLOCK_REPL_AUTH=" .. named_auth(given), "ZKLOCK_REPL_ACL=" .. (given.acl or ""),
+        "ZKLOCK_REPL_AUTH=" .. auth_of_option(given), "ZKLOCK_REPL_ACL=" .. (given.acl or ""),
         "ZKLOCK_REPL_SHARED=" .. (is_shared and "yes" or ""),
     }
     if needs_rlwrap() then
@@ -56,19 +56,19 @@ local function command(given, hosts, is_shared)
     for _, word in ipairs{ interpreter.own(), "-e", 'require "zklock.command.prompt"' } do
         environment[#environment + 1] = word
     end
-    return "exec " .. quoted(environment) -- leaves no shell, which Ctrl-C would end
+    return "exec " .. quote_all(environment) -- leaves no shell, which Ctrl-C would end
 end
 
 
 local function read(given, hosts, is_shared)
-    return shell.status(command(given, hosts, is_shared))
+    return shell.status(command_text(given, hosts, is_shared))
 end
 
 
 function repl.run(given, _, err)
-    connect.checked(options.connect, connect.options(given))
+    connect.check(options.connect, connect.options(given))
     if given.hosts then
-        connect.checked(hosts_of.split, given.hosts)
+        connect.check(hosts_of.split, given.hosts)
         return read(given, given.hosts)
     end
     local common_server = require "zklock.command.common_server" -- not needed by other verbs

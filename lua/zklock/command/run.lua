@@ -20,7 +20,7 @@ local run = {
     summary = "Run a command while holding a lock.",
     description = "Waits for the lock at PATH, runs the command, gives the lock up. The command "
         .. "has ZKLOCK_TOKEN, ZKLOCK_PATH and ZKLOCK_SESSION in its environment. Options end at "
-        .. "PATH. " .. jobs.statuses("the lock",
+        .. "PATH. " .. jobs.statuses_text("the lock",
         " 76 it was lost while the command ran;"),
     example = "zklock run -n /locks/nightly ./backup.sh --full",
     tail = "path",
@@ -34,14 +34,14 @@ local run = {
 
 -- --- the command line ---------------------------------------------------------------
 
-local function exit_status(text)
+local function parse_exit_status(text)
     local number = tonumber(text)
     if number and number >= 0 and number <= 255 and number % 1 == 0 then return number end
     return nil, text .. " is no exit status, 0 to 255"
 end
 
 
-local function permits(text)
+local function parse_permits(text)
     local wanted, limit = text:match("^(%d+)/(%d+)$")
     wanted, limit = tonumber(wanted), tonumber(limit)
     if wanted and wanted >= 1 and wanted <= limit and limit < 2 ^ 31 then
@@ -51,7 +51,7 @@ local function permits(text)
 end
 
 
-local function signal(text)
+local function parse_signal(text)
     local name = text:upper():gsub("^SIG", "")
     if signals[name] then return name end
     return nil, ("%s is none of the signals %s"):format(text,
@@ -61,16 +61,15 @@ end
 
 function run.describe_command(parser)
     parser:option("--suspect", "Signal to send to the command, such as TERM, when the lease is "
-        .. "suspect, because others may soon get the lock."):argname "SIGNAL":convert(signal)
+        .. "suspect, because others may soon get the lock."):argname "SIGNAL":convert(parse_signal)
     jobs.describe(parser, "the lock is lost", { { "PATH", "The lock's path." } })
 end
 
 
 function run.describe_lock(parser)
-    local seconds = connect.seconds
     parser:mutex(
         parser:option("-w --wait", "Give up after so many seconds in all; by default it waits for "
-            .. "ever, for a server, too."):argname "SECONDS":convert(seconds),
+            .. "ever, for a server, too."):argname "SECONDS":convert(connect.parse_seconds),
         parser:flag("-n --nonblock --nb", "Give up at once if the lock is taken, and after 5 s "
             .. "without an answer."))
     parser:mutex(
@@ -78,9 +77,9 @@ function run.describe_lock(parser)
         parser:flag("-x -e --exclusive", "As a writer, alone. Default: a mutex, which also blocks "
             .. "readers and writers."),
         parser:option("--permits", "K of the N permits of a semaphore."):argname "K/N"
-            :convert(permits))
+            :convert(parse_permits))
     parser:option("-E --conflict-exit-code", "Exit status if the lock is taken; by default 75.")
-        :argname "STATUS":convert(exit_status)
+        :argname "STATUS":convert(parse_exit_status)
     parser:flag("-q --quiet", "Do not say on stderr who holds the lock.")
 end
 
@@ -166,8 +165,8 @@ function Hold:look()
         child:limit(sure_for - timeout / 4, sure_for)
     else
         local sure_for = self.sure_until - now()
-        local rest = max(sure_for, timeout / 8) -- this process looks again before
-        child:limit(rest, rest, sure_for)
+        local limit = max(sure_for, timeout / 8) -- this process looks again before that
+        child:limit(limit, limit, sure_for)
     end
 end
 

@@ -2,7 +2,7 @@
 
 local status = {
     OK = 0,
-    FAILED = 1, -- doctor found a fault, or break did not break the lock
+    FAILED = 1, -- such as: a lock is lost, is not broken, or may be in a deadlock
     USAGE = 64,
     UNAVAILABLE = 69, -- no server
     SOFTWARE = 70, -- another failure, which the message names
