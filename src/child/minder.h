@@ -5,14 +5,14 @@
  * the minder may call any function. The minder starts the command in a process group of its own,
  * passes signals on, and reports. It ends the group, by SIGTERM and later SIGKILL, when the owner
  * orders so, when the owner is gone, or when the limits pass, which a stopped owner does not move.
- * After OVER the owner may launch the command again. Only SIGKILL and SIGSTOP reach the minder.
- * When it dies the kernel kills the command.
+ * After ZKL_REPORT_OVER the owner may launch the command again. Only SIGKILL and SIGSTOP reach the
+ * minder. When the minder dies the kernel kills the command.
  *
  * A command of another user (sudo, a setuid program) gets neither the minder's signals nor the
  * kernel's. The minder says so on stderr, and waits for the command's own end.
  *
- * The minder knows neither Lua nor ZooKeeper. A socket pair carries orders and reports. Its end
- * means that the peer is gone.
+ * The minder knows neither Lua nor ZooKeeper. A socket pair carries orders and reports. A closed
+ * socket means that the peer is gone.
  */
 #ifndef ZKL_MINDER_H
 #define ZKL_MINDER_H
@@ -26,7 +26,7 @@ enum zkl_order_kind {
     ZKL_ORDER_LAUNCH,
     ZKL_ORDER_LIMITS, /* SIGTERM at `term_at`, SIGKILL at `kill_at`; a later order moves both */
     ZKL_ORDER_SIGNAL, /* to the group */
-    ZKL_ORDER_RESUME  /* SIGCONT, after the terminal, if the group had it */
+    ZKL_ORDER_RESUME  /* gives the group the terminal, if it had it, then sends SIGCONT */
 };
 
 #define ZKL_MINDER_TEXT 24 /* for a number, final NUL included */

@@ -3,7 +3,7 @@
 
 #include "binding.h"
 
-/* Pushes a copy of the options, with the texts of `path` and `data` behind it. */
+/* Pushes a copy of the options, followed by the texts of `path` and `data`. */
 static void push_options(lua_State *L, const struct zkl_acquire_options *options) {
     size_t path = strlen(options->path) + 1, data = options->data ? strlen(options->data) + 1 : 0;
     struct zkl_acquire_options *copy = lua_newuserdata(L, sizeof *copy + path + data);
@@ -89,8 +89,7 @@ static int acquire(lua_State *L) {
     return push_begun_acquire(L, client, zkl_acquire(session, &options));
 }
 
-/* session:acquire_all({ lock_options, ... }, owner, timeout, callers, options) -> request, id, done
- */
+/* session:acquire_all({ lock_options, ... }, owner, timeout, callers, options) -> as acquire() */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);

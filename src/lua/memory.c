@@ -26,13 +26,13 @@ static int heal(lua_State *L) {
     return inflict(L, zkl_memory_heal);
 }
 
-/* memory.name(session box) -> name of its server in memory, or nil */
+/* memory.name(session box) -> name of the session's server in memory, or nil */
 static int name(lua_State *L) {
     lua_pushstring(L, zkl_memory_server_name(zkl_lua_check_client(L, 1)));
     return 1;
 }
 
-/* --- of a server, by name ------------------------------------------------------------------- */
+/* --- a server, by name ---------------------------------------------------------------------- */
 
 static int delay(lua_State *L) {
     const char *server = luaL_checkstring(L, 1);

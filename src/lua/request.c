@@ -53,7 +53,7 @@ static int result(lua_State *L) {
     return call_with_copy(L, PUSH_RESULT);
 }
 
-/* request:lease(), when done -> lease, which drops the request; nil, result() */
+/* request:lease(), when done -> lease, and the request is dropped; nil, code and reason */
 static int lease(lua_State *L) {
     struct zkl_box *lease_box = zkl_lua_push_box(L, ZKL_LEASE_BOX);
     struct zkl_box *request_box = lua_touserdata(L, 1);
@@ -84,8 +84,8 @@ static int member(lua_State *L) {
 }
 
 /*
- * request:conflict(), after "conflict" -> the path's use, a semaphore's limit, true if by this
- * session, and a multi-lock's part or 0; nothing if unknown
+ * request:conflict(), after "conflict" -> the path's use, a semaphore's limit, true if this session
+ * uses the path, and the number of a multi-lock's part or 0; nothing if unknown
  */
 static int conflict(lua_State *L) {
     static const char *const names[] = {
@@ -173,7 +173,7 @@ static int data(lua_State *L) {
     return call_with_copy(L, PUSH_DATA);
 }
 
-/* request:refused() -> place of the refused write in a guard; 0: none */
+/* request:refused() -> number of the refused write in a guard; 0: none */
 static int refused(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_request_refused_op(check_request(L)));
     return 1;
@@ -184,7 +184,7 @@ static int signalled(lua_State *L) {
     return 1;
 }
 
-/* request:version(place) -> version of the node that a guard wrote there */
+/* request:version(number) -> version of the node after that write of a guard */
 static int version(lua_State *L) {
     const zkl_request *request = check_request(L);
     lua_pushinteger(L, zkl_request_version(request, (size_t)luaL_checkinteger(L, 2)));

@@ -1,6 +1,6 @@
 /*
- * letter.h - an answer or watch event on its way to a client. It copies the tree's result, which
- * lives until the tree's next call. A link's list owns it, under the servers' mutex.
+ * letter.h - an answer or watch event on its way to a client. A letter copies the tree's result,
+ * which lives until the tree's next call. A link's list owns its letters, under the servers' mutex.
  */
 #ifndef ZKL_LETTER_H
 #define ZKL_LETTER_H
@@ -23,7 +23,7 @@ struct zkl_letter {
 struct zkl_letter *zkl_letter_new(uint64_t id);
 
 /*
- * Copies the answer to so many operations, without the first `hidden` bytes of paths, a chroot.
+ * Copies an answer with so many results, and cuts a chroot of `hidden` bytes off created paths.
  * Without memory the letter says ZKL_ERROR_MARSHALLING.
  */
 void zkl_letter_fill(struct zkl_letter *letter, const struct zkl_answer *answer, size_t operations,

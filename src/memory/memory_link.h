@@ -2,7 +2,7 @@
  * memory_link.h - the link to a server inside the process, for zkl_client_new(&zkl_memory, ...),
  * and faults for tests.
  *
- * It uses the options `hosts` (the server's name), `chroot`, `timeout` (granted as asked) and
+ * The link uses the options `hosts` (the server's name), `chroot`, `timeout` (granted as asked) and
  * `reopen`. Credentials and access rights have no effect.
  */
 #ifndef ZKL_MEMORY_LINK_H
@@ -14,7 +14,7 @@ extern const struct zkl_link_class zkl_memory;
 
 /* --- faults of one session ------------------------------------------------------------------ */
 
-/* Call without the client's mutex. Returns after the session was told. */
+/* Call these without the client's mutex. Each returns after the session was told. */
 
 /* The server's name. NULL: not in this process. */
 const char *zkl_memory_server_name(const zkl_client *client);

@@ -23,7 +23,7 @@ struct zkl_node {
     struct zkl_stat stat;
     bool container;
     int32_t cversion; /* number of children ever made, at most INT32_MAX */
-    int32_t counter;  /* next sequential number; differs only during a transaction */
+    int32_t counter;  /* next sequential number; between transactions equal to `cversion` */
     const char *name;
     char path[];
 };

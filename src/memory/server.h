@@ -3,8 +3,8 @@
  * delivers answers and events in the tree's order.
  *
  * A mutex guards all servers, and some fields of links. It is locked after a client's mutex. A
- * session's news is told once, by the first thread with both mutexes (the server's, the client's
- * timer, or a test's).
+ * session's news is told once, by the first thread that locks both (the server's thread, the
+ * client's timer or a test).
  *
  * A server lives from its first link, or from a delay before that, to its last session's end. A
  * session closed while cut off outlives its link for its timeout. A forked child has no servers, as
@@ -50,10 +50,10 @@ struct zkl_link {
 
     /* Guarded by the servers' mutex. */
     struct zkl_server *server; /* NULL: not joined */
-    struct zkl_list place;
-    bool expired;            /* the session expired, which the client does not know */
-    struct zkl_list letters; /* in the tree's order */
-    zkl_time last_arrival;   /* the last letter's */
+    struct zkl_list place;     /* in the server's links */
+    bool expired;              /* the session expired, and the client does not know yet */
+    struct zkl_list letters;   /* in the tree's order */
+    zkl_time last_arrival;     /* when the last letter arrives */
 };
 
 void zkl_servers_lock(void);
@@ -72,8 +72,8 @@ int zkl_server_join(struct zkl_link *link);
 void zkl_server_leave(struct zkl_link *link);
 
 /*
- * Call after each change of the tree. Posts its events, and wakes the thread. Without memory for an
- * event its session ends.
+ * Call after each change of the tree. Posts the tree's events, and wakes the server's thread.
+ * Without memory for an event the event's session expires.
  */
 void zkl_server_post_events(struct zkl_server *server);
 void zkl_server_post_answer(struct zkl_link *link, struct zkl_letter *letter);

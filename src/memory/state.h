@@ -24,7 +24,7 @@ struct zkl_tree {
     uint64_t last_session_id;
     struct zkl_table sessions_by_id;
     struct zkl_list sessions; /* oldest first */
-    zkl_time first_expiry;    /* or earlier */
+    zkl_time first_expiry;    /* no session expires before */
 
     struct zkl_list emptied; /* containers without their last child */
     zkl_time container_check_period;

@@ -26,7 +26,7 @@ static struct zkl_watch *new_watch(uint64_t session, const char *path) {
     return watch;
 }
 
-/* --- of sessions -------------------------------------------------------------------------- */
+/* --- watches of sessions ------------------------------------------------------------------ */
 
 struct zkl_watch *zkl_data_watches_new_farewell(uint64_t session) {
     return new_watch(session, "");
@@ -45,7 +45,7 @@ void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *ow
     }
 }
 
-/* --- of paths ----------------------------------------------------------------------------- */
+/* --- watches of paths --------------------------------------------------------------------- */
 
 /* A path, with data or children. */
 struct watched {

@@ -1,5 +1,5 @@
 /*
- * watches.h - the watches of a tree's data, and events of fired ones. The tree owns them; its
+ * watches.h - the watches of a tree, and the events of fired watches. The tree owns both; its
  * caller serialises calls.
  *
  * A watch has a session and a path, for data or children, and is unique. When it fires it becomes
@@ -23,8 +23,8 @@ struct zkl_watch {
 
 struct zkl_data_watches {
     struct zkl_table table;
-    struct zkl_list events; /* oldest first */
-    struct zkl_watch *taken;
+    struct zkl_list events;  /* oldest first */
+    struct zkl_watch *taken; /* the event that was returned last */
 };
 
 /* False: no memory. */
@@ -49,8 +49,8 @@ bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session,
 void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *own);
 
 /*
- * Fires the watches of a created, changed or deleted node. A session that watches data and children
- * learns of the node's end once.
+ * Fires the watches of a created, changed or deleted node and of its parent's children. A session
+ * that watches data and children learns of the node's end once.
  */
 void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
                            enum zkl_node_event kind);

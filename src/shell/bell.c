@@ -89,7 +89,7 @@ static bool is_from_this_process(int connection) {
            peer.pid == getpid();
 }
 
-/* Accepts the connection of this process, and closes those of others; -1: none. */
+/* Accepts the connection of this process, and closes those of other processes. -1: none. */
 static int accept_own(int listener) {
     int connection;
     while ((connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {

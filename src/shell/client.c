@@ -26,7 +26,7 @@ static zkl_session *new_session(const struct zkl_options *options, uint64_t seed
         .identity = options->identity,
         .patience = options->timeout / 12,
         .margin = options->margin,
-        .overhead = strlen(options->chroot) + 4, /* for each path, and its length field */
+        .overhead = strlen(options->chroot) + 4, /* bytes before each path: length field, chroot */
         .parents = options->containers ? ZKL_CONTAINER : ZKL_PERSISTENT,
         .reopen = options->reopen,
         .steps = options->steps,
@@ -70,7 +70,7 @@ static void send_all(struct zkl_client *client) {
         if (!client->class->send(client->link, rpc)) zkl_session_unsent(client->session, rpc->id);
 }
 
-/* Sends requests, sets the next round, and tells the runtime, after each step of the session. */
+/* Called after each use of the session. Sends requests, sets the next round, reports news. */
 static void settle(struct zkl_client *client) {
     zkl_session *session = client->session;
     send_all(client);

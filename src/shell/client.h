@@ -68,8 +68,8 @@ enum zkl_complaint {
 /* The reason for a missing connection, and results of `recover`. */
 struct zkl_trouble {
     int error; /* EAI_ code (negative) or errno value that prevents any attempt; 0: none */
-    zkl_time short_timeout;       /* granted one below ZKL_TIMEOUT_LEAST; ZKL_NEVER: none */
-    bool id_zero;                 /* a server granted the invalid session id 0 */
+    zkl_time short_timeout; /* granted by a server, below ZKL_TIMEOUT_LEAST; ZKL_NEVER: none */
+    bool id_zero;           /* a server granted the invalid session id 0 */
     enum zkl_complaint complaint; /* about the servers */
     int save_error;               /* errno value that prevented saving the session; 0: none */
     uint32_t recovered;           /* number of ended sessions of dead processes */
@@ -82,7 +82,7 @@ struct zkl_trouble zkl_client_trouble(zkl_client *client);
  */
 bool zkl_client_close(zkl_client *client, zkl_time bound);
 
-/* The same without a wait, for finalizers. */
+/* Closes within `bound` in the background, and returns at once, for finalizers. */
 void zkl_client_close_soon(zkl_client *client, zkl_time bound);
 bool zkl_client_has_closed(zkl_client *client);
 
@@ -127,11 +127,11 @@ void zkl_board_wait(zkl_board *board, zkl_time timeout);
 int zkl_client_fd(zkl_client *client);
 
 /*
- * The same for nginx, which can wait only for sockets that it connected itself. zkl_client_listen()
- * gives the path of a Unix socket, in a new folder in $TMPDIR or /tmp; 0, or an errno value.
- * zkl_client_accept() takes this process's connection, if any, and removes socket and folder. From
- * then on new events send a byte, and no second one until zkl_client_heard(). Call that after
- * reading the byte, before emptying the inbox.
+ * A substitute for nginx, which can wait only for sockets that it connected itself.
+ * zkl_client_listen() gives the path of a Unix socket, in a new folder in $TMPDIR or /tmp; 0, or an
+ * errno value. zkl_client_accept() takes this process's connection, if any, and removes socket and
+ * folder. From then on a new event sends a byte, unless an earlier byte still waits for
+ * zkl_client_heard(). Call zkl_client_heard() after reading the byte, before emptying the inbox.
  */
 #define ZKL_SOCKET_PATH 108 /* bytes, final NUL included */
 int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]);

@@ -15,7 +15,7 @@ struct zkl_runtime {
     zkl_time (*now)(const struct zkl_client *client);
     void (*lock)(struct zkl_client *client);
     void (*unlock)(struct zkl_client *client);
-    void (*destroy)(struct zkl_client *client); /* called when no reference is left */
+    void (*destroy)(struct zkl_client *client); /* after the last reference is dropped */
 
     /* Called between lock() and unlock(). */
     void (*wake)(struct zkl_client *client); /* `round_due` got earlier */
@@ -26,7 +26,7 @@ struct zkl_client {
     /* Constant after creation. */
     const struct zkl_runtime *runtime;
     const struct zkl_link_class *class;
-    pid_t process; /* the only user of the client; 0: its forked children are, too */
+    pid_t process; /* the only process that may use the client; 0: forked children may, too */
 
     atomic_uint references; /* by callers, runtime, link, requests, leases and watchers */
 

@@ -1,6 +1,6 @@
 /*
  * timer.c - the thread of a client's rounds. A late round shows the session that the process was
- * stopped. The timer never blocks on the network, for which the link has threads.
+ * stopped. The timer never blocks on the network, for which the link has threads of its own.
  */
 #include "internal.h"
 

@@ -9,8 +9,8 @@
 #include "world.h"
 
 /*
- * A world's clock begins near 0, but a server's milliseconds are never 0. EPOCH is that beginning
- * in milliseconds since 1970.
+ * A world's clock begins at BEGIN, because a server's milliseconds are never 0. EPOCH is the
+ * beginning in milliseconds since 1970.
  */
 #define BEGIN_MS 1
 #define BEGIN (BEGIN_MS * ZKL_SECOND / 1000)
@@ -43,7 +43,7 @@ struct deferred {
 struct resident {
     struct zkl_client client;
     struct item item;
-    struct zkl_world *world; /* NULL: ended */
+    struct zkl_world *world; /* NULL: it has ended */
     struct resident *next;
     struct zkl_list place; /* in the world's news, or in none */
     uint32_t number, process;
@@ -52,7 +52,7 @@ struct resident {
     zkl_time stopped_at, ended_at; /* ended_at: the world's end, by its clock */
 };
 
-/* True for a client with packets and rounds. */
+/* True for a client that receives packets and makes rounds. */
 static inline bool zkl_resident_runs(const struct resident *resident) {
     return !resident->stopped && !resident->dead;
 }
@@ -134,7 +134,7 @@ void zkl_server_free(struct server *server);
 void zkl_server_tick(struct zkl_world *world, struct server *server);
 /* Carries out a packet that arrived. */
 void zkl_server_receive(struct zkl_world *world, struct zkl_link *link, struct packet *packet);
-/* Call after each change of the tree. Sends its events, and sets its tick. */
+/* Call after each change of the tree. Sends the tree's events, and sets the server's next tick. */
 void zkl_server_settle(struct zkl_world *world, struct server *server);
 /* The server hears no more of the session, so it will expire. */
 void zkl_server_stop_hearing(struct zkl_world *world, struct zkl_link *link);
@@ -144,7 +144,7 @@ extern const struct zkl_link_class zkl_world_link;
 zkl_time zkl_link_due(const struct zkl_link *link);
 void zkl_link_carry_out(struct zkl_link *link); /* carries out the earliest due step */
 void zkl_link_send_down(struct zkl_link *link, struct packet *packet);
-/* By this connection or the next. */
+/* Sends an event by this connection or the next. */
 void zkl_link_send_event(struct zkl_link *link, struct packet *packet);
 void zkl_link_release_packets(struct zkl_link *link);
 /* Ends the connection. */
@@ -159,6 +159,7 @@ struct packet *zkl_packet_of_event(enum zkl_node_event kind, const char *path);
 struct packet *zkl_packet_first(const struct zkl_list *list); /* NULL: none */
 void zkl_packet_free(struct packet *packet);
 void zkl_packets_free(struct zkl_list *list);
+/* Cuts a chroot of `hidden` bytes off paths. */
 void zkl_packet_describe(const struct packet *packet, size_t hidden, char text[200]);
 
 /* message.c */

@@ -92,7 +92,7 @@ static void tell_event(struct server *server, struct zkl_link *link,
     else zkl_tree_expire(server->tree, link->session);
 }
 
-/* A client learns the reason when it reconnects. */
+/* Ends the connection. The client learns the reason when it reconnects. */
 static void tell_expired(struct zkl_world *world, struct zkl_link *link) {
     if (link->attached)
         zkl_link_break(link, world->now + zkl_world_draw_delay(world) + link->server->delay);
@@ -149,7 +149,7 @@ static bool answer(struct zkl_world *world, struct zkl_link *link, struct packet
     return true;
 }
 
-/* Makes the packet its answer. False: there is none. */
+/* Turns a packet into its answer. False: there is no answer. */
 static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     switch (packet->kind) {
     case PACKET_OPEN: open_connection(world, link, packet); return true;

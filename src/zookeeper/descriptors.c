@@ -16,7 +16,7 @@
 
 #include "internal.h"
 
-/* Inodes of earlier pipes. Descriptor numbers would not do, as they are reused. */
+/* Inodes of pipes that existed before a handle. Descriptor numbers would be reused. */
 struct descriptors {
     size_t count;
     unsigned long pipes[];

@@ -75,8 +75,8 @@ void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate
 }
 
 /*
- * Makes new sockets close-on-exec (descriptors.c). They are known by their peers, which may greet
- * much later, so the search repeats until connected.
+ * Makes new sockets close-on-exec (descriptors.c). A server may greet long after libzookeeper
+ * opened the socket, so the search does not wait for the greeting, and repeats until connected.
  */
 static void sweep(struct zkl_link *link, zkl_time now) {
     if (!is_connecting(link) || now < link->sweep_at) return;
@@ -105,7 +105,7 @@ zkl_time zkl_link_timeout(const struct zkl_link *link) {
 const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
                                                struct zkl_route *route) {
     zkl_time timeout = zkl_link_timeout(link);
-    /* less than one server in a tenth of the timeout, for both together */
+    /* Both handles together try less than one server in a tenth of the timeout. */
     if (route == &link->probe.route) timeout *= 2;
     else if (link->probe.handle) timeout += timeout / 2;
     size_t index = zkl_route_next(route, timeout, zkl_now());

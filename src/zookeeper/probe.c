@@ -6,9 +6,9 @@
  * nothing, because no session expires while an ensemble has no leader.
  *
  * So after a session timeout without a connection a second handle, the probe, is opened. Its
- * session is a transaction, so it connects only with a leader. The server that greets it has
- * applied that transaction, and all others that the first handle ever saw, unless their data are
- * lost. If a server answers a probe that was connected for a session timeout, and the first handle
+ * session is a transaction, so it connects only with a leader. The server that greets the probe has
+ * applied that transaction, and all that the first handle ever saw, unless their data are lost. If
+ * a server answers a probe that was connected for a session timeout, and the first handle
  * is still not connected, the first session is over, expired or refused for good. In an outage
  * neither connects, or both do.
  *
@@ -33,7 +33,7 @@ zkl_time zkl_probe_open_due(const struct zkl_link *link) {
     return wanted > link->probe.open_at ? wanted : link->probe.open_at;
 }
 
-/* --- its connection ---------------------------------------------------------------------- */
+/* --- the probe's connection -------------------------------------------------------------- */
 
 static void on_connected(struct zkl_link *link) {
     struct probe *probe = &link->probe;
@@ -53,7 +53,7 @@ void zkl_probe_event(struct zkl_link *link, int state) {
     zkl_client_wake(link->client, 0);
 }
 
-/* --- its question ------------------------------------------------------------------------ */
+/* --- the probe's question ---------------------------------------------------------------- */
 
 zkl_time zkl_probe_ask_due(const struct zkl_link *link) {
     const struct probe *probe = &link->probe;

@@ -1,6 +1,6 @@
 /*
- * recovery.c - ends the sessions of crashed processes, to spare others the session timeout. A file
- * names each session while its process lives (session_file.h).
+ * recovery.c - ends the sessions of crashed processes, so that waiters need not wait for the
+ * session timeout. Each live session is saved in a file (session_file.h).
  *
  * A thread, begun with the first connection, greets a server with a dead session's id and password,
  * and ends the session, up to ROUNDS times, until a server does not know the session. Then the
@@ -103,7 +103,7 @@ static void begin_recovery(struct zkl_link *link) {
     if (!link->recovery_begun) zkl_client_drop(link->client);
 }
 
-/* With the mutex held. Each connection repeats a failed save, as on a full disk. */
+/* With the mutex held. A save that failed, as on a full disk, is repeated on each connection. */
 static bool is_to_be_saved(const struct zkl_link *link, const zhandle_t *handle) {
     return link->storage.folder && link->handle == handle && !link->file;
 }

@@ -138,7 +138,7 @@ static enum zkl_node_event event_of(int type) {
     return type == ZOO_CREATED_EVENT ? ZKL_NODE_CREATED : ZKL_NODE_CHANGED;
 }
 
-/* The only watcher, as several functions or contexts would cost O(n^2). */
+/* The only watcher, as n watchers of several functions or contexts would cost O(n^2). */
 static void on_watch(zhandle_t *handle, int type, int state, const char *node, void *context) {
     struct zkl_link *link = context;
     (void)handle;

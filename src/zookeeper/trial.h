@@ -6,7 +6,7 @@
 
 enum zkl_operation zkl_operation_of(const struct zkl_rpc *rpc);
 /* The rest is called with the mutex held. */
-/* Notes an answer. After its loss, tries the operation. */
+/* Notes an answer. If a lost connection took the answer, tries the operation. */
 void zkl_trials_heed(struct zkl_link *link, enum zkl_operation operation, int rc);
 /* For a new session. Operations that were unsupported are tried again. */
 void zkl_trials_renew(struct zkl_link *link);

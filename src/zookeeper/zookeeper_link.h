@@ -11,9 +11,9 @@ extern const struct zkl_link_class zkl_zookeeper;
 /* Makes the folder if missing. 0 if sessions can be saved there, else an errno value. */
 int zkl_zookeeper_folder(const char *folder);
 /*
- * Moves the session to other hosts when one of their servers knows it. Ends the request, a pause,
- * with ZKL_OK, or with ZKL_CONFLICT if a server does not know the session. With the mutex held.
- * False: the client has another kind of link.
+ * Moves the session to other hosts when one of their servers knows it. `request` is a pause, which
+ * ends with ZKL_OK, or with ZKL_CONFLICT if a server does not know the session. With the mutex
+ * held. False: the client has another kind of link.
  */
 bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *request,
                         zkl_time timeout);
