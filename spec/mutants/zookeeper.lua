@@ -338,7 +338,7 @@ return {
     { "hasty-question",
       "once the answer to the credentials was lost, connect() asks right behind them, " ..
       "and a refusal is not heard",
-      at = "postpone_first_question", find = "zkl_now() + link->first_request_pause", replace = "0",
+      at = "postpone_first_request", find = "zkl_now() + link->first_request_pause", replace = "0",
       catch = by("fault/fake", 'a server that refuses credentials ends connect with "auth"') },
     { "late-question",
       "connect() does not say auth when the credentials were refused before it asked",
@@ -509,7 +509,7 @@ return {
       at = "read_key", find = "strncmp(text, head, size) == 0 &&",
       catch = by("recover", "the session of a copied folder is left alone") },
     { "recover-believes-all", "a file that was cut short is used",
-      at = "parse_key", find = "strcmp(text, again) == 0", replace = "true",
+      at = "parse_key", find = "strcmp(text, formatted) == 0", replace = "true",
       catch = by("recover", "its file removed, when the file was cut short") },
     { "recover-not-locked", "a file is not locked",
       at = "zkl_session_file_write", find = "flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&",

@@ -31,8 +31,8 @@
 #define FOLDER_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof SOCKET_NAME)
 
 struct background {
-    int peer;      /* socket to the other process; -1: that is gone */
-    pid_t process; /* the background process; 0: this one is it */
+    int peer;      /* socket to the other process; -1: the other process is gone */
+    pid_t process; /* the background process; 0 in that process itself */
     int listener;  /* -1: closed to clients */
     int client;    /* connection that awaits an answer; -1: none */
     char folder[FOLDER_MAX];
@@ -60,8 +60,8 @@ static void close_others(int kept) {
 }
 
 /*
- * child.fork(), before a session is opened -> background, false in the owner and true in the
- * process; nil, reason
+ * child.fork(), before a session is opened -> background, and true in the background process, false
+ * in the owner; nil, reason
  */
 static int fork_background(lua_State *L) {
     struct background *self = lua_newuserdata(L, sizeof *self);
@@ -80,13 +80,13 @@ static int fork_background(lua_State *L) {
     if (is_background) {
         setsid();
         close_others(self->peer);
-    } else signal(SIGINT, SIG_DFL); /* Lua's handler would not end outcome() */
+    } else signal(SIGINT, SIG_DFL); /* Lua's handler would not end await_outcome() */
     lua_pushboolean(L, is_background);
     return 2;
 }
 
-/* background:outcome(), for the owner -> the process's text; nil, its exit status as in a shell */
-static int outcome(lua_State *L) {
+/* background:outcome(), for the owner -> text of the background process; nil, its exit status */
+static int await_outcome(lua_State *L) {
     const struct background *self = check_background(L);
     char text[ANSWER_MAX];
     int status = 0;
@@ -97,11 +97,12 @@ static int outcome(lua_State *L) {
     }
     waitpid(self->process, &status, 0);
     lua_pushnil(L);
+    /* as in a shell */
     lua_pushinteger(L, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     return 2;
 }
 
-/* background:tell(text): to the peer. The background process reads any text as "confirmed". */
+/* background:tell(text): to the peer. The background process takes any text for "confirmed". */
 static int tell(lua_State *L) {
     size_t size;
     const struct background *self = check_background(L);
@@ -144,7 +145,7 @@ static bool start_listening(struct background *self) {
            listen(self->listener, SOMAXCONN) == 0;
 }
 
-/* background:listen(top) -> the new folder of its socket; nil, reason */
+/* background:listen(top) -> the socket's folder, made in `top`; nil, reason */
 static int listen_for_words(lua_State *L) {
     struct background *self = check_background(L);
     const char *top = luaL_checkstring(L, 2);
@@ -176,7 +177,7 @@ static int wait_for_news(lua_State *L) {
     return 0;
 }
 
-static int news_of_owner(lua_State *L, struct background *self) {
+static int push_owner_news(lua_State *L, struct background *self) {
     char text[ANSWER_MAX];
     ssize_t size = recv(self->peer, text, sizeof text, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
@@ -186,7 +187,7 @@ static int news_of_owner(lua_State *L, struct background *self) {
     return 2;
 }
 
-static int news_of_client(lua_State *L, struct background *self) {
+static int push_client_news(lua_State *L, struct background *self) {
     const struct timeval patience = {.tv_sec = WORD_TIMEOUT};
     char word[WORD_MAX];
     self->client = accept4(self->listener, NULL, NULL, SOCK_CLOEXEC);
@@ -205,9 +206,9 @@ static int news_of_client(lua_State *L, struct background *self) {
  */
 static int next_news(lua_State *L) {
     struct background *self = check_background(L);
-    int count = self->peer >= 0 ? news_of_owner(L, self) : 0;
+    int count = self->peer >= 0 ? push_owner_news(L, self) : 0;
     if (count || self->listener < 0 || self->client >= 0) return count;
-    return news_of_client(L, self);
+    return push_client_news(L, self);
 }
 
 static int answer(lua_State *L) {
@@ -220,6 +221,7 @@ static int answer(lua_State *L) {
     return 0;
 }
 
+/* background:stop(): removes the socket. A client that awaits an answer still gets it. */
 static int stop(lua_State *L) {
     stop_listening(check_background(L));
     return 0;
@@ -302,9 +304,9 @@ static int ask(lua_State *L) {
 void zkl_background_open(lua_State *L) {
     static const luaL_Reg functions[] = {{"fork", fork_background}, {"ask", ask}, {NULL, NULL}};
     static const luaL_Reg methods[] = {
-        {"answer", answer},  {"leave", leave},        {"listen", listen_for_words},
-        {"next", next_news}, {"outcome", outcome},    {"stop", stop},
-        {"tell", tell},      {"wait", wait_for_news}, {"__gc", drop},
+        {"answer", answer},  {"leave", leave},           {"listen", listen_for_words},
+        {"next", next_news}, {"outcome", await_outcome}, {"stop", stop},
+        {"tell", tell},      {"wait", wait_for_news},    {"__gc", drop},
         {NULL, NULL},
     };
     luaL_newmetatable(L, BACKGROUND_BOX);

@@ -49,7 +49,7 @@ static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 static void on_signal(int signal) {
     int before = errno;
     unsigned char byte = (unsigned char)signal;
-    if (write(caught[1], &byte, 1) != 1) errno = before; /* a full pipe drops it */
+    if (write(caught[1], &byte, 1) != 1) errno = before; /* a full pipe drops the byte */
     errno = before;
 }
 
@@ -69,7 +69,7 @@ static void catch_all(void) {
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
-/* Forks the minder. `pair` holds its socket and ours. 0, or an errno value. */
+/* Forks the minder. `pair` holds the minder's socket and ours. 0, or an errno value. */
 static int fork_minder(struct child *child, int pair[2], char *const *argv, const char *path) {
     sigset_t all, mask;
     sigfillset(&all);
@@ -182,10 +182,10 @@ static int kill_all(lua_State *L) {
 
 /* child:suspend(job): stops this process, or with `job` its group, until continued */
 static int suspend(lua_State *L) {
-    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    const struct sigaction stopping = {.sa_handler = SIG_DFL};
     struct sigaction ours;
     check_child(L);
-    sigaction(SIGTSTP, &usual, &ours);
+    sigaction(SIGTSTP, &stopping, &ours);
     kill(lua_toboolean(L, 2) ? 0 : getpid(), SIGTSTP);
     sigaction(SIGTSTP, &ours, NULL);
     return 0;

@@ -68,8 +68,8 @@ static bool owner_has_terminal(const struct minder *self) {
     return self->terminal >= 0 && tcgetpgrp(self->terminal) == self->owner_group;
 }
 
-/* In $(...) of an interactive shell a background read fails, and stops nothing. */
-static bool reads_without_signal(void) {
+/* In $(...) of an interactive shell the background cannot read, and is not stopped by a read. */
+static bool background_read_fails(void) {
     struct sigaction action;
     sigaction(SIGTTIN, NULL, &action);
     return action.sa_handler == SIG_IGN;
@@ -82,7 +82,7 @@ static bool reads_without_signal(void) {
  */
 static bool wants_terminal(const struct minder *self) {
     if (!owner_has_terminal(self) || !isatty(STDIN_FILENO)) return false;
-    return isatty(STDOUT_FILENO) || reads_without_signal();
+    return isatty(STDOUT_FILENO) || background_read_fails();
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -141,7 +141,7 @@ static void resume(struct minder *self) {
     signal_group(self, SIGCONT);
 }
 
-/* Gives the terminal to a command that stopped for it, if the owner has it. Else the job stops. */
+/* A command that stopped for the terminal gets it from the owner. Else the owner stops, too. */
 static void on_stop(struct minder *self, int signal) {
     bool wanted = self->terminal >= 0 && (signal == SIGTTIN || signal == SIGTTOU);
     if (wanted) self->has_terminal = true;
@@ -214,12 +214,12 @@ static bool is_over(const struct minder *self, enum zkl_group group) {
            zkl_now() >= self->kill_at + ZKL_ZOMBIES_AFTER;
 }
 
-/* Reports the end, and resets all for the next launch, whose limits come after late ones. */
+/* Reports the end, and resets all for the next launch, whose limits replace any late limits. */
 static void finish_if_over(struct minder *self) {
     if (!self->command_ended) return;
     enum zkl_group group = zkl_group_state(self->command);
     if (group == ZKL_GROUP_FOREIGN && self->end_signal)
-        signal_group(self, self->end_signal); /* the signal reached only others of the group */
+        signal_group(self, self->end_signal); /* until now only other members got it */
     if (!is_over(self, group)) return;
     report(self, ZKL_REPORT_OVER, 0);
     self->command = 0;

@@ -46,9 +46,9 @@ void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *object) {
 struct zkl_box *zkl_lua_to_box(lua_State *L, int index, const char *name) {
     struct zkl_box *box = lua_touserdata(L, index);
     if (index != 1 || !box || !lua_getmetatable(L, 1)) return luaL_checkudata(L, index, name);
-    bool own = lua_rawequal(L, -1, lua_upvalueindex(1));
+    bool same_class = lua_rawequal(L, -1, lua_upvalueindex(1));
     lua_pop(L, 1);
-    return own ? box : luaL_checkudata(L, index, name);
+    return same_class ? box : luaL_checkudata(L, index, name);
 }
 
 const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name) {

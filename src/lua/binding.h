@@ -39,16 +39,20 @@ void zkl_lua_open_roster(lua_State *L);
 void zkl_lua_open_totals(lua_State *L);
 void zkl_lua_open_world(lua_State *L);
 void zkl_lua_open_board(lua_State *L);
-int zkl_lua_board(lua_State *L); /* core.board(); the next ones likewise */
+
+int zkl_lua_stats(lua_State *L); /* session:stats() */
+
+/* Functions of the module, core.board() and so on. */
+int zkl_lua_board(lua_State *L);
 int zkl_lua_session(lua_State *L);
 int zkl_lua_folder(lua_State *L);
 int zkl_lua_trials(lua_State *L);
 int zkl_lua_acquire_options(lua_State *L);
 int zkl_lua_world(lua_State *L);
-struct zkl_world *zkl_lua_check_world(lua_State *L, int index);
 int zkl_lua_poll(lua_State *L);
-int zkl_lua_stats(lua_State *L);
 int zkl_lua_totals(lua_State *L);
+
+struct zkl_world *zkl_lua_check_world(lua_State *L, int index);
 
 void zkl_lua_push_memory(lua_State *L);
 
@@ -65,7 +69,7 @@ void zkl_lua_begin_names(lua_State *L, struct zkl_lua_names *names);
  */
 int zkl_lua_push_names(lua_State *L, struct zkl_lua_names *names);
 
-/* Registers a metatable, its own __index. */
+/* Registers a class, a metatable that is its own __index, or adds methods to it. */
 void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
 
 /*
@@ -102,8 +106,9 @@ zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* raises in a worl
 /* Pushes an empty box for a request, and enters the client. */
 zkl_session *zkl_lua_begin_request(lua_State *L, zkl_client *client);
 /*
- * Fills that box, leaves the client, and pushes the request's id, under which a waiter registers
- * before any other call. Returns 2. Raises if the request is NULL, for lack of memory.
+ * Fills the box of zkl_lua_begin_request(), leaves the client, and pushes the request's id, under
+ * which a waiter registers before any other call. Returns 2. Raises if the request is NULL, for
+ * lack of memory.
  */
 int zkl_lua_push_request(lua_State *L, zkl_client *client, zkl_request *request);
 

@@ -41,9 +41,9 @@ static int state(lua_State *L) {
                                         [ZKL_LEASE_SUSPECT] = "suspect",
                                         [ZKL_LEASE_LOST] = "lost",
                                         [ZKL_LEASE_RELEASED] = "released"};
-    enum zkl_lease_state now = zkl_lease_state(enter_lease(L));
+    enum zkl_lease_state current = zkl_lease_state(enter_lease(L));
     zkl_lua_leave(L);
-    lua_pushstring(L, names[now]);
+    lua_pushstring(L, names[current]);
     return 1;
 }
 
@@ -88,9 +88,9 @@ static int release(lua_State *L) {
 static int push_begun(lua_State *L,
                       zkl_request *(*begin_request)(zkl_lease *lease, zkl_time timeout)) {
     const struct zkl_box *lease = check_box(L);
-    zkl_time limit = zkl_lua_time(L, 2);
+    zkl_time timeout = zkl_lua_time(L, 2);
     zkl_lua_begin_request(L, lease->client);
-    return zkl_lua_push_request(L, lease->client, begin_request(lease->object, limit));
+    return zkl_lua_push_request(L, lease->client, begin_request(lease->object, timeout));
 }
 
 static int release_and_confirm(lua_State *L) {
@@ -117,7 +117,7 @@ static struct zkl_op read_op(lua_State *L) {
 static int guard(lua_State *L) {
     const struct zkl_box *lease = check_box(L);
     luaL_checktype(L, 2, LUA_TTABLE);
-    zkl_time limit = zkl_lua_time(L, 3);
+    zkl_time timeout = zkl_lua_time(L, 3);
     size_t count = zkl_lua_length(L, 2);
     struct zkl_op *ops = lua_newuserdata(L, (count + 1) * sizeof *ops);
     for (size_t i = 0; i < count; i++) {
@@ -126,24 +126,24 @@ static int guard(lua_State *L) {
         lua_pop(L, 1);
     }
     zkl_lua_begin_request(L, lease->client);
-    return zkl_lua_push_request(L, lease->client, zkl_guard(lease->object, ops, count, limit));
+    return zkl_lua_push_request(L, lease->client, zkl_guard(lease->object, ops, count, timeout));
 }
 
 static int signal(lua_State *L) {
     const struct zkl_box *lease = check_box(L);
     const char *folder = luaL_checkstring(L, 2);
     bool all = lua_toboolean(L, 3);
-    zkl_time limit = zkl_lua_time(L, 4);
+    zkl_time timeout = zkl_lua_time(L, 4);
     zkl_lua_begin_request(L, lease->client);
-    return zkl_lua_push_request(L, lease->client, zkl_signal(lease->object, folder, all, limit));
+    return zkl_lua_push_request(L, lease->client, zkl_signal(lease->object, folder, all, timeout));
 }
 
 static int wait(lua_State *L) {
     const struct zkl_box *lease = check_box(L);
     const char *folder = luaL_checkstring(L, 2);
-    zkl_time limit = zkl_lua_time(L, 3);
+    zkl_time timeout = zkl_lua_time(L, 3);
     zkl_lua_begin_request(L, lease->client);
-    return zkl_lua_push_request(L, lease->client, zkl_wait(lease->object, folder, limit));
+    return zkl_lua_push_request(L, lease->client, zkl_wait(lease->object, folder, timeout));
 }
 
 static int revoked(lua_State *L) {

@@ -7,19 +7,19 @@ static int id(lua_State *L) {
 }
 
 /*
- * member:state() -> "joining", "joined" or the reason of its end; the server's reason or nil; count
- * of changes | nothing, after a finalizer's drop
+ * member:state() -> "joining", "joined" or the reason of the member's end; the server's reason or
+ * nil; count of changes | nothing, after a finalizer's drop
  */
 static int state(lua_State *L) {
     enum zkl_code why;
     const char *detail;
     zkl_member *member = zkl_lua_enter_full(L, ZKL_MEMBER_BOX);
     if (!member) return 0;
-    enum zkl_member_state now = zkl_member_state(member, &why, &detail);
+    enum zkl_member_state current = zkl_member_state(member, &why, &detail);
     unsigned changes = zkl_member_changes(member);
     zkl_lua_leave(L);
-    if (now == ZKL_MEMBER_JOINED) lua_pushliteral(L, "joined");
-    else if (now != ZKL_MEMBER_ENDED) lua_pushliteral(L, "joining");
+    if (current == ZKL_MEMBER_JOINED) lua_pushliteral(L, "joined");
+    else if (current != ZKL_MEMBER_ENDED) lua_pushliteral(L, "joining");
     else lua_pushstring(L, zkl_code_name(why));
     lua_pushstring(L, detail);
     lua_pushnumber(L, changes);
@@ -30,10 +30,10 @@ static int state(lua_State *L) {
 static int set(lua_State *L) {
     const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_MEMBER_BOX);
     const char *data = luaL_checkstring(L, 2);
-    zkl_time limit = zkl_lua_time(L, 3);
+    zkl_time timeout = zkl_lua_time(L, 3);
     zkl_lua_push_box(L, ZKL_REQUEST_BOX);
     zkl_member *member = zkl_lua_enter_full(L, ZKL_MEMBER_BOX);
-    return member ? zkl_lua_push_request(L, box->client, zkl_member_set(member, data, limit)) : 0;
+    return member ? zkl_lua_push_request(L, box->client, zkl_member_set(member, data, timeout)) : 0;
 }
 
 static void drop_object(void *member) {

@@ -87,9 +87,9 @@ static void store_constants(lua_State *L) {
 
 static int state(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    enum zkl_session_state now = zkl_session_state(zkl_client_enter(client));
+    enum zkl_session_state current = zkl_session_state(zkl_client_enter(client));
     zkl_client_leave(client);
-    zkl_lua_push_stored(L, STATE_NAMES + (int)now);
+    zkl_lua_push_stored(L, STATE_NAMES + (int)current);
     return 1;
 }
 
@@ -160,7 +160,7 @@ static int poke(lua_State *L) {
 /* core.poll({session, ...}, seconds) -> true if a session has news */
 int zkl_lua_poll(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
-    zkl_time timeout_given = zkl_lua_time(L, 2);
+    zkl_time timeout = zkl_lua_time(L, 2);
     size_t count = zkl_lua_length(L, 1);
     zkl_client **clients = lua_newuserdata(L, (count + 1) * sizeof(zkl_client *));
     for (size_t i = 0; i < count; i++) {
@@ -168,7 +168,7 @@ int zkl_lua_poll(lua_State *L) {
         clients[i] = zkl_lua_check_threaded(L, -1);
         lua_pop(L, 1);
     }
-    lua_pushboolean(L, zkl_client_poll(clients, count, timeout_given));
+    lua_pushboolean(L, zkl_client_poll(clients, count, timeout));
     return 1;
 }
 

@@ -117,7 +117,7 @@ static int trouble(lua_State *L) {
     return 2;
 }
 
-/* session:recovery() -> number of ended dead sessions [, the reason why this one is not saved] */
+/* session:recovery() -> count of ended dead sessions [, reason why this session is not saved] */
 static int recovery(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
     lua_pushinteger(L, (lua_Integer)why.recovered);
@@ -181,26 +181,26 @@ static int release_all(lua_State *L) {
 
 static int ready(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    zkl_time limit = zkl_lua_time(L, 2);
+    zkl_time timeout = zkl_lua_time(L, 2);
     zkl_session *session = zkl_lua_begin_request(L, client);
-    return zkl_lua_push_request(L, client, zkl_session_ready(session, limit));
+    return zkl_lua_push_request(L, client, zkl_session_ready(session, timeout));
 }
 
 static int begin_pause(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    zkl_time limit = zkl_lua_time(L, 2);
+    zkl_time timeout = zkl_lua_time(L, 2);
     zkl_session *session = zkl_lua_begin_request(L, client);
-    return zkl_lua_push_request(L, client, zkl_pause(session, limit));
+    return zkl_lua_push_request(L, client, zkl_pause(session, timeout));
 }
 
 /* session:set_hosts(hosts, timeout) -> request; nil for sessions without hosts */
 static int set_hosts(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *hosts = luaL_checkstring(L, 2);
-    zkl_time limit = zkl_lua_time(L, 3);
+    zkl_time timeout = zkl_lua_time(L, 3);
     if (!zkl_client_link(client, &zkl_zookeeper)) return 0;
-    zkl_request *request = zkl_pause(zkl_lua_begin_request(L, client), limit);
-    if (request) zkl_zookeeper_move(client, hosts, request, limit);
+    zkl_request *request = zkl_pause(zkl_lua_begin_request(L, client), timeout);
+    if (request) zkl_zookeeper_move(client, hosts, request, timeout);
     return zkl_lua_push_request(L, client, request);
 }
 
@@ -228,9 +228,9 @@ static int refusal(lua_State *L) {
 static int drain(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     bool waiters = lua_toboolean(L, 2);
-    zkl_time limit = zkl_lua_time(L, 3);
+    zkl_time timeout = zkl_lua_time(L, 3);
     zkl_session *session = zkl_lua_begin_request(L, client);
-    return zkl_lua_push_request(L, client, zkl_session_drain(session, waiters, limit));
+    return zkl_lua_push_request(L, client, zkl_session_drain(session, waiters, timeout));
 }
 
 /* session:holders(path, prefix) -> owners, with that prefix, that hold the lock */
@@ -248,26 +248,26 @@ static int queue(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2);
     enum zkl_kind kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names);
-    zkl_time limit = zkl_lua_time(L, 4);
+    zkl_time timeout = zkl_lua_time(L, 4);
     zkl_session *session = zkl_lua_begin_request(L, client);
-    return zkl_lua_push_request(L, client, zkl_queue(session, path, kind, limit));
+    return zkl_lua_push_request(L, client, zkl_queue(session, path, kind, timeout));
 }
 
 static int join(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2), *data = luaL_checkstring(L, 3);
-    zkl_time limit = zkl_lua_time(L, 4);
+    zkl_time timeout = zkl_lua_time(L, 4);
     zkl_session *session = zkl_lua_begin_request(L, client);
-    return zkl_lua_push_request(L, client, zkl_join(session, path, data, limit));
+    return zkl_lua_push_request(L, client, zkl_join(session, path, data, timeout));
 }
 
 static int push_begun(lua_State *L, zkl_request *(*begin)(zkl_session *session, const char *node,
                                                           zkl_time timeout)) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *node = luaL_checkstring(L, 2);
-    zkl_time limit = zkl_lua_time(L, 3);
+    zkl_time timeout = zkl_lua_time(L, 3);
     zkl_session *session = zkl_lua_begin_request(L, client);
-    return zkl_lua_push_request(L, client, begin(session, node, limit));
+    return zkl_lua_push_request(L, client, begin(session, node, timeout));
 }
 
 static int get(lua_State *L) {
@@ -282,9 +282,9 @@ static int break_node(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *node = luaL_checkstring(L, 2);
     int32_t version = (int32_t)luaL_checkinteger(L, 3);
-    zkl_time limit = zkl_lua_time(L, 4);
+    zkl_time timeout = zkl_lua_time(L, 4);
     zkl_session *session = zkl_lua_begin_request(L, client);
-    return zkl_lua_push_request(L, client, zkl_break(session, node, version, limit));
+    return zkl_lua_push_request(L, client, zkl_break(session, node, version, timeout));
 }
 
 static int revoke(lua_State *L) {

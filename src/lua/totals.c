@@ -110,7 +110,7 @@ static void set_stats(lua_State *L, const struct zkl_stats *counted) {
     set_count(L, "untold_events", counted->untold);
 }
 
-static void push_table(lua_State *L, const struct zkl_totals *totals) {
+static void push_totals(lua_State *L, const struct zkl_totals *totals) {
     lua_newtable(L);
     set_stats(L, &totals->stats);
     set_meter(L, &totals->meter);
@@ -127,7 +127,7 @@ int zkl_lua_stats(lua_State *L) {
     bool containers = zkl_session_makes_containers(session);
     zkl_totals_add(totals, session);
     zkl_client_leave(client);
-    push_table(L, totals);
+    push_totals(L, totals);
     lua_pushboolean(L, containers);
     lua_setfield(L, -2, "containers");
     return 1;
@@ -138,7 +138,7 @@ int zkl_lua_totals(lua_State *L) {
     struct zkl_totals *totals = push_empty(L);
     if (lua_isnoneornil(L, 1)) zkl_process_totals(totals);
     else zkl_world_totals(zkl_lua_check_world(L, 1), totals);
-    push_table(L, totals);
+    push_totals(L, totals);
     lua_newtable(L);
     for (size_t i = 0; i < ZKL_SESSION_CLOSED; i++)
         set_count(L, zkl_lua_state_names[i], totals->sessions[i]);

@@ -50,15 +50,15 @@ static int changed(lua_State *L) {
     return 1;
 }
 
-static int push_moment(lua_State *L, zkl_time moment) {
-    if (moment == ZKL_NEVER) return 0;
-    zkl_lua_push_time(L, moment);
+static int push_time_unless_never(lua_State *L, zkl_time time) {
+    if (time == ZKL_NEVER) return 0;
+    zkl_lua_push_time(L, time);
     return 1;
 }
 
 /* world:ends_at() -> earliest end of a hold, a pause or a request's deadline, or nil */
 static int ends_at(lua_State *L) {
-    return push_moment(L, zkl_world_ends_at(self_world(L)));
+    return push_time_unless_never(L, zkl_world_ends_at(self_world(L)));
 }
 
 /* world:date() -> seconds since 1970 */
@@ -67,7 +67,7 @@ static int date(lua_State *L) {
     return 1;
 }
 
-/* Streams of random numbers. "how" is for details of faults, "program" for world:random(). */
+/* Names of streams. "how" is for details of faults, "program" for world:random(). */
 static unsigned check_stream(lua_State *L) {
     static const char *const streams[ZKL_WORLD_STREAMS + 1] = {"order", "faults", "how", "program"};
     return (unsigned)luaL_checkoption(L, 2, NULL, streams);
@@ -85,9 +85,9 @@ static int draw(lua_State *L) {
 
 /* world:fraction(stream) -> a number in [0, 1) */
 static int fraction(lua_State *L) {
-    const uint64_t steps = UINT64_C(1) << 53;
-    lua_pushnumber(L, (lua_Number)zkl_world_draw(self_world(L), check_stream(L), steps) /
-                          (lua_Number)steps);
+    const uint64_t values = UINT64_C(1) << 53;
+    lua_pushnumber(L, (lua_Number)zkl_world_draw(self_world(L), check_stream(L), values) /
+                          (lua_Number)values);
     return 1;
 }
 
@@ -127,7 +127,7 @@ static zkl_client *check_session_in_world(lua_State *L) {
     return client;
 }
 
-/* world:number(session box) -> its number; nil in another world */
+/* world:number(session box) -> the session's number; nil in another world */
 static int number(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 2);
     if (zkl_world_has(self_world(L), client))
@@ -136,7 +136,7 @@ static int number(lua_State *L) {
     return 1;
 }
 
-/* world:name(session box) -> name of its server; nil in another world */
+/* world:name(session box) -> name of the session's server; nil in another world */
 static int name(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 2);
     lua_pushstring(L, zkl_world_has(self_world(L), client) ? zkl_world_server_name(client) : NULL);
@@ -206,14 +206,14 @@ static int settle(lua_State *L) {
 
 /* world:due() -> time of the next step, held packets not counted, or nil */
 static int due(lua_State *L) {
-    return push_moment(L, zkl_world_due(self_world(L)));
+    return push_time_unless_never(L, zkl_world_due(self_world(L)));
 }
 
-/* world:under_way(number, up) -> "packet", or "last" of its session, or nil */
+/* world:under_way(number, up) -> "packet", "last" if it ends the session, or nil for none */
 static int next_kind(lua_State *L) {
-    static const char *const ways[] = {NULL, "packet", "last"};
+    static const char *const kinds[] = {NULL, "packet", "last"};
     lua_pushstring(
-        L, ways[zkl_world_under_way(self_world(L), session_number(L), lua_toboolean(L, 3))]);
+        L, kinds[zkl_world_under_way(self_world(L), session_number(L), lua_toboolean(L, 3))]);
     return 1;
 }
 

@@ -194,7 +194,7 @@ static int open_session(struct zkl_link *link) {
     if (error) return error;
     link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, zkl_now());
     link->last_arrival = 0;
-    zkl_server_post_events(link->server); /* which may expire silent sessions */
+    zkl_server_post_events(link->server); /* opening may have expired other sessions */
     return link->session ? 0 : ENOMEM;
 }
 
@@ -235,8 +235,8 @@ static zkl_time due(struct zkl_link *link, zkl_time now) {
     return link->wants_session && !link->cut ? link->open_at : ZKL_NEVER;
 }
 
-static struct zkl_trouble trouble(const struct zkl_link *link) {
+static struct zkl_trouble get_trouble(const struct zkl_link *link) {
     return (struct zkl_trouble){.error = link->error, .short_timeout = ZKL_NEVER};
 }
 
-const struct zkl_link_class zkl_memory = {create, destroy, send, retire, work, due, trouble};
+const struct zkl_link_class zkl_memory = {create, destroy, send, retire, work, due, get_trouble};

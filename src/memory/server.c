@@ -72,9 +72,9 @@ static void wake_thread(struct zkl_server *server) {
 }
 
 static void end_server(struct zkl_server *server) {
-    struct zkl_server **place = &servers;
-    while (*place != server) place = &(*place)->next;
-    *place = server->next;
+    struct zkl_server **slot = &servers;
+    while (*slot != server) slot = &(*slot)->next;
+    *slot = server->next;
     server->over = true;
     if (server->running) wake_thread(server);
     else free_server(server);
@@ -159,7 +159,7 @@ static struct zkl_link *first_due(const struct zkl_server *server, zkl_time *due
     return first;
 }
 
-/* A listed link's client is referenced by its timer, so it may be referenced again. */
+/* The timer holds a reference to a listed link's client, so another may be taken. */
 static void deliver(struct zkl_link *link, zkl_time now) {
     struct zkl_client *client = zkl_client_ref(link->client);
     zkl_servers_unlock();

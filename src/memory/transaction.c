@@ -152,7 +152,7 @@ static void undo_steps(struct transaction *transaction) {
     }
 }
 
-/* As on servers. Operations before the failed one have no error, later ones were not tried. */
+/* As on servers, operations before the failed one get no error, and later ones another error. */
 static void report_failure(struct zkl_result *results, size_t count, size_t failed, int error) {
     memset(results, 0, count * sizeof *results);
     results[failed].error = error;
@@ -161,12 +161,12 @@ static void report_failure(struct zkl_result *results, size_t count, size_t fail
 
 /* --- settling ---------------------------------------------------------------------------- */
 
-/* Lists a container that lost its last child. */
+/* Lists a container that lost its last child, until it gets a child. */
 static void update_emptied(struct zkl_tree *tree, struct zkl_node *node) {
     if (!node->container) return;
-    bool waits = !zkl_list_is_empty(&node->of_emptied);
+    bool listed = !zkl_list_is_empty(&node->of_emptied);
     if (node->child_count > 0) zkl_list_remove(&node->of_emptied);
-    if (node->child_count > 0 || waits) return;
+    if (node->child_count > 0 || listed) return;
     if (zkl_list_is_empty(&tree->emptied))
         tree->container_check_at = zkl_tree_later(tree, tree->container_check_period);
     zkl_list_append(&tree->emptied, &node->of_emptied);

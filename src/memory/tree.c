@@ -7,10 +7,10 @@
 
 /* --- the tree ------------------------------------------------------------------------------ */
 
-struct zkl_tree *zkl_tree_new(zkl_time container_check) {
+struct zkl_tree *zkl_tree_new(zkl_time container_check_period) {
     struct zkl_tree *tree = calloc(1, sizeof *tree);
     if (!tree) return NULL;
-    tree->container_check_period = container_check;
+    tree->container_check_period = container_check_period;
     tree->first_expiry = ZKL_NEVER;
     zkl_list_init(&tree->sessions);
     zkl_list_init(&tree->emptied);

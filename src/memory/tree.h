@@ -20,10 +20,10 @@
 struct zkl_tree;
 
 /*
- * A tree with a root only. `container_check` (a minute in servers) after a container lost its last
- * child, all such containers are removed. NULL: no memory.
+ * A tree with a root only. Containers that lost their last child are removed together,
+ * `container_check_period` (a minute in servers) after the first lost its own. NULL: no memory.
  */
-struct zkl_tree *zkl_tree_new(zkl_time container_check);
+struct zkl_tree *zkl_tree_new(zkl_time container_check_period);
 
 void zkl_tree_free(struct zkl_tree *tree);
 
@@ -52,6 +52,7 @@ bool zkl_tree_retime(struct zkl_tree *tree, uint64_t session, zkl_time timeout, 
 
 bool zkl_tree_has_sessions(const struct zkl_tree *tree);
 
+/* Expires silent sessions and removes emptied containers, if due. */
 void zkl_tree_tick(struct zkl_tree *tree, zkl_time now);
 
 /* Next tick, perhaps too early, or ZKL_NEVER. */
@@ -60,7 +61,7 @@ zkl_time zkl_tree_due(const struct zkl_tree *tree);
 /* --- requests --------------------------------------------------------------------------- */
 
 /*
- * Does all due work, then carries out a session's request, which is also a sign of life. An
+ * Runs a tick, then carries out a session's request, which is also a sign of life. An
  * expired session gets ZKL_ERROR_SESSION_EXPIRED without results. Session 0 may LIST, GET and
  * EXISTS without a watch. LIST orders names by age.
  */

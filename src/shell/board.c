@@ -13,10 +13,10 @@
 
 struct zkl_board {
     pid_t process;
-    pthread_mutex_t mutex; /* guards all below */
-    size_t references;     /* the program's, and each client's */
-    struct threaded *first, **end;
-    int pipe[2]; /* -1 until a thread waits */
+    pthread_mutex_t mutex;         /* guards all below */
+    size_t references;             /* the program's, and each client's */
+    struct threaded *first, **end; /* list of the clients with events */
+    int pipe[2];                   /* -1 until a thread waits */
     size_t waiting_threads;
     bool pipe_full;
 };
@@ -39,9 +39,9 @@ bool zkl_board_foreign(const zkl_board *board) {
 void zkl_board_drop(zkl_board *board) {
     if (zkl_board_foreign(board)) return;
     pthread_mutex_lock(&board->mutex);
-    size_t left = --board->references;
+    size_t remaining = --board->references;
     pthread_mutex_unlock(&board->mutex);
-    if (left > 0) return;
+    if (remaining > 0) return;
     if (board->pipe[0] >= 0) {
         close(board->pipe[0]);
         close(board->pipe[1]);
@@ -59,7 +59,7 @@ static void fill_pipe(struct zkl_board *board) {
 
 static void post(struct zkl_board *board, struct threaded *self) {
     self->next_posted = NULL;
-    self->posted_link = board->end;
+    self->posted_slot = board->end;
     *board->end = self;
     board->end = &self->next_posted;
     fill_pipe(board);
@@ -67,9 +67,9 @@ static void post(struct zkl_board *board, struct threaded *self) {
 
 static void take_down(struct zkl_board *board, struct threaded *self) {
     char byte;
-    *self->posted_link = self->next_posted;
-    if (self->next_posted) self->next_posted->posted_link = self->posted_link;
-    else board->end = self->posted_link;
+    *self->posted_slot = self->next_posted;
+    if (self->next_posted) self->next_posted->posted_slot = self->posted_slot;
+    else board->end = self->posted_slot;
     if (!board->first && board->pipe_full) board->pipe_full = read(board->pipe[0], &byte, 1) != 1;
 }
 

@@ -1,10 +1,10 @@
 /*
  * internal.h - a client whose runtime is the threads of the process; for src/shell alone.
  *
- * A client's mutex guards all of it, with session and link. It is held while requests are handed to
- * the link, which only queues them. It is free while a connection is opened or closed, which takes
- * long or joins threads that may wait for the mutex. The threads of a client's timer and link block
- * every signal.
+ * A client's mutex guards the client, its session and its link. The mutex is held while requests
+ * are handed to the link, which only queues them. It is not held while a connection is opened or
+ * closed, which takes long or joins threads that may wait for the mutex. The threads of a client's
+ * timer and link block every signal.
  */
 #ifndef ZKL_SHELL_INTERNAL_H
 #define ZKL_SHELL_INTERNAL_H
@@ -16,7 +16,7 @@
 struct threaded {
     struct zkl_client client;
 
-    struct threaded *next, **link; /* list of all clients, guarded in process.c */
+    struct threaded *next, **slot; /* list of all clients, guarded in process.c */
 
     pthread_mutex_t mutex; /* guards the client and all below */
     pthread_cond_t news;   /* an event came, or the session is closed */
@@ -32,7 +32,7 @@ struct threaded {
     zkl_board *board; /* NULL: none joined */
     uint64_t board_number;
     bool on_board;
-    struct threaded *next_posted, **posted_link; /* list of the board, under its mutex */
+    struct threaded *next_posted, **posted_slot; /* list of the board, under its mutex */
     int bell;                                    /* connection of the program; -1: none */
     bool rung; /* a byte was sent, and zkl_client_heard() not called since */
 };

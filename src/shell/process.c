@@ -2,7 +2,7 @@
  * process.c - closes all clients of this process at exit, and sums up their counts.
  *
  * os.exit() runs atexit() handlers but no Lua finalizer, so such a handler releases all locks. A
- * signal that ends the process runs neither, so on request its handler closes the clients first.
+ * signal that ends the process runs neither, so zkl_process_close_on() installs a signal handler.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,12 +20,12 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct threaded *clients;
 static struct zkl_totals ended_totals; /* counts of delisted clients */
 static pid_t list_owner;               /* a forked child begins its own list */
-static atomic_int unsent_signals;      /* caught signals not yet resent */
+static atomic_int signals_to_resend;   /* a count */
 
 /* A parent's thread may have held the mutex, and no thread of the child reads signals. */
 static void reset_after_fork(void) {
     pthread_mutex_init(&mutex, NULL);
-    unsent_signals = 0;
+    signals_to_resend = 0;
 }
 
 static struct threaded *ref_first_client(void) {
@@ -58,22 +58,22 @@ static void close_all(void) {
  * resent, so that the parent sees the signal as the cause.
  */
 static void at_exit(void) {
-    const struct timespec moment = {.tv_nsec = ZKL_SECOND / 100};
+    const struct timespec pause = {.tv_nsec = ZKL_SECOND / 100};
     zkl_time due = zkl_now() + 2 * EXIT_BOUND;
     close_all();
-    while (unsent_signals && zkl_now() < due) nanosleep(&moment, NULL);
+    while (signals_to_resend && zkl_now() < due) nanosleep(&pause, NULL);
 }
 
 /*
  * Once per process, installs the handlers of fork and exit, and pins the module, which lua_close()
- * would unload under its threads. A forked child inherits handlers and pin, with an empty list.
+ * would unload under its threads. A forked child inherits handlers and pin, and empties the list.
  */
 static int prepare(void) {
-    Dl_info self;
+    Dl_info module;
     if (list_owner == 0) {
         if (zkl_process_learn(reset_after_fork) != 0 || atexit(at_exit) != 0) return -1;
-        if (dladdr((void *)&list_owner, &self) && self.dli_fname)
-            dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
+        if (dladdr((void *)&list_owner, &module) && module.dli_fname)
+            dlopen(module.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
     if (!zkl_process_is(list_owner)) {
         clients = NULL;
@@ -88,9 +88,9 @@ int zkl_process_enlist(struct threaded *self) {
     pthread_mutex_lock(&mutex);
     int error = prepare();
     if (error == 0) {
-        self->link = &clients;
+        self->slot = &clients;
         self->next = clients;
-        if (self->next) self->next->link = &self->next;
+        if (self->next) self->next->slot = &self->next;
         clients = self;
     }
     pthread_mutex_unlock(&mutex);
@@ -104,10 +104,10 @@ static void add_counts(struct zkl_totals *totals, zkl_client *client) {
 
 void zkl_process_delist(struct threaded *self) {
     pthread_mutex_lock(&mutex);
-    if (self->link) {
-        *self->link = self->next;
-        if (self->next) self->next->link = self->link;
-        self->link = NULL;
+    if (self->slot) {
+        *self->slot = self->next;
+        if (self->next) self->next->slot = self->slot;
+        self->slot = NULL;
         add_counts(&ended_totals, &self->client);
     }
     pthread_mutex_unlock(&mutex);
@@ -132,20 +132,20 @@ static struct sigaction program_actions[NSIG]; /* by signal */
 static void on_signal(int signal);
 static void call_program_handler(int signal, siginfo_t *info, void *context);
 
-/* Leaves an ignored signal ignored, as nohup wants. */
+/* Notes the program's action. Leaves an ignored signal ignored, as nohup wants. */
 static void install_handler(int signal) {
     const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    struct sigaction now;
-    sigaction(signal, NULL, &now);
-    if (now.sa_handler == SIG_IGN || now.sa_handler == on_signal) return;
-    if (now.sa_sigaction != call_program_handler) program_actions[signal] = now;
+    struct sigaction current;
+    sigaction(signal, NULL, &current);
+    if (current.sa_handler == SIG_IGN || current.sa_handler == on_signal) return;
+    if (current.sa_sigaction != call_program_handler) program_actions[signal] = current;
     sigaction(signal, &ours, NULL);
 }
 
 /*
- * Calls the program's handler for the resent signal, with its flags. on_signal() is installed
- * before that, as the handler may not return, and after it, as the handler may change the action,
- * like Lua's, which makes the next Ctrl-C end the process.
+ * Calls the program's handler for the resent signal. on_signal() is installed before the call,
+ * because the handler may not return, and after the call, because the handler may change the
+ * action, like Lua's, which makes the next Ctrl-C end the process.
  */
 static void call_program_handler(int signal, siginfo_t *info, void *context) {
     const struct sigaction usual = program_actions[signal];
@@ -158,13 +158,13 @@ static void call_program_handler(int signal, siginfo_t *info, void *context) {
 
 /* Resends the signal, for the program's handler or the default action. */
 static void resend(int signal) {
-    struct sigaction usual = program_actions[signal], now;
+    struct sigaction usual = program_actions[signal], current;
     if (usual.sa_handler != SIG_DFL) {
         usual.sa_sigaction = call_program_handler;
         usual.sa_flags = (usual.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
     }
-    sigaction(signal, NULL, &now);
-    if (now.sa_handler == on_signal) sigaction(signal, &usual, NULL); /* unless replaced */
+    sigaction(signal, NULL, &current);
+    if (current.sa_handler == on_signal) sigaction(signal, &usual, NULL); /* unless replaced */
     kill(getpid(), signal);
 }
 
@@ -172,10 +172,10 @@ static void resend(int signal) {
 static void on_signal(int signal) {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
-    unsent_signals++;
+    signals_to_resend++;
     if (getpid() != reader_process || write(pipe_ends[1], &byte, 1) != 1) {
         resend(signal);
-        unsent_signals--;
+        signals_to_resend--;
     }
     errno = error;
 }
@@ -186,10 +186,10 @@ static void *read_signals(void *argument) {
     (void)argument;
     while (read(pipe_ends[0], &signal, 1) == 1) {
         close_all();
-        bool ends = program_actions[signal].sa_handler == SIG_DFL;
+        bool fatal = program_actions[signal].sa_handler == SIG_DFL;
         resend(signal);
-        if (getpid() == 1 && ends) _exit(128 + signal);
-        unsent_signals--;
+        if (getpid() == 1 && fatal) _exit(128 + signal);
+        signals_to_resend--;
     }
     return NULL;
 }

@@ -22,7 +22,7 @@ void zkl_condition_init(pthread_cond_t *condition) {
     pthread_condattr_destroy(&monotonic);
 }
 
-/* Waits by CLOCK_MONOTONIC for a `due` of zkl_now(). */
+/* Converts `due` from the clock of zkl_now() to CLOCK_MONOTONIC, by which a condition waits. */
 void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_time due) {
     struct timespec time;
     zkl_time rest = due - zkl_now();
@@ -100,15 +100,15 @@ static void *wait_at_gate(void *argument) {
     return NULL;
 }
 
-#define MOMENT (ZKL_SECOND / 10000)
+#define TRIAL_PAUSE (ZKL_SECOND / 10000)
 
-/* Waits until a joined thread is no longer counted by a container's limit. */
+/* Also waits until a container's limit no longer counts the thread. */
 static void join_trial(const struct trial_thread *trial_thread) {
-    const struct timespec moment = {.tv_nsec = MOMENT};
+    const struct timespec pause = {.tv_nsec = TRIAL_PAUSE};
     pthread_join(trial_thread->thread, NULL);
-    for (int i = 0; i < ZKL_SECOND / MOMENT; i++) {
+    for (int i = 0; i < ZKL_SECOND / TRIAL_PAUSE; i++) {
         if (!zkl_linux_thread_counts(trial_thread->id)) return;
-        nanosleep(&moment, NULL);
+        nanosleep(&pause, NULL);
     }
 }
 
@@ -127,6 +127,8 @@ int zkl_thread_room(void) {
     pthread_mutex_destroy(&gate);
     return error;
 }
+
+/* --- a client's mutex ------------------------------------------------------------------------- */
 
 void zkl_lock(struct zkl_client *client) {
     pthread_mutex_lock(&zkl_threaded(client)->mutex);

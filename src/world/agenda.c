@@ -3,30 +3,30 @@
 
 #include "agenda.h"
 
-static void put(struct zkl_agenda *agenda, struct zkl_due *due, size_t place) {
-    agenda->heap[place] = due;
-    due->place = place;
+static void put(struct zkl_agenda *agenda, struct zkl_due *due, size_t index) {
+    agenda->heap[index] = due;
+    due->index = index;
 }
 
 static void rise(struct zkl_agenda *agenda, struct zkl_due *due) {
-    size_t place = due->place;
-    while (place > 0 && agenda->heap[(place - 1) / 2]->at > due->at) {
-        put(agenda, agenda->heap[(place - 1) / 2], place);
-        place = (place - 1) / 2;
+    size_t index = due->index;
+    while (index > 0 && agenda->heap[(index - 1) / 2]->at > due->at) {
+        put(agenda, agenda->heap[(index - 1) / 2], index);
+        index = (index - 1) / 2;
     }
-    put(agenda, due, place);
+    put(agenda, due, index);
 }
 
 static void sink(struct zkl_agenda *agenda, struct zkl_due *due) {
-    size_t place = due->place, below;
-    while ((below = 2 * place + 1) < agenda->count) {
+    size_t index = due->index, below;
+    while ((below = 2 * index + 1) < agenda->count) {
         if (below + 1 < agenda->count && agenda->heap[below + 1]->at < agenda->heap[below]->at)
             below++;
         if (agenda->heap[below]->at >= due->at) break;
-        put(agenda, agenda->heap[below], place);
-        place = below;
+        put(agenda, agenda->heap[below], index);
+        index = below;
     }
-    put(agenda, due, place);
+    put(agenda, due, index);
 }
 
 bool zkl_agenda_add(struct zkl_agenda *agenda, struct zkl_due *due) {

@@ -9,7 +9,7 @@
 
 struct zkl_due {
     zkl_time at;  /* ZKL_NEVER: not due */
-    size_t place; /* index in the heap */
+    size_t index; /* in the heap */
 };
 
 struct zkl_agenda {
@@ -20,7 +20,7 @@ struct zkl_agenda {
 /* Adds an entry that is not due. False: no memory. */
 bool zkl_agenda_add(struct zkl_agenda *agenda, struct zkl_due *due);
 void zkl_agenda_set(struct zkl_agenda *agenda, struct zkl_due *due, zkl_time at);
-/* NULL: empty. */
+/* The earliest entry, perhaps not due. NULL: empty. */
 struct zkl_due *zkl_agenda_first(const struct zkl_agenda *agenda);
 
 #endif

@@ -119,7 +119,7 @@ static bool send_request(struct zkl_link *link, const struct zkl_rpc *request) {
 
 /* --- the end of a connection ------------------------------------------------------------------ */
 
-/* A random number of the packets to the server, the first ones, still arrive. */
+/* The first packets to the server, a random number, still arrive. */
 static void lose_packets_up(struct zkl_link *link) {
     struct zkl_world *world = world_of(link);
     size_t count = 0;
@@ -152,7 +152,7 @@ static void lose_packets_down(struct zkl_link *link) {
     }
 }
 
-/* The client forgets a session of which it never learned. */
+/* Also forgets a session of which the client never learned. */
 void zkl_link_break(struct zkl_link *link, zkl_time notice_at) {
     if (!link->online) return;
     link->online = link->attached = false;
@@ -300,10 +300,10 @@ static void connect(struct zkl_link *link, zkl_time now) {
 }
 
 static void close_session(struct zkl_link *link, zkl_time now) {
-    bool waits =
+    bool may_wait =
         link->online && link->connected && now < zkl_client_close_by(&link->resident->client);
-    if (waits && link->end_sent) return;
-    link->end_sent = waits && send_up(link, PACKET_CLOSE);
+    if (may_wait && link->end_sent) return;
+    link->end_sent = may_wait && send_up(link, PACKET_CLOSE);
     if (link->end_sent) return;
     if (link->online) zkl_link_break(link, ZKL_NEVER);
     link->notice_at = ZKL_NEVER;
@@ -319,14 +319,14 @@ static zkl_time due(struct zkl_link *link, zkl_time now) {
     const zkl_client *client = &link->resident->client;
     if (zkl_client_may_close(client, now))
         return link->end_sent ? zkl_client_close_by(client) : now;
-    zkl_time opens = wants_connection(link) ? link->open_at : ZKL_NEVER;
-    return zkl_client_is_closing(client) ? zkl_earlier(opens, zkl_client_close_by(client)) : opens;
+    zkl_time due = wants_connection(link) ? link->open_at : ZKL_NEVER;
+    return zkl_client_is_closing(client) ? zkl_earlier(due, zkl_client_close_by(client)) : due;
 }
 
-static struct zkl_trouble trouble(const struct zkl_link *link) {
+static struct zkl_trouble get_trouble(const struct zkl_link *link) {
     (void)link;
     return (struct zkl_trouble){.short_timeout = ZKL_NEVER};
 }
 
 const struct zkl_link_class zkl_world_link = {create, destroy, send_request, retire,
-                                              work,   due,     trouble};
+                                              work,   due,     get_trouble};

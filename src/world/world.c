@@ -102,7 +102,7 @@ zkl_time zkl_world_ends_at(const struct zkl_world *world) {
     return first == ZKL_NEVER ? ZKL_NEVER : first - BEGIN;
 }
 
-/* --- the runtime of its clients -------------------------------------------------------------- */
+/* --- the runtime of a world's clients -------------------------------------------------------- */
 
 static struct resident *resident_of(const zkl_client *client) {
     return (struct resident *)client; /* its first member */
@@ -133,7 +133,7 @@ static void destroy(struct zkl_client *client) {
 }
 
 static void wake(struct zkl_client *client) {
-    (void)client; /* unlock() does it */
+    (void)client; /* unlock() sets the due time */
 }
 
 static void news(struct zkl_client *client) {
@@ -288,8 +288,8 @@ bool zkl_world_cut(zkl_client *client, bool silently) {
     if (link->cut || zkl_client_is_closed(client)) return false;
     link->cut = true;
     if (silently) {
-        uint64_t notice = zkl_world_chance(world, (uint64_t)link->timeout / 3 * 2);
-        zkl_link_break(link, world->now + (zkl_time)notice);
+        uint64_t unnoticed_for = zkl_world_chance(world, (uint64_t)link->timeout / 3 * 2);
+        zkl_link_break(link, world->now + (zkl_time)unnoticed_for);
     } else if (link->online) {
         zkl_client_enter(client);
         zkl_link_break(link, ZKL_NEVER);
@@ -299,7 +299,7 @@ bool zkl_world_cut(zkl_client *client, bool silently) {
     return true;
 }
 
-/* The client notices an end of its connection now. */
+/* If the connection has ended, the client notices now. */
 bool zkl_world_heal(zkl_client *client) {
     struct resident *resident = resident_of(client);
     struct zkl_link *link = client->link;
@@ -373,7 +373,7 @@ zkl_time zkl_world_due(const struct zkl_world *world) {
     return first && first->at != ZKL_NEVER ? first->at - BEGIN : ZKL_NEVER;
 }
 
-enum zkl_world_way zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up) {
+enum zkl_world_next zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up) {
     const struct packet *packet = packet_of(world, number, up);
     if (!packet) return ZKL_WORLD_NOTHING;
     bool is_last = packet->kind == PACKET_EXPIRED || packet->kind == PACKET_CLOSED;

@@ -10,8 +10,8 @@
  *
  * Each server name has a tree (../memory/tree.h). A server expires sessions by their last sign of
  * life, as ZooKeeper does. A running, connected client pings every third of its timeout, so its
- * session lives. For others the last sign is up to a third of the timeout old, and the expiry comes
- * up to a tick late, at most half of the timeout.
+ * session lives. If the client stops or disconnects, its last sign is up to a third of the timeout
+ * old, and the expiry comes up to a tick late, at most half of the timeout.
  *
  * A connection keeps order. When it ends, some of the packets to the server arrive, up to a random
  * one, answers are lost, and events come with the next connection, like those of watches that are
@@ -109,16 +109,17 @@ uint32_t zkl_world_settle(struct zkl_world *world);
 /* The first due time, held packets left out, or ZKL_NEVER. */
 zkl_time zkl_world_due(const struct zkl_world *world);
 
-enum zkl_world_way {
+enum zkl_world_next {
     ZKL_WORLD_NOTHING,
     ZKL_WORLD_PACKET,
     ZKL_WORLD_LAST /* ends the client's session */
 };
 
-/* The next packet from a client to its server (`up`), or back. */
-enum zkl_world_way zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up);
+/* The kind of the next packet from a client to its server (`up`), or back. */
+enum zkl_world_next zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up);
 /* Describes that packet. False: none. */
 bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, char text[200]);
+/* Makes that packet due now. */
 void zkl_world_hasten(struct zkl_world *world, uint32_t number, bool up);
 
 /* --- recorded packets ------------------------------------------------------------------------- */
@@ -132,7 +133,7 @@ struct zkl_world_message {
 
 /* Records the first `limit` packets, pings left out. */
 void zkl_world_keep_messages(struct zkl_world *world, size_t limit);
-/* The records by time of arrival or loss, valid until the next one. Returns their number. */
+/* Lists the records by time of arrival or loss, valid until the next record. Returns a count. */
 size_t zkl_world_messages(const struct zkl_world *world, const struct zkl_world_message **list);
 
 #endif

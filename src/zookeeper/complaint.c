@@ -10,7 +10,7 @@
 #include "../core/hash.h"
 #include "internal.h"
 
-static _Atomic uint32_t last; /* see packed() */
+static _Atomic uint32_t last_heard; /* see packed() */
 
 /* "Socket ADDRESS zk retcode=…: REASON", "connection to ADDRESS timed out …" */
 static const struct {
@@ -34,13 +34,13 @@ void zkl_complaint_hear(const char *message) {
         const char *begin = strstr(message, forms[i].before);
         if (!begin || !strstr(begin, forms[i].after) || strstr(begin, ZKL_GATE_HOST)) continue;
         begin += strlen(forms[i].before);
-        last = packed(begin, strcspn(begin, " "), forms[i].means);
+        last_heard = packed(begin, strcspn(begin, " "), forms[i].means);
         return;
     }
 }
 
 enum zkl_complaint zkl_complaint_about(const struct servers *servers) {
-    uint32_t heard = last;
+    uint32_t heard = last_heard;
     enum zkl_complaint means = heard % KINDS;
     char each[ZKL_ADDRESS_SIZE];
     for (size_t i = 0; i < servers->count; i++) {

@@ -25,14 +25,14 @@
 /* Neither a server's address nor the gate's. libzookeeper compares addresses without ports. */
 #define NOWHERE "127.122.107.109:1"
 
-/* First and longest pause between looks at the gate. */
-#define FIRST_LOOK (ZKL_SECOND / 1000)
-#define LAST_LOOK (ZKL_SECOND / 20)
+/* Between looks at the gate. */
+#define FIRST_PAUSE (ZKL_SECOND / 1000)
+#define LONGEST_PAUSE (ZKL_SECOND / 20)
 
 /* --- the socket ------------------------------------------------------------------------------ */
 
 void zkl_gate_init(struct gate *gate) {
-    *gate = (struct gate){.listener = -1, .waiting = -1, .look_at = ZKL_NEVER};
+    *gate = (struct gate){.listener = -1, .connection = -1, .look_at = ZKL_NEVER};
 }
 
 /* shutdown() also ends a forked child's copy. */
@@ -44,7 +44,7 @@ static void shut_down(int *descriptor) {
 }
 
 void zkl_gate_end(struct gate *gate) {
-    shut_down(&gate->waiting);
+    shut_down(&gate->connection);
     shut_down(&gate->listener);
     gate->look_at = ZKL_NEVER;
 }
@@ -80,8 +80,8 @@ static void accept_newest(struct gate *gate) {
     while ((accepted = accept4(gate->listener, (struct sockaddr *)&peer, &size,
                                SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
         if (zkl_descriptors_has_socket_at(&peer)) {
-            shut_down(&gate->waiting);
-            gate->waiting = accepted;
+            shut_down(&gate->connection);
+            gate->connection = accepted;
         } else shut_down(&accepted);
         size = sizeof peer;
     }
@@ -91,9 +91,9 @@ static void accept_newest(struct gate *gate) {
 static bool is_waiting(struct gate *gate) {
     char sent[256];
     ssize_t count = 1;
-    while (gate->waiting >= 0 && count > 0) count = read(gate->waiting, sent, sizeof sent);
-    if (gate->waiting >= 0 && (count == 0 || errno != EAGAIN)) shut_down(&gate->waiting);
-    return gate->waiting >= 0;
+    while (gate->connection >= 0 && count > 0) count = read(gate->connection, sent, sizeof sent);
+    if (gate->connection >= 0 && (count == 0 || errno != EAGAIN)) shut_down(&gate->connection);
+    return gate->connection >= 0;
 }
 
 /* --- the list -------------------------------------------------------------------------------- */
@@ -115,8 +115,8 @@ static bool write_list(char list[LIST_SIZE], const struct gate *gate, const char
 }
 
 /*
- * libzookeeper has one order of lists for the process. A counter of callers keeps it, as a fork
- * could leave a mutex locked. Another order only leads to the gate more often.
+ * Either libzookeeper keeps the order of all lists of the process, or of none. Callers are counted,
+ * as a fork could leave a mutex locked. Another order only leads to the gate more often.
  */
 static atomic_int keepers;
 
@@ -141,8 +141,8 @@ char *zkl_gate_list(struct gate *gate, const struct sockaddr_storage *server, co
 
 void zkl_gate_expect(struct gate *gate, zkl_time now) {
     if (gate->listener < 0) return;
-    gate->pause = FIRST_LOOK;
-    gate->look_at = now + FIRST_LOOK;
+    gate->pause = FIRST_PAUSE;
+    gate->look_at = now + FIRST_PAUSE;
 }
 
 void zkl_gate_ignore(struct gate *gate) {
@@ -150,10 +150,10 @@ void zkl_gate_ignore(struct gate *gate) {
 }
 
 /* The time that libzookeeper has waited, stops of this process included. 0: unknown. */
-static zkl_time time_waited(int waiting) {
+static zkl_time time_waited(int connection) {
     struct tcp_info info;
     socklen_t size = sizeof info;
-    if (getsockopt(waiting, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+    if (getsockopt(connection, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
     return (zkl_time)info.tcpi_last_data_recv * (ZKL_SECOND / 1000);
 }
 
@@ -161,15 +161,16 @@ bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now) {
     if (now < gate->look_at) return false;
     accept_newest(gate);
     gate->look_at = now + gate->pause;
-    gate->pause = zkl_earlier(2 * gate->pause, LAST_LOOK);
-    /* libzookeeper soon leaves by itself, and returns. Meanwhile the list must not change. */
-    if (gate->waiting >= 0 && time_waited(gate->waiting) > timeout / 3) shut_down(&gate->waiting);
+    gate->pause = zkl_earlier(2 * gate->pause, LONGEST_PAUSE);
+    /* libzookeeper soon leaves the gate, and comes again. Until then the list must not change. */
+    if (gate->connection >= 0 && time_waited(gate->connection) > timeout / 3)
+        shut_down(&gate->connection);
     return is_waiting(gate);
 }
 
 /*
- * Makes libzookeeper go on to the second entry. It ignores a list of the same addresses, so a list
- * without the last server comes between.
+ * Makes libzookeeper go on to the second entry. It ignores a list with the addresses of its current
+ * list, so it first gets a list without any server.
  */
 void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
                    zkl_time now) {
@@ -180,6 +181,6 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
         zoo_set_servers(handle, between) == ZOK)
         zoo_set_servers(handle, list);
     zkl_gate_any_order();
-    shut_down(&gate->waiting);
+    shut_down(&gate->connection);
     zkl_gate_expect(gate, now);
 }

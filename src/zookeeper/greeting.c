@@ -11,7 +11,7 @@
 
 /* Sends credentials first, because without them servers may ignore a close. */
 static void close_session(int fd, const char *scheme, const char *auth, zkl_time by) {
-    struct packet packet = zkl_packet(ZKL_WIRE_CLOSE);
+    struct packet packet = zkl_packet(ZKL_WIRE_END_SESSION);
     int error;
     if (scheme && !zkl_wire_send_credentials(fd, scheme, auth)) return;
     if (!zkl_wire_send(fd, &packet)) return;

@@ -45,7 +45,7 @@ void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool 
  */
 #define SHORTEST_PAUSE (ZKL_SECOND / 10)
 
-static void postpone_first_question(struct zkl_link *link) {
+static void postpone_first_request(struct zkl_link *link) {
     if (!atomic_load(&link->credentials_answer_lost)) return;
     link->first_request_pause =
         link->first_request_pause ? 2 * link->first_request_pause : SHORTEST_PAUSE;
@@ -73,7 +73,7 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
         return;
     }
     zkl_handle_give_credentials(link, handle, &link->credentials_given, on_credentials);
-    postpone_first_question(link);
+    postpone_first_request(link);
     zkl_gate_ignore(&link->gate);
     zkl_route_connected(&link->route);
     zkl_link_close_on_exec(link, &link->gate);
@@ -108,7 +108,7 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
     struct zkl_link *link = context;
     (void)node;
     if (type != ZOO_SESSION_EVENT) return;
-    /* first, as a crash may follow the session's first node */
+    /* before the session creates its first node, as a crash may follow */
     if (state == ZOO_CONNECTED_STATE && zkl_handle_is_sound(handle))
         zkl_recovery_save(link, handle);
     zkl_client_enter(link->client);
@@ -174,8 +174,9 @@ void zkl_handle_retire(struct zkl_link *link) {
 /* --- the worker, with the mutex held except to open or close ------------------------------- */
 
 /*
- * The expired handle, or a closing client's when no reply is due. zookeeper_close() takes the first
- * reply for the answer to its close request, which a reset could then overtake.
+ * Takes the expired handle, or that of a client that may close. A closing client first waits for
+ * its replies, because zookeeper_close() takes any reply for the answer to its close request, which
+ * a reset could then overtake.
  */
 static zhandle_t *take_old_handle(struct zkl_link *link) {
     zhandle_t *old = link->retired;

@@ -50,8 +50,8 @@ int zkl_hosts_resolve(const char *hosts, struct servers *servers) {
     *servers = (struct servers){0};
     for (char *entry = copy ? strtok_r(copy, ",", &rest) : NULL; entry;
          entry = strtok_r(NULL, ",", &rest)) {
-        int failed = resolve_entry(entry, servers);
-        if (failed) error = failed;
+        int entry_error = resolve_entry(entry, servers);
+        if (entry_error) error = entry_error;
     }
     free(copy);
     return servers->count ? 0 : error;

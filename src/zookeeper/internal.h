@@ -23,13 +23,13 @@
 #include "session_file.h"
 #include "zookeeper_link.h"
 
-/* Addresses, as last resolved. */
+/* Resolved addresses. */
 struct servers {
     struct sockaddr_storage *list;
     size_t count;
 };
 
-/* A host list as given. Lives as long as the link, for other threads. */
+/* A host list as given. Replaced lists live as long as the link, for threads that still read. */
 struct hosts {
     struct hosts *previous;
     char text[];
@@ -40,9 +40,9 @@ struct gate {
     int listener;                    /* -1: closed */
     struct sockaddr_storage address; /* the listener's */
     struct sockaddr_storage server;  /* the last to which the gate sent libzookeeper */
-    int waiting;                     /* libzookeeper's connection to the gate; -1: none */
+    int connection;                  /* libzookeeper's, at the gate; -1: none */
     zkl_time look_at; /* next zkl_gate_look(); ZKL_NEVER: libzookeeper is at a server */
-    zkl_time pause;   /* between that look and the next */
+    zkl_time pause;   /* from `look_at` to the look after it */
 };
 
 /* A second handle, to see whether a server refuses the first (probe.c). */
@@ -114,15 +114,15 @@ struct zkl_link {
     bool credentials_refused; /* so no other handle is wanted */
     bool credentials_given;
     atomic_bool credentials_answer_lost;
-    zkl_time first_request_pause; /* on the last connection */
+    zkl_time first_request_pause; /* after the last connection (handle.c); 0: none */
     struct zkl_trouble trouble;
 
     struct zkl_session_file *file; /* NULL: none, or not written */
     bool recovery_begun;
 
-    zkl_time work_at; /* earliest start of the next worker */
-    zkl_time open_at; /* earliest opening of the next handle */
-    zkl_time sweep_at;
+    zkl_time work_at;  /* earliest start of the next worker */
+    zkl_time open_at;  /* earliest opening of the next handle */
+    zkl_time sweep_at; /* next search for sockets (link.c) */
     zkl_time unconnected_since;
 };
 
@@ -138,7 +138,7 @@ zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now);
 bool zkl_handle_is_sound(zhandle_t *handle);
 /*
  * Gives a connected handle its credentials, which libzookeeper repeats on later connections.
- * Sets `given` then; the caller keeps other threads from it. `heard` gets the answer, unless NULL.
+ * Sets `given` on success, and does nothing if it is set. `heard` gets the answer, unless NULL.
  */
 void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool *given,
                                  void_completion_t heard);
@@ -149,7 +149,7 @@ void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool 
 void zkl_gate_init(struct gate *gate);
 int zkl_gate_begin(struct gate *gate); /* 0, or an errno value */
 void zkl_gate_end(struct gate *gate);
-/* Notes the server. The first host list of a handle, with server and gate. NULL: no memory. */
+/* Notes the server, and returns a handle's first list, of server and gate. NULL: no memory. */
 char *zkl_gate_list(struct gate *gate, const struct sockaddr_storage *server, const char *chroot);
 /* Between the two calls libzookeeper keeps the order of lists. */
 void zkl_gate_keep_order(void);
@@ -158,6 +158,7 @@ void zkl_gate_expect(struct gate *gate, zkl_time now); /* libzookeeper lost its 
 void zkl_gate_ignore(struct gate *gate);               /* libzookeeper is connected */
 /* Accepts libzookeeper's connection, if due. True: libzookeeper waits at the gate. */
 bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now);
+/* Sends libzookeeper from the gate to the server. */
 void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
                    zkl_time now);
 
@@ -177,13 +178,13 @@ zkl_time zkl_probe_open_due(const struct zkl_link *link);
 zkl_time zkl_probe_ask_due(const struct zkl_link *link);
 
 /* recovery.c, without the mutex */
-/* Before the session is connected. */
+/* Writes the session's file, before the session is connected. */
 void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle);
-/* After zookeeper_close(). `over`: the session ended, too. */
+/* After zookeeper_close(). `over`: the session ended, too, so its file is removed. */
 void zkl_recovery_forget(struct zkl_link *link, bool over);
 void zkl_recovery_move(struct zkl_link *link);
 
-/* greeting.c, blocking until `by` */
+/* greeting.c, blocking until `by` at most */
 enum zkl_greeting { ZKL_GREETING_SILENCE, ZKL_GREETING_KNOWN, ZKL_GREETING_UNKNOWN };
 enum zkl_greeting zkl_greet(const struct sockaddr_storage *server, const clientid_t *id,
                             zkl_time timeout, zkl_time by);

@@ -57,9 +57,9 @@ static void on_moved(int rc, const char *text, const void *context) {
 /* With the mutex held. False: the session has changed. */
 static bool take_hosts(struct move *move, const clientid_t *id) {
     struct zkl_link *link = move->link;
-    clientid_t now;
+    clientid_t current;
     zkl_time timeout;
-    if (!get_session(link, &now, &timeout) || now.client_id != id->client_id) return false;
+    if (!get_session(link, &current, &timeout) || current.client_id != id->client_id) return false;
     zkl_link_take_hosts(link, move->hosts, &move->servers);
     move->hosts = NULL;
     move->servers = (struct servers){0};

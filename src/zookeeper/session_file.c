@@ -1,9 +1,9 @@
 /*
  * session_file.c - see session_file.h.
  *
- * A file's text names its device, inode and boot, so a copy and another machine's file do not fit,
- * and its hosts and chroot, so another service's file does not. The last line shows that the text
- * is complete.
+ * A file's text names its device, inode and boot, so that neither a copy nor another machine's file
+ * fits, and its hosts and chroot, so that no other service's file fits. The last line shows that
+ * the text is complete.
  */
 #include "session_file.h"
 
@@ -62,8 +62,8 @@ static struct zkl_session_file *open_and_list(const char *folder, const char *na
     int error = file->path ? errno : ENOMEM;
     if (file->fd >= 0) {
         file->next = files;
-        file->link = &files;
-        if (files) files->link = &file->next;
+        file->slot = &files;
+        if (files) files->slot = &file->next;
         files = file;
     }
     pthread_mutex_unlock(&mutex);
@@ -77,8 +77,8 @@ static struct zkl_session_file *open_and_list(const char *folder, const char *na
 void zkl_session_file_leave(struct zkl_session_file *file) {
     if (!file) return;
     pthread_mutex_lock(&mutex);
-    *file->link = file->next;
-    if (file->next) file->next->link = file->link;
+    *file->slot = file->next;
+    if (file->next) file->next->slot = file->slot;
     close(file->fd); /* releases the lock */
     pthread_mutex_unlock(&mutex);
     free(file->path);
@@ -125,16 +125,16 @@ static void format_key(const struct zkl_session_key *key, char text[KEY_SIZE + 1
 }
 
 static bool parse_key(const char *text, struct zkl_session_key *key) {
-    char again[KEY_SIZE + 1];
+    char formatted[KEY_SIZE + 1];
     uintmax_t id;
-    int at = 0;
-    if (sscanf(text, "id %16jx\npassword %n", &id, &at) != 1 || !at) return false;
+    int position = 0;
+    if (sscanf(text, "id %16jx\npassword %n", &id, &position) != 1 || !position) return false;
     key->id = id;
-    for (size_t i = 0; i < ZKL_PASSWORD_SIZE; i++, at += 2) {
-        if (sscanf(text + at, "%2hhx", &key->password[i]) != 1) return false;
+    for (size_t i = 0; i < ZKL_PASSWORD_SIZE; i++, position += 2) {
+        if (sscanf(text + position, "%2hhx", &key->password[i]) != 1) return false;
     }
-    format_key(key, again);
-    return strcmp(text, again) == 0;
+    format_key(key, formatted);
+    return strcmp(text, formatted) == 0;
 }
 
 /* --- writing -------------------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ static bool read_key(struct zkl_session_file *file, const struct zkl_session_sto
     return fit;
 }
 
-/* False: a process holds the file, or just removed it. */
+/* False: a process holds the file or just removed it, or it is no regular file of this user. */
 static bool lock_if_dead(const struct zkl_session_file *file, struct stat *status) {
     return fstat(file->fd, status) == 0 && S_ISREG(status->st_mode) &&
            status->st_uid == geteuid() && flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&

@@ -29,7 +29,7 @@ struct zkl_session_file {
 
     int fd; /* holds the lock; -1: the parent's file */
     char *path;
-    struct zkl_session_file *next, **link; /* list of this process's files (session_file.c) */
+    struct zkl_session_file *next, **slot; /* list of this process's files (session_file.c) */
 };
 
 /*
@@ -42,7 +42,7 @@ int zkl_session_folder(const char *folder);
 struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage *storage,
                                                 const struct zkl_session_key *key);
 
-/* Locks dead processes' files and returns their list. Removes unfit ones. NULL: none. */
+/* Locks dead processes' files, and lists those that fit the storage. Removes others. NULL: none. */
 struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage *storage);
 
 /* Both free `file`, if it is not NULL. */

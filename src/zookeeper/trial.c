@@ -3,9 +3,9 @@
  * when it gets such an operation.
  *
  * An operation that ended a connection and never had an answer is tried alone in its own session,
- * after an answered read. If the server closes twice, it does not know the operation, and then the
- * link answers as other servers do. Keeper resumes no session, so the result outlives the session.
- * The next session tries again.
+ * after an answered read. If the server closes the connection twice, it does not know the
+ * operation. Then the link itself answers "unimplemented", as other servers do. Keeper resumes no
+ * session, so the result outlives the session. The next session tries again.
  */
 #include "trial.h"
 
@@ -98,7 +98,7 @@ static enum zkl_verdict try_once(const struct sockaddr_storage *server,
     if (zkl_wire_greet(fd, &nobody, timeout, by, &session) && session != 0 &&
         ask_server(fd, ZKL_OPERATION_EXISTS, "/", by, &error) == ZKL_WIRE_ANSWERED && error == 0)
         said = ask_server(fd, operation, NOWHERE, by, &error);
-    struct packet packet = zkl_packet(ZKL_WIRE_CLOSE);
+    struct packet packet = zkl_packet(ZKL_WIRE_END_SESSION);
     if (session != 0) zkl_wire_send(fd, &packet);
     close(fd);
     if (said == ZKL_WIRE_SILENT) return ZKL_VERDICT_NONE;

@@ -35,8 +35,8 @@ int zkl_milliseconds(zkl_time timeout) {
 
 static bool wait_for(int fd, short events, zkl_time by) {
     struct pollfd entry = {.fd = fd, .events = events};
-    for (zkl_time left; (left = by - zkl_now()) > 0;) {
-        int ready = poll(&entry, 1, (int)(zkl_earlier(left, ZKL_SECOND) / 1000000) + 1);
+    for (zkl_time remaining; (remaining = by - zkl_now()) > 0;) {
+        int ready = poll(&entry, 1, (int)(zkl_earlier(remaining, ZKL_SECOND) / 1000000) + 1);
         if (ready > 0) return true;
         if (ready < 0 && errno != EINTR) return false;
     }
@@ -79,21 +79,21 @@ static enum zkl_wire read_all(int fd, void *to, size_t size, zkl_time by) {
 static enum zkl_wire read_answer(int fd, void *to, size_t size, zkl_time by) {
     uint32_t length = 0;
     enum zkl_wire said = read_all(fd, &length, sizeof length, by);
-    size_t left = be32toh(length);
+    size_t remaining = be32toh(length);
     if (said != ZKL_WIRE_ANSWERED) return said;
-    if (left < size) return ZKL_WIRE_CLOSED; /* another protocol */
+    if (remaining < size) return ZKL_WIRE_CLOSED; /* another protocol */
     said = read_all(fd, to, size, by);
-    for (left -= size; said == ZKL_WIRE_ANSWERED && left > 0;) {
+    for (remaining -= size; said == ZKL_WIRE_ANSWERED && remaining > 0;) {
         char rest[256];
-        size_t part = left < sizeof rest ? left : sizeof rest;
+        size_t part = remaining < sizeof rest ? remaining : sizeof rest;
         said = read_all(fd, rest, part, by);
-        left -= part;
+        remaining -= part;
     }
     return said;
 }
 
 bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by,
-                    uint64_t *answered) {
+                    uint64_t *answered_id) {
     struct greeting greeting = {.length = htobe32(sizeof greeting - sizeof greeting.length),
                                 .timeout = htobe32((uint32_t)zkl_milliseconds(timeout)),
                                 .id = htobe64((uint64_t)id->client_id),
@@ -103,7 +103,7 @@ bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by,
     if (!send_all(fd, &greeting, sizeof greeting) ||
         read_answer(fd, &welcome, sizeof welcome, by) != ZKL_WIRE_ANSWERED)
         return false;
-    *answered = welcome.timeout ? be64toh(welcome.id) : 0;
+    *answered_id = welcome.timeout ? be64toh(welcome.id) : 0;
     return true;
 }
 

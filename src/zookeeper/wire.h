@@ -12,24 +12,24 @@ enum zkl_wire { ZKL_WIRE_ANSWERED, ZKL_WIRE_CLOSED, ZKL_WIRE_SILENT };
 int zkl_milliseconds(zkl_time timeout); /* a session timeout in milliseconds, with an upper bound */
 int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by); /* -1: failed */
 /*
- * Sends the first message, with an all-zero `id` for a new session, and waits for the answer, whose
- * session id is `answered`. That is 0 if the server does not know the session. False: no answer.
+ * Sends the first message, with an all-zero `id` for a new session, and waits for the answer, with
+ * its session id. `answered_id` is 0 if the server does not know the session. False: no answer.
  */
 bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by,
-                    uint64_t *answered);
+                    uint64_t *answered_id);
 
 struct packet {
     size_t size;
     char bytes[256];
 };
-#define ZKL_WIRE_CLOSE (-11) /* ends a session */
+#define ZKL_WIRE_END_SESSION (-11) /* operation */
 struct packet zkl_packet(int operation);
 void zkl_put_number(struct packet *packet, int number);
 void zkl_put_flag(struct packet *packet, bool flag);
 void zkl_put_text(struct packet *packet, const char *text);
 bool zkl_wire_send(int fd, struct packet *packet);
 bool zkl_wire_send_credentials(int fd, const char *scheme, const char *auth);
-/* Waits for an answer, whose error it sets. */
+/* Waits for an answer, and sets `error` to the answer's error. */
 enum zkl_wire zkl_wire_hear(int fd, zkl_time by, int *error);
 
 #endif
