@@ -199,7 +199,7 @@ describe("a forked child #failures", function()
         local files = rig.shell("grep -rl '^static pthread_mutex_t' src")
         assert.matches("src/shell/process%.c", files)
         for file in files:gmatch("[^\n]+") do
-            local told = "pthread_atfork|zkl_process_learn.reset_after_fork"
+            local told = "pthread_atfork|zkl_process_note_id.reset_after_fork"
             assert.equal("", rig.shell("grep -LE '%s' %s", told, file))
         end
     end)

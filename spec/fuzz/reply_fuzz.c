@@ -143,11 +143,11 @@ static void run_timer(void) {
     w.ended = true;
 }
 
-int zkl_thread_room(void) {
+int zkl_check_thread_room(void) {
     return 0;
 }
 
-int zkl_process_learn(void (*on_fork)(void)) {
+int zkl_process_note_id(void (*on_fork)(void)) {
     return 0;
 }
 

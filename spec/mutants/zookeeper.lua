@@ -265,7 +265,7 @@ return {
       at = "open_new_handle", find = "link->open_at = zkl_now() + REOPEN_PAUSE;",
       catch = by("fault/fake", "is asked for a new one at times only") },
     { "no-room", "a handle is opened without room for its threads, and libzookeeper aborts",
-      at = "open_handle", find = "zkl_thread_room()", replace = "0",
+      at = "open_handle", find = "zkl_check_thread_room()", replace = "0",
       catch = by("fault/threads", "connect with 2 threads returns connection") },
     { "late-news", "of many changes of state the oldest are told, not the latest",
       at = "zkl_events_post_state",

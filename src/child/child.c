@@ -40,7 +40,7 @@ static struct child *check_child(lua_State *L) {
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-static int caught[2] = {-1, -1}; /* a pipe with a byte for each caught signal */
+static int signal_pipe[2] = {-1, -1}; /* a pipe with a byte for each caught signal */
 
 /* Signals that are passed on. At SIGTSTP the command is stopped first, then this process. */
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
@@ -49,7 +49,7 @@ static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 static void on_signal(int signal) {
     int before = errno;
     unsigned char byte = (unsigned char)signal;
-    if (write(caught[1], &byte, 1) != 1) errno = before; /* a full pipe drops the byte */
+    if (write(signal_pipe[1], &byte, 1) != 1) errno = before; /* a full pipe drops the byte */
     errno = before;
 }
 
@@ -88,7 +88,7 @@ static int fork_minder(struct child *child, int pair[2], char *const *argv, cons
 
 static int open_child(struct child *child, char *const *argv, const char *path) {
     int pair[2];
-    if (pipe2(caught, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
+    if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return errno;
     int error = fork_minder(child, pair, argv, path);
     close(pair[0]);
@@ -103,7 +103,7 @@ static int start_minder(lua_State *L) {
     const char *path = luaL_checkstring(L, 2);
     size_t count = zkl_lua_length(L, 1);
     luaL_argcheck(L, count > 0, 1, "no command");
-    if (caught[0] >= 0) return luaL_error(L, "there is a child already");
+    if (signal_pipe[0] >= 0) return luaL_error(L, "there is a child already");
     const char **argv = lua_newuserdata(L, (count + 1) * sizeof *argv);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (int)i + 1);
@@ -199,7 +199,7 @@ static int wait_for_news(lua_State *L) {
     zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
     if (child->rest_may_live) rest = REST_LOOK;
     struct pollfd polled[] = {
-        {.fd = caught[0], .events = POLLIN},
+        {.fd = signal_pipe[0], .events = POLLIN},
         {.fd = child->socket, .events = POLLIN},
         {.fd = (int)luaL_optinteger(L, 2, -1), .events = POLLIN},
     };
@@ -260,7 +260,7 @@ static int next_news(lua_State *L) {
     struct child *child = check_child(L);
     unsigned char signal;
     struct zkl_report report;
-    if (read(caught[0], &signal, 1) == 1) return push_news(L, signal_kind(signal), signal);
+    if (read(signal_pipe[0], &signal, 1) == 1) return push_news(L, signal_kind(signal), signal);
     if (child->socket < 0) return report_end_of_rest(L, child);
     ssize_t size = recv(child->socket, &report, sizeof report, MSG_DONTWAIT);
     if (size == (ssize_t)sizeof report) return push_report(L, child, &report);

@@ -21,19 +21,19 @@ static void push_options(lua_State *L, const struct zkl_acquire_options *options
  */
 int zkl_lua_acquire_options(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
-    int jitter = zkl_lua_field(L, 1, "jitter"), keep = zkl_lua_field(L, 1, "keep");
+    int jitter = zkl_lua_push_field(L, 1, "jitter"), keep = zkl_lua_push_field(L, 1, "keep");
     struct zkl_acquire_options options = {
-        .path = luaL_optstring(L, zkl_lua_field(L, 1, "path"), NULL),
-        .kind =
-            (enum zkl_kind)luaL_checkoption(L, zkl_lua_field(L, 1, "kind"), NULL, zkl_kind_names),
-        .reentrant = lua_toboolean(L, zkl_lua_field(L, 1, "reentrant")),
-        .data = luaL_optstring(L, zkl_lua_field(L, 1, "data"), NULL),
+        .path = luaL_optstring(L, zkl_lua_push_field(L, 1, "path"), NULL),
+        .kind = (enum zkl_kind)luaL_checkoption(L, zkl_lua_push_field(L, 1, "kind"), NULL,
+                                                zkl_kind_names),
+        .reentrant = lua_toboolean(L, zkl_lua_push_field(L, 1, "reentrant")),
+        .data = luaL_optstring(L, zkl_lua_push_field(L, 1, "data"), NULL),
         .jitter = lua_isnil(L, jitter) ? 0 : zkl_lua_time(L, jitter),
-        .limit = (int32_t)luaL_optinteger(L, zkl_lua_field(L, 1, "limit"), 0),
-        .batch = (int32_t)luaL_optinteger(L, zkl_lua_field(L, 1, "batch"), 0),
-        .counting = lua_toboolean(L, zkl_lua_field(L, 1, "counting")),
+        .limit = (int32_t)luaL_optinteger(L, zkl_lua_push_field(L, 1, "limit"), 0),
+        .batch = (int32_t)luaL_optinteger(L, zkl_lua_push_field(L, 1, "batch"), 0),
+        .counting = lua_toboolean(L, zkl_lua_push_field(L, 1, "counting")),
         .keep = lua_isnil(L, keep) ? 0 : zkl_lua_time(L, keep),
-        .meter = (size_t)luaL_optinteger(L, zkl_lua_field(L, 1, "meter"), 0),
+        .meter = (size_t)luaL_optinteger(L, zkl_lua_push_field(L, 1, "meter"), 0),
     };
     luaL_argcheck(L, options.path, 1, "no path");
     push_options(L, &options);
@@ -54,12 +54,14 @@ static int push_begun_acquire(lua_State *L, zkl_client *client, zkl_request *req
 
 static void read_call_options(lua_State *L, int table, struct zkl_acquire_options *options) {
     luaL_checktype(L, table, LUA_TTABLE);
-    int timeout = zkl_lua_field(L, table, "timeout"), hold = zkl_lua_field(L, table, "max_hold");
+    int timeout = zkl_lua_push_field(L, table, "timeout"),
+        hold = zkl_lua_push_field(L, table, "max_hold");
     options->trying = lua_isnumber(L, timeout) && lua_tonumber(L, timeout) == 0;
-    options->quiet = !lua_toboolean(L, zkl_lua_field(L, table, "on_queued"));
-    options->max_waiters = (int32_t)luaL_optinteger(L, zkl_lua_field(L, table, "max_waiters"), 0);
+    options->quiet = !lua_toboolean(L, zkl_lua_push_field(L, table, "on_queued"));
+    options->max_waiters =
+        (int32_t)luaL_optinteger(L, zkl_lua_push_field(L, table, "max_waiters"), 0);
     options->max_hold = lua_isnil(L, hold) ? 0 : zkl_lua_time(L, hold);
-    options->permits = (int32_t)luaL_optinteger(L, zkl_lua_field(L, table, "permits"), 0);
+    options->permits = (int32_t)luaL_optinteger(L, zkl_lua_push_field(L, table, "permits"), 0);
     lua_pop(L, 5);
 }
 
@@ -120,6 +122,6 @@ void zkl_lua_open_acquire(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"acquire", acquire}, {"acquire_all", acquire_all}, {NULL, NULL}};
     static const luaL_Reg no_methods[] = {{NULL, NULL}};
-    zkl_lua_class(L, ZKL_SESSION_BOX, methods);
-    zkl_lua_class(L, ZKL_ACQUIRE_OPTIONS, no_methods);
+    zkl_lua_add_methods(L, ZKL_SESSION_BOX, methods);
+    zkl_lua_add_methods(L, ZKL_ACQUIRE_OPTIONS, no_methods);
 }

@@ -4,7 +4,7 @@
 
 /* --- boxes ------------------------------------------------------------------------------ */
 
-void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods) {
+void zkl_lua_add_methods(lua_State *L, const char *name, const luaL_Reg *methods) {
     luaL_newmetatable(L, name);
     for (; methods->name; methods++) {
         lua_pushvalue(L, -1);
@@ -127,7 +127,7 @@ int zkl_lua_on_misuse(lua_State *L) {
     return 0;
 }
 
-int zkl_lua_misuse(lua_State *L, const char *text) {
+int zkl_lua_raise_misuse(lua_State *L, const char *text) {
     lua_getfield(L, LUA_REGISTRYINDEX, MISUSE);
     if (lua_isnil(L, -1)) return luaL_error(L, "%s", text);
     lua_pushliteral(L, "%s");
@@ -137,6 +137,6 @@ int zkl_lua_misuse(lua_State *L, const char *text) {
 }
 
 int zkl_lua_raise_forked(lua_State *L) {
-    return zkl_lua_misuse(L, "forked: this session belongs to the parent process; "
-                             "open one after the fork");
+    return zkl_lua_raise_misuse(L, "forked: this session belongs to the parent process; "
+                                   "open one after the fork");
 }

@@ -69,8 +69,8 @@ void zkl_lua_begin_names(lua_State *L, struct zkl_lua_names *names);
  */
 int zkl_lua_push_names(lua_State *L, struct zkl_lua_names *names);
 
-/* Registers a class, a metatable that is its own __index, or adds methods to it. */
-void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
+/* Adds methods to a class, a metatable that is its own __index. Makes the class if missing. */
+void zkl_lua_add_methods(lua_State *L, const char *name, const luaL_Reg *methods);
 
 /*
  * Stores functions in the class's list, from 1 on, because pushing them from there makes no Lua
@@ -114,7 +114,7 @@ int zkl_lua_push_request(lua_State *L, zkl_client *client, zkl_request *request)
 
 int zkl_lua_on_misuse(lua_State *L);
 /* Raise through lua/zklock/value/misuse.lua, which knows the user's line. */
-int zkl_lua_misuse(lua_State *L, const char *text);
+int zkl_lua_raise_misuse(lua_State *L, const char *text);
 int zkl_lua_raise_forked(lua_State *L);
 
 #endif

@@ -59,5 +59,5 @@ static int collect(lua_State *L) {
 void zkl_lua_open_board(lua_State *L) {
     static const luaL_Reg methods[] = {{"foreign", foreign},    {"join", join},    {"news", news},
                                        {"wait", wait_for_news}, {"__gc", collect}, {NULL, NULL}};
-    zkl_lua_class(L, ZKL_BOARD, methods);
+    zkl_lua_add_methods(L, ZKL_BOARD, methods);
 }

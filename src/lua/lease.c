@@ -25,8 +25,8 @@ static int64_t read_token(lua_State *L) {
 
 static int token(lua_State *L) {
     if (zkl_lua_push_int64(L, read_token(L))) return 1;
-    return zkl_lua_misuse(L, "the token is above 2^53 and not exact as a number here: "
-                             "use lease:token_string()");
+    return zkl_lua_raise_misuse(L, "the token is above 2^53 and not exact as a number here: "
+                                   "use lease:token_string()");
 }
 
 static int token_string(lua_State *L) {
@@ -192,5 +192,5 @@ void zkl_lua_open_lease(lua_State *L) {
         {"__gc", collect},
         {NULL, NULL},
     };
-    zkl_lua_class(L, ZKL_LEASE_BOX, methods);
+    zkl_lua_add_methods(L, ZKL_LEASE_BOX, methods);
 }

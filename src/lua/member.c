@@ -52,5 +52,5 @@ void zkl_lua_open_member(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"drop", drop}, {"id", id}, {"set", set}, {"state", state}, {"__gc", collect}, {NULL, NULL},
     };
-    zkl_lua_class(L, ZKL_MEMBER_BOX, methods);
+    zkl_lua_add_methods(L, ZKL_MEMBER_BOX, methods);
 }

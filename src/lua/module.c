@@ -146,7 +146,7 @@ static void add_state(lua_State *L) {
     bool counted = !lua_isnil(L, -1);
     lua_pop(L, 1);
     if (counted) return;
-    zkl_lua_class(L, STATE_MARK, methods);
+    zkl_lua_add_methods(L, STATE_MARK, methods);
     zkl_lua_push_box(L, STATE_MARK);
     lua_setfield(L, LUA_REGISTRYINDEX, STATE_MARK);
     atomic_fetch_add(&state_count, 1);

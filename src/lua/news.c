@@ -184,6 +184,6 @@ void zkl_lua_open_news(lua_State *L) {
         {"wait", wait_for_news},
         {NULL, NULL},
     };
-    zkl_lua_class(L, ZKL_SESSION_BOX, methods);
+    zkl_lua_add_methods(L, ZKL_SESSION_BOX, methods);
     store_constants(L);
 }

@@ -224,6 +224,6 @@ void zkl_lua_open_request(lua_State *L) {
         {"__gc", collect},    {NULL, NULL},
     };
     static const lua_CFunction functions[] = {push_result, push_queue, push_data};
-    zkl_lua_class(L, ZKL_REQUEST_BOX, methods);
+    zkl_lua_add_methods(L, ZKL_REQUEST_BOX, methods);
     zkl_lua_store(L, ZKL_REQUEST_BOX, functions, 3);
 }

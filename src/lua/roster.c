@@ -84,6 +84,6 @@ void zkl_lua_open_roster(lua_State *L) {
         {"drop", drop}, {"id", id}, {"look", look}, {"told", told}, {"__gc", collect}, {NULL, NULL},
     };
     static const lua_CFunction functions[] = {push_roll};
-    zkl_lua_class(L, ZKL_ROSTER_BOX, methods);
+    zkl_lua_add_methods(L, ZKL_ROSTER_BOX, methods);
     zkl_lua_store(L, ZKL_ROSTER_BOX, functions, 1);
 }

@@ -27,23 +27,23 @@ int zkl_lua_session(lua_State *L) {
     static const char *const acls[] = {"open", "creator", "read", NULL};
     luaL_checktype(L, 1, LUA_TTABLE);
     struct zkl_options options = {
-        .timeout = zkl_lua_time(L, zkl_lua_field(L, 1, "timeout")),
-        .margin = luaL_checknumber(L, zkl_lua_field(L, 1, "margin")),
-        .acl = (enum zkl_acl)luaL_checkoption(L, zkl_lua_field(L, 1, "acl"), NULL, acls),
-        .containers = lua_toboolean(L, zkl_lua_field(L, 1, "containers")),
-        .reopen = lua_toboolean(L, zkl_lua_field(L, 1, "reopen")),
-        .steps = lua_toboolean(L, zkl_lua_field(L, 1, "steps")),
-        .hosts = luaL_optstring(L, zkl_lua_field(L, 1, "hosts"), NULL),
-        .chroot = luaL_optstring(L, zkl_lua_field(L, 1, "chroot"), NULL),
-        .auth_scheme = luaL_optstring(L, zkl_lua_field(L, 1, "auth_scheme"), NULL),
-        .auth = luaL_optstring(L, zkl_lua_field(L, 1, "auth"), NULL),
-        .identity = luaL_optstring(L, zkl_lua_field(L, 1, "identity"), NULL),
-        .recover = luaL_optstring(L, zkl_lua_field(L, 1, "recover"), NULL),
-        .grace = zkl_lua_time(L, zkl_lua_field(L, 1, "grace")),
+        .timeout = zkl_lua_time(L, zkl_lua_push_field(L, 1, "timeout")),
+        .margin = luaL_checknumber(L, zkl_lua_push_field(L, 1, "margin")),
+        .acl = (enum zkl_acl)luaL_checkoption(L, zkl_lua_push_field(L, 1, "acl"), NULL, acls),
+        .containers = lua_toboolean(L, zkl_lua_push_field(L, 1, "containers")),
+        .reopen = lua_toboolean(L, zkl_lua_push_field(L, 1, "reopen")),
+        .steps = lua_toboolean(L, zkl_lua_push_field(L, 1, "steps")),
+        .hosts = luaL_optstring(L, zkl_lua_push_field(L, 1, "hosts"), NULL),
+        .chroot = luaL_optstring(L, zkl_lua_push_field(L, 1, "chroot"), NULL),
+        .auth_scheme = luaL_optstring(L, zkl_lua_push_field(L, 1, "auth_scheme"), NULL),
+        .auth = luaL_optstring(L, zkl_lua_push_field(L, 1, "auth"), NULL),
+        .identity = luaL_optstring(L, zkl_lua_push_field(L, 1, "identity"), NULL),
+        .recover = luaL_optstring(L, zkl_lua_push_field(L, 1, "recover"), NULL),
+        .grace = zkl_lua_time(L, zkl_lua_push_field(L, 1, "grace")),
     };
-    bool in_memory = lua_toboolean(L, zkl_lua_field(L, 1, "in_memory"));
-    int world = zkl_lua_field(L, 1, "world");
-    uint32_t process = (uint32_t)luaL_optinteger(L, zkl_lua_field(L, 1, "process"), 0);
+    bool in_memory = lua_toboolean(L, zkl_lua_push_field(L, 1, "in_memory"));
+    int world = zkl_lua_push_field(L, 1, "world");
+    uint32_t process = (uint32_t)luaL_optinteger(L, zkl_lua_push_field(L, 1, "process"), 0);
     struct zkl_box *box = zkl_lua_push_box(L, ZKL_SESSION_BOX);
     if (lua_isnil(L, world))
         box->client = zkl_client_new(in_memory ? &zkl_memory : &zkl_zookeeper, &options);
@@ -128,7 +128,7 @@ static int recovery(lua_State *L) {
 
 /* core.folder(folder) -> nothing, or the reason why it is unfit */
 int zkl_lua_folder(lua_State *L) {
-    int error = zkl_zookeeper_folder(luaL_checkstring(L, 1));
+    int error = zkl_zookeeper_make_folder(luaL_checkstring(L, 1));
     if (error == ENOTSUP) lua_pushliteral(L, "not on tmpfs, ext4, xfs or btrfs");
     else if (error) lua_pushstring(L, strerror(error));
     return error ? 1 : 0;
@@ -350,5 +350,5 @@ void zkl_lua_open_session(lua_State *L) {
         {"__gc", collect},
         {NULL, NULL},
     };
-    zkl_lua_class(L, ZKL_SESSION_BOX, methods);
+    zkl_lua_add_methods(L, ZKL_SESSION_BOX, methods);
 }

@@ -148,5 +148,5 @@ int zkl_lua_totals(lua_State *L) {
 
 void zkl_lua_open_totals(lua_State *L) {
     static const luaL_Reg methods[] = {{"__gc", clear}, {NULL, NULL}};
-    zkl_lua_class(L, TOTALS, methods);
+    zkl_lua_add_methods(L, TOTALS, methods);
 }

@@ -19,7 +19,7 @@ int zkl_lua_fail(lua_State *L, const char *why) {
     return 2;
 }
 
-int zkl_lua_field(lua_State *L, int table, const char *name) {
+int zkl_lua_push_field(lua_State *L, int table, const char *name) {
     lua_getfield(L, table, name);
     return lua_gettop(L);
 }

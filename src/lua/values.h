@@ -19,7 +19,7 @@ void zkl_lua_set_functions(lua_State *L, const luaL_Reg *functions);
 int zkl_lua_fail(lua_State *L, const char *why); /* returns nil, reason */
 
 /* Pushes a field of the table at index `table`. Returns the field's index. */
-int zkl_lua_field(lua_State *L, int table, const char *name);
+int zkl_lua_push_field(lua_State *L, int table, const char *name);
 
 size_t zkl_lua_length(lua_State *L, int index);
 

@@ -73,6 +73,6 @@ void zkl_lua_open_watcher(lua_State *L) {
         {"drop", drop}, {"id", id}, {"look", look}, {"told", told}, {"__gc", collect}, {NULL, NULL},
     };
     static const lua_CFunction functions[] = {push_sight};
-    zkl_lua_class(L, ZKL_WATCHER_BOX, methods);
+    zkl_lua_add_methods(L, ZKL_WATCHER_BOX, methods);
     zkl_lua_store(L, ZKL_WATCHER_BOX, functions, 1);
 }

@@ -271,5 +271,5 @@ void zkl_lua_open_world(lua_State *L) {
         {"settle", settle},   {"stop", stop},         {"under_way", next_kind},
         {"__gc", end},        {NULL, NULL},
     };
-    zkl_lua_class(L, ZKL_WORLD, methods);
+    zkl_lua_add_methods(L, ZKL_WORLD, methods);
 }

@@ -23,7 +23,7 @@ struct zkl_letter {
 struct zkl_letter *zkl_letter_new(uint64_t id);
 
 /*
- * Copies an answer with so many results, and cuts a chroot of `hidden` bytes off created paths.
+ * Copies an answer of so many `operations`, and cuts a chroot of `hidden` bytes off created paths.
  * Without memory the letter says ZKL_ERROR_MARSHALLING.
  */
 void zkl_letter_fill(struct zkl_letter *letter, const struct zkl_answer *answer, size_t operations,

@@ -75,7 +75,7 @@ static void end_server(struct zkl_server *server) {
     struct zkl_server **slot = &servers;
     while (*slot != server) slot = &(*slot)->next;
     *slot = server->next;
-    server->over = true;
+    server->unlisted = true;
     if (server->running) wake_thread(server);
     else free_server(server);
 }
@@ -87,7 +87,7 @@ static bool has_sessions(const struct zkl_server *server) {
 /* A server with a delay waits for its first session. */
 void zkl_server_end_if_unneeded(struct zkl_server *server) {
     bool awaited = server->delay > 0 && !server->running;
-    if (!server->over && !awaited && !has_sessions(server)) end_server(server);
+    if (!server->unlisted && !awaited && !has_sessions(server)) end_server(server);
 }
 
 /* --- letters -------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static void serve_once(struct zkl_server *server) {
 static void *run_server(void *argument) {
     struct zkl_server *server = argument;
     zkl_servers_lock();
-    while (!server->over) {
+    while (!server->unlisted) {
         serve_once(server);
         zkl_tree_tick(server->tree, zkl_now());
         zkl_server_post_events(server);

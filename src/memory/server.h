@@ -25,7 +25,7 @@ struct zkl_server {
     zkl_time delay; /* for answers */
     pthread_cond_t wake;
     bool running; /* the thread runs, and will free the server */
-    bool over;    /* no longer listed */
+    bool unlisted;
 };
 
 /* News of a connection, for its session. */

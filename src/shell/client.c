@@ -127,13 +127,13 @@ void zkl_client_close_soon(zkl_client *client, zkl_time bound) {
     zkl_client_begin_close(client, bound >= ZKL_NEVER - now ? ZKL_NEVER : now + bound);
 }
 
-bool zkl_client_is_closed(const struct zkl_client *client) {
+bool zkl_client_session_is_closed(const struct zkl_client *client) {
     return zkl_session_connection_state(client->session) == ZKL_SESSION_CLOSED;
 }
 
 bool zkl_client_has_closed(zkl_client *client) {
     client->runtime->lock(client);
-    bool closed = zkl_client_is_closed(client);
+    bool closed = zkl_client_session_is_closed(client);
     client->runtime->unlock(client);
     return closed;
 }

@@ -43,8 +43,8 @@ static inline struct threaded *zkl_threaded(const zkl_client *client) {
 
 /* thread.c */
 /* Call once. Notes the id of this process; each forked child notes its own, and calls on_fork(). */
-int zkl_process_learn(void (*on_fork)(void));
-int zkl_poll_timeout(zkl_time timeout); /* for poll(), rounded up */
+int zkl_process_note_id(void (*on_fork)(void));
+int zkl_poll_timeout(zkl_time timeout); /* in milliseconds for poll(), rounded up */
 void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due);
 
 /* inbox.c; the mutex is held */

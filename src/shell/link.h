@@ -30,7 +30,7 @@ struct zkl_link_class {
      * nothing is open, it calls zkl_session_closed().
      */
     void (*work)(struct zkl_link *link, zkl_time now);
-    zkl_time (*due)(struct zkl_link *link, zkl_time now);
+    zkl_time (*due)(struct zkl_link *link, zkl_time now); /* when work() is to run next */
     struct zkl_trouble (*trouble)(const struct zkl_link *link);
 };
 
@@ -62,7 +62,7 @@ int zkl_thread_start(void *(*run)(void *), void *argument);
  * 0 if two more threads can start, else an errno value. zookeeper_init() aborts without them
  * (ZOOKEEPER-5073). Starts two as a trial, so other threads may take the room afterwards.
  */
-int zkl_thread_room(void);
+int zkl_check_thread_room(void);
 
 /* A condition whose waits end by `due`, on the clock of zkl_now(). */
 void zkl_condition_init(pthread_cond_t *condition);

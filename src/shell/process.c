@@ -71,7 +71,7 @@ static void at_exit(void) {
 static int prepare(void) {
     Dl_info module;
     if (list_owner == 0) {
-        if (zkl_process_learn(reset_after_fork) != 0 || atexit(at_exit) != 0) return -1;
+        if (zkl_process_note_id(reset_after_fork) != 0 || atexit(at_exit) != 0) return -1;
         if (dladdr((void *)&list_owner, &module) && module.dli_fname)
             dlopen(module.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }

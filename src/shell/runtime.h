@@ -54,7 +54,7 @@ void zkl_client_begin_close(struct zkl_client *client, zkl_time due);
  * later, so that other threads get the lock.
  */
 void zkl_client_round(struct zkl_client *client, zkl_time now);
-bool zkl_client_is_closed(const struct zkl_client *client);
+bool zkl_client_session_is_closed(const struct zkl_client *client);
 bool zkl_client_has_events(const struct zkl_client *client);
 
 /* True if this process is `process` (thread.c). */

@@ -74,7 +74,7 @@ static void forked(void) {
     tell_fork();
 }
 
-int zkl_process_learn(void (*on_fork)(void)) {
+int zkl_process_note_id(void (*on_fork)(void)) {
     process = getpid();
     tell_fork = on_fork;
     return pthread_atfork(NULL, NULL, forked);
@@ -112,7 +112,7 @@ static void join_trial(const struct trial_thread *trial_thread) {
     }
 }
 
-int zkl_thread_room(void) {
+int zkl_check_thread_room(void) {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     struct trial_thread trials[2] = {{.gate = &gate}, {.gate = &gate}};
     size_t count = 0;

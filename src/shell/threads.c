@@ -56,8 +56,9 @@ bool zkl_client_close(zkl_client *client, zkl_time bound) {
     zkl_time due = zkl_due(bound);
     zkl_client_begin_close(client, due);
     zkl_lock(client);
-    while (!zkl_client_is_closed(client) && zkl_now() < due) zkl_wait_until(self, &self->news, due);
-    bool closed = zkl_client_is_closed(client);
+    while (!zkl_client_session_is_closed(client) && zkl_now() < due)
+        zkl_wait_until(self, &self->news, due);
+    bool closed = zkl_client_session_is_closed(client);
     zkl_unlock(client);
     return closed;
 }

@@ -8,7 +8,7 @@ static void *run_rounds(void *argument) {
     struct threaded *self = argument;
     zkl_client *client = &self->client;
     zkl_lock(client);
-    while (!zkl_client_is_closed(client)) {
+    while (!zkl_client_session_is_closed(client)) {
         zkl_client_round(client, zkl_now());
         zkl_wait_until(self, &self->alarm, client->round_due);
     }

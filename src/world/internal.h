@@ -64,7 +64,7 @@ struct messages {
 
 struct zkl_world {
     zkl_time now, longest_delay, changed_at;
-    bool held;                              /* no packet arrives before it is hastened */
+    bool packets_held;                      /* no packet arrives before it is hastened */
     uint64_t random[ZKL_WORLD_STREAMS + 1]; /* the last is the world's own */
     struct zkl_agenda agenda;
     struct server *servers;

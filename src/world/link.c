@@ -52,7 +52,7 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
 /* Packets keep their order in each direction. `last` is when the packet before this one is due. */
 static zkl_time due_after(struct zkl_link *link, const struct zkl_list *list, zkl_time last) {
     struct zkl_world *world = world_of(link);
-    if (world->held) return ZKL_NEVER;
+    if (world->packets_held) return ZKL_NEVER;
     zkl_time due = world->now + zkl_world_draw_delay(world);
     if (list == &link->down) due += link->server->delay;
     return due > last ? due : last;
@@ -274,7 +274,7 @@ void zkl_link_carry_out(struct zkl_link *link) {
         else deliver_next(link);
         zkl_client_leave(client);
     }
-    if (zkl_client_is_closed(client)) client->round_due = ZKL_NEVER; /* no more rounds */
+    if (zkl_client_session_is_closed(client)) client->round_due = ZKL_NEVER; /* no more rounds */
 }
 
 /* --- opening and closing --------------------------------------------------------------------- */

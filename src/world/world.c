@@ -45,7 +45,7 @@ struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay) {
 
 static void leave_world(struct resident *resident) {
     zkl_client *client = &resident->client;
-    if (!zkl_client_is_closed(client)) {
+    if (!zkl_client_session_is_closed(client)) {
         zkl_session_close(zkl_client_enter(client));
         zkl_session_closed(client->session);
         resident->dead = true;
@@ -285,7 +285,7 @@ void zkl_world_kill(struct zkl_world *world, uint32_t process) {
 bool zkl_world_cut(zkl_client *client, bool silently) {
     struct zkl_link *link = client->link;
     struct zkl_world *world = resident_of(client)->world;
-    if (link->cut || zkl_client_is_closed(client)) return false;
+    if (link->cut || zkl_client_session_is_closed(client)) return false;
     link->cut = true;
     if (silently) {
         uint64_t unnoticed_for = zkl_world_chance(world, (uint64_t)link->timeout / 3 * 2);
@@ -353,13 +353,13 @@ static struct packet *packet_of(const struct zkl_world *world, uint32_t number, 
 }
 
 void zkl_world_hold(struct zkl_world *world) {
-    world->held = true;
+    world->packets_held = true;
 }
 
 void zkl_world_reseed(struct zkl_world *world, uint64_t seed) {
     set_seed(world, seed);
-    if (!world->held) return;
-    world->held = false;
+    if (!world->packets_held) return;
+    world->packets_held = false;
     for (struct resident *each = world->residents; each; each = each->next)
         zkl_link_release_packets(each->client.link);
 }

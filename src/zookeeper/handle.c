@@ -148,7 +148,7 @@ static int open_handle(struct zkl_link *link, struct gate *gate, struct zkl_rout
     zkl_lock(link->client);
     char *hosts = first_host_list(link, gate, route);
     zkl_unlock(link->client);
-    int error = hosts ? zkl_thread_room() : ENOMEM;
+    int error = hosts ? zkl_check_thread_room() : ENOMEM;
     zkl_gate_keep_order();
     if (!error) error = init_handle(link, hosts, to);
     zkl_gate_any_order();

@@ -144,8 +144,8 @@ static struct zkl_trouble get_trouble(const struct zkl_link *link) {
     return trouble;
 }
 
-int zkl_zookeeper_folder(const char *folder) {
-    return zkl_session_folder(folder);
+int zkl_zookeeper_make_folder(const char *folder) {
+    return zkl_session_make_folder(folder);
 }
 
 const char zkl_zookeeper_version[] = ZOO_VERSION;

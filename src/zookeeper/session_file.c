@@ -93,7 +93,7 @@ void zkl_session_file_remove(struct zkl_session_file *file) {
 
 /* --- the folder ----------------------------------------------------------------------------- */
 
-int zkl_session_folder(const char *folder) {
+int zkl_session_make_folder(const char *folder) {
     if (mkdir(folder, 0700) != 0 && errno != EEXIST) return errno;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return errno;
@@ -105,7 +105,8 @@ int zkl_session_folder(const char *folder) {
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-static char *heading(const struct zkl_session_storage *storage, const struct stat *status) {
+/* For free(). NULL: unknown boot, or no memory. */
+static char *new_heading(const struct zkl_session_storage *storage, const struct stat *status) {
     char boot[ZKL_BOOT_SIZE], *text;
     if (!zkl_linux_boot_id(boot)) return NULL;
     int size = asprintf(&text, "device %ju\ninode %ju\nboot %s\nhosts %s\nchroot %s\n",
@@ -148,7 +149,7 @@ static bool write_all(int fd, const char *text) {
 
 static bool fill(const struct zkl_session_file *file, const struct zkl_session_storage *storage,
                  const struct stat *status) {
-    char key[KEY_SIZE + 1], *head = heading(storage, status);
+    char key[KEY_SIZE + 1], *head = new_heading(storage, status);
     format_key(&file->key, key);
     bool done = head && write_all(file->fd, head) && write_all(file->fd, key);
     free(head);
@@ -168,7 +169,7 @@ static bool publish(struct zkl_session_file *file, const char *folder, const str
 struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage *storage,
                                                 const struct zkl_session_key *key) {
     struct stat status;
-    int error = zkl_session_folder(storage->folder);
+    int error = zkl_session_make_folder(storage->folder);
     struct zkl_session_file *file =
         error ? NULL : open_and_list(storage->folder, ".", zkl_linux_nameless);
     if (file) file->key = *key;
@@ -195,7 +196,7 @@ static char *read_text(int fd) {
 /* Reads the key. False: the file does not fit the storage. */
 static bool read_key(struct zkl_session_file *file, const struct zkl_session_storage *storage,
                      const struct stat *status) {
-    char *text = read_text(file->fd), *head = heading(storage, status);
+    char *text = read_text(file->fd), *head = new_heading(storage, status);
     size_t size = head ? strlen(head) : 0;
     bool fit = text && head && strncmp(text, head, size) == 0 && parse_key(text + size, &file->key);
     free(text);
@@ -229,7 +230,7 @@ static bool is_session_name(const char *name) {
 
 struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage *storage) {
     struct zkl_session_file *list = NULL;
-    DIR *directory = zkl_session_folder(storage->folder) ? NULL : opendir(storage->folder);
+    DIR *directory = zkl_session_make_folder(storage->folder) ? NULL : opendir(storage->folder);
     if (!directory) return NULL;
     for (struct dirent *entry; (entry = readdir(directory));) {
         struct zkl_session_file *file =

@@ -36,7 +36,7 @@ struct zkl_session_file {
  * Makes the folder, mode 0700, if missing. 0, or an errno value; ENOTSUP for file systems without
  * reliable locks and inodes.
  */
-int zkl_session_folder(const char *folder);
+int zkl_session_make_folder(const char *folder);
 
 /* Writes a file, locked and complete before it has a name. NULL with errno. */
 struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage *storage,

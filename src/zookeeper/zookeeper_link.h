@@ -9,7 +9,7 @@
 
 extern const struct zkl_link_class zkl_zookeeper;
 /* Makes the folder if missing. 0 if sessions can be saved there, else an errno value. */
-int zkl_zookeeper_folder(const char *folder);
+int zkl_zookeeper_make_folder(const char *folder);
 /*
  * Moves the session to other hosts when one of their servers knows it. `request` is a pause, which
  * ends with ZKL_OK, or with ZKL_CONFLICT if a server does not know the session. With the mutex
