@@ -528,7 +528,7 @@ begin = @mkdir -p $(@D) && touch $@.begun
 well = @mv $@.begun $@
 
 lint: lint-quick lint-tidy
-lint-quick: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(LINT)/words
+lint-quick: lint-actions $(addprefix $(LINT)/,format luacheck cppcheck words proofs)
 lint-tidy: $(C_SOURCES:%=$(LINT)/%.tidy)
 
 # $(call changed,<its settings>,<all>): the changed files; all, if the settings have changed
@@ -562,6 +562,13 @@ $(LINT)/cppcheck: $(C_SOURCES) $(HEADERS) $(wildcard rig/*.[ch]) $(LINT)/flags
 	$(begin)
 	@mkdir -p $@.files
 	$(CPPCHECK) --cppcheck-build-dir=$@.files src rig/*.c
+	$(well)
+
+# CBMC takes a function that has gone for one that may return any value.
+$(LINT)/proofs: $(wildcard proof/cbmc/*.[ch]) $(C_SOURCES) $(HEADERS)
+	$(begin)
+	@for proof in $(wildcard proof/cbmc/*.c); do $(CC) $(CSTD) -DPART=0.5 -Wall -Wextra -Werror \
+		-Wno-unused -fsyntax-only $$proof || exit; done
 	$(well)
 
 # The headers of each source are in its .d.

@@ -20,6 +20,9 @@ uint64_t nondet_uint64(void);
 size_t nondet_size(void);
 bool nondet_bool(void);
 
+void __CPROVER_assume(_Bool condition);
+void __CPROVER_assert(_Bool condition, const char *promise);
+
 #define ASSUME(condition) __CPROVER_assume(condition)
 #define SHOW(condition, promise) __CPROVER_assert(condition, promise)
 

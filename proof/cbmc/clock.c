@@ -146,13 +146,13 @@ int main(void) {
     ASSUME(history.part > 0 && history.part <= 0.5);
     SHOW(is_sound(&clock, &history), "the new clock is sound");
 
-    clock = (struct zkl_clock){nondet_int64(), nondet_int64(), nondet_int64(), nondet_int64(),
-                               nondet_int64(), nondet_int64(), nondet_int64(), nondet_int64(),
-                               nondet_bool(),  nondet_uint32()};
+    clock = (struct zkl_clock){nondet_int64(), nondet_int64(),  nondet_int64(), nondet_int64(),
+                               nondet_int64(), nondet_int64(),  nondet_int64(), nondet_int64(),
+                               nondet_bool(),  nondet_uint32(), nondet_uint64()};
     history.proven = nondet_bool();
     history.newest = nondet_int64();
     ASSUME(is_sound(&clock, &history));
-    ASSUME(clock.epoch < UINT32_MAX - 2);
+    ASSUME(clock.epoch < UINT32_MAX - 2 && clock.stops < UINT64_MAX);
     uint32_t granted = nondet_uint32(), epoch = clock.epoch;
     ASSUME(granted <= epoch);
     bool lost = zkl_clock_phase(&clock, granted, history.now) == ZKL_PHASE_LOST;

@@ -71,7 +71,7 @@ static void show_hand_over(void) {
     ASSUME(claim.node.list_time >= 0 && now >= claim.node.list_time);
     int64_t token = zkl_claim_token(&claim);
     bool granted = is_held_or_kept(&claim);
-    if (zkl_turn_successor(&claim) != &next || turn(&claim, now) == ZKL_TURN_OVER) return;
+    if (zkl_turn_successor(&claim) != &next || turn_of(&claim, now) == ZKL_TURN_OVER) return;
     hand_over(&claim, &next);
     SHOW(is_grants_number(next.node.grants), "a node has no more grants than it has tokens");
     SHOW(!granted || zkl_claim_token(&next) > token, "the successor has a larger token");
