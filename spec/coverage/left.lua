@@ -107,7 +107,7 @@ return {
       "There is an action, and each has its place, as is asserted." },
     { "src/session/stake_feed.c", "path_of", "*name",
       "A node that a server tells of, or that was asked for, has a name (zkl_session_event)." },
-    { "src/session/watches.c", "zkl_watches_note_answer", "watch->asked",
+    { "src/session/watches.c", "zkl_watches_note_answer", "watch->requests_out",
       "A watch that was asked for says so until the answer." },
     { "src/session/watches.c", "is_of_children", "`path[0] == '/'` && path[1] == '/'",
       "Every path begins with a slash." },

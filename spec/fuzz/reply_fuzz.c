@@ -718,7 +718,7 @@ static void use_watcher(void) {
     if (zkl_watcher_look(w.watchers[i], &sight))
         for (size_t at = 0; at < sight.size; at++) require(sight.data[at] || !sight.data[at]);
     uint8_t from = byte();
-    if (from % 2) zkl_watcher_told(w.watchers[i]);
+    if (from % 2) zkl_watcher_confirm(w.watchers[i]);
     if (from % 4) return;
     zkl_watcher_drop(w.watchers[i]);
     w.watchers[i] = NULL;

@@ -571,7 +571,7 @@ static void use_watcher(uint8_t from) {
     if (!*watcher) {
         *watcher = zkl_watch(w.session, from & 2 ? "/config" : "/a", &why);
     } else if (from & 4) {
-        if (zkl_watcher_look(*watcher, &sight)) zkl_watcher_told(*watcher);
+        if (zkl_watcher_look(*watcher, &sight)) zkl_watcher_confirm(*watcher);
     } else {
         zkl_watcher_drop(*watcher);
         *watcher = NULL;
@@ -602,7 +602,7 @@ static void use_roster(uint8_t from) {
     } else if (from & 4) {
         if (!zkl_roster_look(*roster, &roll)) return;
         free(roll);
-        if (from & 8) zkl_roster_told(*roster);
+        if (from & 8) zkl_roster_confirm(*roster);
     } else {
         zkl_roster_drop(*roster);
         *roster = NULL;
@@ -663,7 +663,7 @@ static void give_up_all(void) {
 static bool is_at_rest(void) {
     bool idle = zkl_session_is_idle(w.session) && !zkl_session_has_claims(w.session);
     return idle && is_connected() && !w.session->followers[FOLLOWER_MEMBER] &&
-           w.session->watches.unwanted == 0;
+           w.session->watches.unwanted_count == 0;
 }
 
 /* Ends every claim. The server obeys, as byte() is 0. */
@@ -679,7 +679,7 @@ static void come_to_rest(void) {
     }
     zkl_session_stats(w.session, &stats);
     require(!w.session->requests && stats.claims == 0 && stats.in_flight == 0);
-    require(stats.paths == 0 && stats.watches == 0);
+    require(stats.path_bytes == 0 && stats.watches == 0);
 }
 
 static void close_session(void) {

@@ -257,7 +257,7 @@ static const struct watch *watch_at(const char *parent, const char *name) {
 }
 
 static bool will_tell(const struct watch *watch) {
-    return watch && (watch->state != WATCH_UNSET || watch->asked);
+    return watch && (watch->state != WATCH_UNSET || watch->requests_out);
 }
 
 static bool is_watching_own(const struct stake *stake) {

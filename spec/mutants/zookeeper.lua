@@ -11,7 +11,7 @@ return {
     -- --- one list for all claims that need it -----------------------------------------------
 
     { "list-each", "each claim lists for itself, though a list of the path is under way",
-      at = "list", find = "if (shared && stake->path->lists_out > 0) return;",
+      at = "send_list", find = "if (shared && stake->path->lists_out > 0) return;",
       replace = "(void)shared;",
       catch = by("requests",
                  "three readers of a session behind a writer cost one list in all") },

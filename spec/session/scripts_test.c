@@ -225,9 +225,9 @@ static void looks(void) {
     bool peeks = !is(0, "told"), tells = !is(0, "peek");
     if (!who->watcher && !who->roster) wrong = "there is no watcher";
     if (who->watcher && peeks) look_at_node();
-    if (who->watcher && tells) zkl_watcher_told(who->watcher);
+    if (who->watcher && tells) zkl_watcher_confirm(who->watcher);
     if (who->roster && peeks) look_at_folder();
-    if (who->roster && tells) zkl_roster_told(who->roster);
+    if (who->roster && tells) zkl_roster_confirm(who->roster);
 }
 
 /* --- shown values ----------------------------------------------------------------------------- */
@@ -244,7 +244,7 @@ static const struct {
     COUNTER("syncs", syncs),       COUNTER("unwatches", watch_removals),
     COUNTER("losses", losses),     COUNTER("timeouts", timeouts),
     COUNTER("expiries", expiries), COUNTER("events", events),
-    COUNTER("watches", watches),   COUNTER("paths", paths),
+    COUNTER("watches", watches),   COUNTER("paths", path_bytes),
     COUNTER("untold", untold),     COUNTER("orphans", orphans),
 };
 

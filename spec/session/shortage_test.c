@@ -12,7 +12,7 @@
 
 static unsigned failing_in; /* allocations up to the failing one; 0: none fails */
 
-static bool fails(void) {
+static bool is_to_fail(void) {
     return !in_tree && failing_in > 0 && --failing_in == 0;
 }
 
@@ -22,19 +22,19 @@ void *__real_realloc(void *memory, size_t size);
 char *__real_strdup(const char *text);
 
 void *__wrap_malloc(size_t size) {
-    return fails() ? NULL : __real_malloc(size);
+    return is_to_fail() ? NULL : __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
-    return fails() ? NULL : __real_calloc(count, size);
+    return is_to_fail() ? NULL : __real_calloc(count, size);
 }
 
 void *__wrap_realloc(void *memory, size_t size) {
-    return fails() ? NULL : __real_realloc(memory, size);
+    return is_to_fail() ? NULL : __real_realloc(memory, size);
 }
 
 char *__wrap_strdup(const char *text) {
-    return fails() ? NULL : __real_strdup(text);
+    return is_to_fail() ? NULL : __real_strdup(text);
 }
 
 /* --- a life --------------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static void live(void) {
 /* --- failures at a place --------------------------------------------------------------------- */
 
 /* Runs `step` with a failure of the n-th allocation. False: there were fewer. */
-static bool fails_within(unsigned n, void (*step)(void)) {
+static bool run_failing(unsigned n, void (*step)(void)) {
     failing_in = n;
     step();
     bool failed = failing_in == 0;
@@ -154,7 +154,7 @@ static void look(void) {
 }
 
 /* A lost create of the fixed name lands late. The look for its node fails. */
-static bool late_look_fails(unsigned n) {
+static bool fail_late_look(unsigned n) {
     const struct zkl_acquire_options options = options_of("/lock", ZKL_UNFAIR);
     struct zkl_stats stats;
     open_session();
@@ -165,7 +165,7 @@ static bool late_look_fails(unsigned n) {
     serve();
     CHECK(!zkl_session_has_claims(session));
     make_node(ours, "/lock/lock");
-    bool failed = fails_within(n, look);
+    bool failed = run_failing(n, look);
     serve();
     serve();
     zkl_session_stats(session, &stats);
@@ -176,7 +176,7 @@ static bool late_look_fails(unsigned n) {
 }
 
 /* The list with an orphan ahead fails. An earlier watch reports the orphan's end. */
-static bool list_fails(unsigned n) {
+static bool fail_list(unsigned n) {
     const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     char name[ZKL_NAME_SIZE], orphan[NODE_SIZE];
     const struct zkl_rpc watch = {.kind = ZKL_RPC_GET, .path = orphan, .watch = true};
@@ -190,7 +190,7 @@ static bool list_fails(unsigned n) {
     zkl_request *request = zkl_acquire(session, &options);
     CHECK(answer_until(ZKL_RPC_WRITE, ZKL_OP_CREATE));
     answer(asked);
-    bool failed = fails_within(n, serve_requests);
+    bool failed = run_failing(n, serve_requests);
     serve();
     serve();
     CHECK(children_of(orphan, &names) < 0);
@@ -206,7 +206,7 @@ static void answer_asked(void) {
 }
 
 /* The list that shows a waiter of another session to a holder with a kept node fails. */
-static bool waiter_list_fails(unsigned n) {
+static bool fail_waiter_list(unsigned n) {
     struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     const char *const *names;
     options.keep = ZKL_NEVER;
@@ -215,7 +215,7 @@ static bool waiter_list_fails(unsigned n) {
     while (take_asked() && !(asked->kind == ZKL_RPC_LIST && asked->watch)) answer(asked);
     CHECK(asked);
     make_node(others, "/lock/lock-0000000099");
-    bool failed = fails_within(n, answer_asked);
+    bool failed = run_failing(n, answer_asked);
     serve();
     zkl_lease *lease = zkl_request_lease(request);
     zkl_request_drop(request);
@@ -227,7 +227,7 @@ static bool waiter_list_fails(unsigned n) {
 }
 
 /* The request ends, or is soon repeated. */
-static bool queue_fails(unsigned n) {
+static bool fail_queue(unsigned n) {
     open_session();
     pass(0);
     failing_in = n;
@@ -243,19 +243,19 @@ static bool queue_fails(unsigned n) {
 
 static void looks(void) {
     TEST("an orphan that a look without memory missed is found by the next look") {
-        for (unsigned n = 1; late_look_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        for (unsigned n = 1; fail_late_look(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("an orphan is removed even if the list that shows it lacks memory") {
-        for (unsigned n = 1; list_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        for (unsigned n = 1; fail_list(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("a holder whose list of waiters lacks memory keeps no node") {
-        for (unsigned n = 1; waiter_list_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        for (unsigned n = 1; fail_waiter_list(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
 }
 
 static void queries(void) {
     TEST("a query without memory ends, or is repeated in a moment") {
-        for (unsigned n = 1; queue_fails(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        for (unsigned n = 1; fail_queue(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("a query ends with no_memory if its answer lacks memory") {
         open_session();
@@ -317,7 +317,7 @@ static void writes(void) {
         zkl_lease *lease = zkl_request_lease(request);
         zkl_request *downgrade = zkl_downgrade(lease, ZKL_NEVER);
         CHECK(answer_until(ZKL_RPC_MULTI, ZKL_OP_CREATE));
-        CHECK(fails_within(1, refuse));
+        CHECK(run_failing(1, refuse));
         serve();
         CHECK_IS(zkl_request_code(downgrade), ZKL_OK);
         zkl_request_drop(downgrade);

@@ -127,7 +127,7 @@ void deed_hear_watcher(const struct client *client, uint64_t id) {
         if (!deed->watcher || zkl_watcher_id(deed->watcher) != id) continue;
         if (!zkl_watcher_look(deed->watcher, &sight)) return;
         rules_on_sight(client, deed, &sight);
-        if (choose(2)) zkl_watcher_told(deed->watcher);
+        if (choose(2)) zkl_watcher_confirm(deed->watcher);
     }
 }
 
@@ -199,7 +199,7 @@ void deed_hear_roster(const struct client *client, uint64_t id) {
         rules_on_roll(client, deed, roll);
         free(deed->roll);
         deed->roll = roll;
-        if (choose(2)) zkl_roster_told(deed->roster);
+        if (choose(2)) zkl_roster_confirm(deed->roster);
     }
 }
 

@@ -188,7 +188,7 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
         place_of(session, (const struct stake *)stake->claim.next_part));
     mix((uint64_t)stake->phase << 8 | (uint64_t)(stake->node == NODE_GIVES_WAY) << 4 |
         (uint64_t)zkl_stake_is_revoked(stake) << 3 | (stake->part == PART_HELD) << 2 |
-        stake->unallocated << 1 | (stake->request != NULL));
+        stake->unallocated_calls << 1 | (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
     mix((uint64_t)(stake->downgrade != NULL));
     if (zkl_claim_is_pausing(&stake->claim)) mix_time(stake->wake_at, now);
@@ -218,7 +218,7 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
     mix_stakes(session, &request->parts);
     if (zkl_request_has_queue(request)) {
         for (size_t i = 0; i < request->queue_length; i++) mix_text(request->queue[i].name);
-        mix((uint64_t)request->visited << 32 | request->signalled);
+        mix((uint64_t)request->visited << 32 | request->signal_count);
     }
     mix(request->effects);
     if (request->guard) mix(request->guard->refused_op);
@@ -232,11 +232,11 @@ static void mix_path(const struct path *path, zkl_time now) {
 }
 
 static void mix_watches(const struct watches *watches) {
-    mix((uint64_t)watches->count << 32 | watches->unwanted);
+    mix((uint64_t)watches->count << 32 | watches->unwanted_count);
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (const struct watch *watch = watches->buckets[i]; watch; watch = watch->next) {
             mix_text(watch->path);
-            mix((uint64_t)watch->asked << 32 | watch->owners << 16 | watch->wants);
+            mix((uint64_t)watch->requests_out << 32 | watch->owners << 16 | watch->wants);
             mix((uint64_t)watch->state << 1 | watch->removing);
         }
     }
@@ -250,7 +250,7 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
     mix(session->common.session);
     mix((uint64_t)session->newest_czxid);
     mix_clock(&session->common.clock, now);
-    mix_time(session->due, now);
+    mix_time(session->due_since_tick, now);
     mix_time(session->last_beat_at, now);
     mix_time(session->busy_since, now);
     if (!world.setting.plain) mix(session->random);

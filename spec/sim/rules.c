@@ -455,7 +455,7 @@ void rules_on_no_room(const struct client *client) {
         require(!((const struct zkl_watcher *)watcher)->watch,
                 "no lock is refused because of a watcher's watch");
     const struct watches *watches = &client->zk->watches;
-    require((watches->leaving == 0 && watches->unwanted == 0) || world.shortages,
+    require((watches->leaving_count == 0 && watches->unwanted_count == 0) || world.shortages,
             "no lock is refused because of a watch that nobody wants");
 }
 
@@ -463,7 +463,7 @@ void rules_on_no_room(const struct client *client) {
 void rules_on_no_room_to_join(const struct client *client) {
     size_t node = zkl_stake_bytes(client->zk) + client->zk->watches.overhead;
     if (node > ZKL_PATHS_MAX - 2 * ZKL_NAME_SIZE) check_kept_gone(client);
-    else if (client->zk->watches.leaving == 0) rules_on_no_room(client);
+    else if (client->zk->watches.leaving_count == 0) rules_on_no_room(client);
 }
 
 /* rules_at_any_time() checks the report to its user. */
@@ -900,7 +900,7 @@ static void check_accounts(const struct client *client) {
     zkl_session_stats(client->zk, &stats);
     require(stats.claims == 0 && stats.in_flight == 0,
             "claims and requests that ended are not counted");
-    require(stats.paths == 0, "no bytes of paths are left");
+    require(stats.path_bytes == 0, "no bytes of paths are left");
     unsigned watches = count_watches(client, false);
     require(watches == 0 || world.setting.refusals,
             "a watch is left only if its event was kept back");

@@ -187,7 +187,7 @@ static bool is_at_rest(void) {
     EACH_RUNNING(c) {
         if (has_doubts(c) || zkl_session_has_claims(c->zk) || c->zk->calls) return false;
         if (c->zk->followers[FOLLOWER_MEMBER]) return false; /* members are still leaving */
-        if (c->zk->watches.unwanted) return false;           /* a heartbeat removes these watches */
+        if (c->zk->watches.unwanted_count) return false;     /* a heartbeat removes these watches */
     }
     return true;
 }

@@ -62,7 +62,7 @@ static int look(lua_State *L) {
 static int told(lua_State *L) {
     zkl_roster *roster = zkl_lua_enter_full(L, ZKL_ROSTER_BOX);
     if (!roster) return 0;
-    zkl_roster_told(roster);
+    zkl_roster_confirm(roster);
     zkl_lua_leave(L);
     return 0;
 }

@@ -106,7 +106,7 @@ static void set_stats(lua_State *L, const struct zkl_stats *counted) {
     set_count(L, "watch_bytes", counted->watch_bytes);
     set_count(L, "watch_bytes_limit", ZKL_WATCHES_MAX);
     set_count(L, "watch_removals", counted->watch_removals);
-    set_count(L, "path_bytes", counted->paths);
+    set_count(L, "path_bytes", counted->path_bytes);
     set_count(L, "untold_events", counted->untold);
 }
 

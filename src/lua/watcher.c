@@ -51,7 +51,7 @@ static int look(lua_State *L) {
 static int told(lua_State *L) {
     zkl_watcher *watcher = zkl_lua_enter_full(L, ZKL_WATCHER_BOX);
     if (!watcher) return 0;
-    zkl_watcher_told(watcher);
+    zkl_watcher_confirm(watcher);
     zkl_lua_leave(L);
     return 0;
 }

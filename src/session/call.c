@@ -193,7 +193,7 @@ size_t zkl_call_refused_op(const struct call *call, const struct answer *answer)
 }
 
 /* Below the topmost parent, an absent parent shows only that the create above it got lost. */
-bool zkl_call_heed_parent(const struct call *call, const struct answer *answer) {
+bool zkl_call_take_parent_answer(const struct call *call, const struct answer *answer) {
     bool topmost = call->node && strrchr(call->node, '/') == call->node;
     if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost))
         return false;

@@ -64,7 +64,7 @@ void zkl_call_set(struct call *call, const char *parent, const char *name, const
  * the answer.
  */
 void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count);
-/* The same with a copy of the ops, which owns their paths. */
+/* Likewise, with a copy of the ops that owns their paths. */
 void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t count);
 void zkl_call_list(struct call *call, const char *parent);
 void zkl_call_sync(struct call *call, const char *node);
@@ -83,6 +83,6 @@ size_t zkl_call_refused_op(const struct call *call, const struct answer *answer)
  * May learn from the answer of a parent's create that the server has no containers. False: the
  * parent exists, or another create of it follows.
  */
-bool zkl_call_heed_parent(const struct call *call, const struct answer *answer);
+bool zkl_call_take_parent_answer(const struct call *call, const struct answer *answer);
 
 #endif

@@ -35,7 +35,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
     session->yielding = &zkl_yielding;
     session->stake_calls = zkl_stake_calls;
     session->common.clock.attend_within = settings->patience;
-    session->due = ZKL_NEVER;
+    session->due_since_tick = ZKL_NEVER;
     session->stakes_end = &session->stakes;
     session->calls_end = &session->calls;
     session->inbox_end = &session->inbox;
@@ -290,7 +290,7 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
  */
 static zkl_time beat_due(const struct zkl_session *session) {
     bool busy =
-        session->stakes || (session->watches.unwanted && session->service != SERVICE_CLOSING);
+        session->stakes || (session->watches.unwanted_count && session->service != SERVICE_CLOSING);
     if (!busy || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
     zkl_time since =
         session->last_beat_at > session->busy_since ? session->last_beat_at : session->busy_since;
@@ -314,7 +314,7 @@ static void beat(struct zkl_session *session) {
 /* --- ticks --------------------------------------------------------------------------------- */
 
 void zkl_session_tick(zkl_session *session) {
-    session->due = ZKL_NEVER;
+    session->due_since_tick = ZKL_NEVER;
     zkl_clock_attend(&session->common.clock, session->now);
     zkl_request_end_overdue(session);
     zkl_stake_feed_all(session, zkl_claim_tick);
@@ -365,7 +365,7 @@ zkl_time zkl_session_due(zkl_session *session) {
 }
 
 zkl_time zkl_session_due_since_tick(const zkl_session *session) {
-    return session->due;
+    return session->due_since_tick;
 }
 
 enum zkl_session_state zkl_session_connection_state(const zkl_session *session) {
@@ -413,5 +413,5 @@ void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats) {
     *stats = session->stats;
     stats->watches = session->watches.count;
     stats->watch_bytes = session->watches.bytes;
-    stats->paths = session->node_bytes;
+    stats->path_bytes = session->node_bytes;
 }

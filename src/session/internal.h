@@ -24,8 +24,8 @@ enum { STATE_NEWS = 16, EARLIER_SESSIONS = 16 };
 struct zkl_session {
     char *identity;
     double margin;
-    zkl_time now; /* by the last zkl_session_at() */
-    zkl_time due; /* set by input since the last tick */
+    zkl_time now;            /* by the last zkl_session_at() */
+    zkl_time due_since_tick; /* set by input */
 
     enum zkl_session_state state;
     struct zkl_common common;
@@ -40,7 +40,7 @@ struct zkl_session {
     struct path *paths[PATH_BUCKETS], *idle_paths;
     struct old_backoff old_backoffs[OLD_BACKOFFS];
     struct stake *stakes, **stakes_end;  /* by arrival */
-    bool has_unallocated;                /* a stake has `unallocated` calls */
+    bool has_unallocated;                /* a stake has unallocated calls */
     const struct call_kind *stake_calls; /* by enum stake_call */
     struct stake *next_to_feed;          /* an event */
     struct call *calls, **calls_end;     /* in order, first the calls that are out, */
@@ -71,7 +71,7 @@ struct zkl_session {
 };
 
 static inline void zkl_session_tick_by(struct zkl_session *session, zkl_time due) {
-    if (due < session->due) session->due = due;
+    if (due < session->due_since_tick) session->due_since_tick = due;
 }
 
 /* ZKL_NEVER stays ZKL_NEVER. */

@@ -127,7 +127,7 @@ static void answer_create(struct zkl_member *member, const struct call *call,
 static void answer_parent(struct zkl_member *member, const struct call *call,
                           const struct answer *answer) {
     bool refused = answer->reply == ZKL_REFUSED || answer->reply == ZKL_ABSENT;
-    if (zkl_call_heed_parent(call, answer) && refused) note_refusal(member, answer);
+    if (zkl_call_take_parent_answer(call, answer) && refused) note_refusal(member, answer);
 }
 
 /* Another write came first, or there is no answer. */

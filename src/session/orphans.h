@@ -10,7 +10,7 @@
 
 /* Call it after zkl_line_replace(). Each orphan in the list gets a claim that removes it. */
 void zkl_orphans_find(struct zkl_session *session, struct path *path);
-/* The same for a node of the fixed name, after a get. */
+/* Likewise for a node of the fixed name, after a get. */
 void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
                             const struct zkl_stat *stat);
 /* Looks at paths where a create is in doubt, when that is due. */

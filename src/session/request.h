@@ -75,7 +75,7 @@ struct zkl_request {
             enum zkl_kind lock_kind; /* kind of the lock */
             bool signal_all;         /* SIGNAL: all waiters */
             size_t visited;          /* SIGNAL: entries of the queue visited so far */
-            size_t signalled;        /* SIGNAL: waiters signalled so far */
+            size_t signal_count;     /* SIGNAL: waiters signalled so far */
         };
         struct {        /* GET, CHILDREN, BREAK */
             char *data; /* `size` bytes of the node; CHILDREN: the names */

@@ -21,5 +21,5 @@ bool zkl_room_make(struct zkl_session *session, enum zkl_room most, size_t nodes
 }
 
 bool zkl_room_is_coming(const struct zkl_session *session) {
-    return session->watches.leaving > 0;
+    return session->watches.leaving_count > 0;
 }

@@ -469,7 +469,7 @@ bool zkl_roster_look(zkl_roster *roster, struct zkl_roll **roll) {
     return any;
 }
 
-void zkl_roster_told(zkl_roster *roster) {
+void zkl_roster_confirm(zkl_roster *roster) {
     roster->unconfirmed = false;
 }
 

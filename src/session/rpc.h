@@ -71,7 +71,7 @@ enum zkl_rpc_kind {
     ZKL_RPC_GET,             /* data and stat */
     ZKL_RPC_EXISTS,          /* stat; sets a watch also without a node */
     ZKL_RPC_UNWATCH,         /* removes the session's data watch of the node */
-    ZKL_RPC_UNWATCH_CHILDREN /* the same for its watch of the node's children */
+    ZKL_RPC_UNWATCH_CHILDREN /* its watch of the node's children */
 };
 
 struct zkl_rpc {

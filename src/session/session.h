@@ -185,12 +185,12 @@ struct zkl_stats {
     uint64_t creates, sets, deletes, lists, gets, exists, syncs; /* requests sent */
     uint64_t grants, losses, waits, timeouts;
     uint64_t reconnects, expiries, orphans;
-    uint64_t events;    /* watch events */
-    size_t in_flight;   /* requests without an answer */
-    size_t claims;      /* contenders of this session, until GONE */
-    size_t watches;     /* set, asked for, or pinned */
-    size_t watch_bytes; /* watched paths of others' nodes, up to ZKL_WATCHES_MAX */
-    size_t paths;       /* bytes of own nodes' paths, made or to be made, up to ZKL_PATHS_MAX */
+    uint64_t events;         /* watch events */
+    size_t in_flight;        /* requests without an answer */
+    size_t claims;           /* contenders of this session, until GONE */
+    size_t watches;          /* set, asked for, or pinned */
+    size_t watch_bytes;      /* watched paths of others' nodes, up to ZKL_WATCHES_MAX */
+    size_t path_bytes;       /* own nodes' paths, made or to be made, up to ZKL_PATHS_MAX */
     uint64_t watch_removals; /* requests sent */
     uint64_t untold;         /* steps dropped, as ZKL_STEPS_MAX waited, or memory was short */
 };
@@ -435,11 +435,11 @@ struct zkl_sight {
 
 uint64_t zkl_watcher_id(const zkl_watcher *watcher);
 /*
- * Gets the news, and again until zkl_watcher_told(). The sight's pointers are valid until the next
- * call. False: none.
+ * Gets the news, and again until zkl_watcher_confirm(). The sight's pointers are valid until the
+ * next call. False: none.
  */
 bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight);
-void zkl_watcher_told(zkl_watcher *watcher);
+void zkl_watcher_confirm(zkl_watcher *watcher);
 void zkl_watcher_drop(zkl_watcher *watcher); /* ends it */
 
 /* --- members ------------------------------------------------------------------------------ */
@@ -490,11 +490,11 @@ struct zkl_roll {
 
 uint64_t zkl_roster_id(const zkl_roster *roster);
 /*
- * Gets the news, and again until zkl_roster_told(). The caller frees the roll; NULL: out of memory.
- * False: none, or not complete yet.
+ * Gets the news, and again until zkl_roster_confirm(). The caller frees the roll; NULL: out of
+ * memory. False: none, or not complete yet.
  */
 bool zkl_roster_look(zkl_roster *roster, struct zkl_roll **roll);
-void zkl_roster_told(zkl_roster *roster);
+void zkl_roster_confirm(zkl_roster *roster);
 void zkl_roster_drop(zkl_roster *roster); /* ends it */
 
 #endif

@@ -57,13 +57,13 @@ static void drop_writes(struct zkl_request *request) {
 
 /* If nothing was written the server has not checked the lease. */
 static void finish(struct zkl_request *request) {
-    enum zkl_code code = request->signalled ? ZKL_OK : zkl_parts_end_code(&request->parts);
+    enum zkl_code code = request->signal_count ? ZKL_OK : zkl_parts_end_code(&request->parts);
     zkl_request_finish(request, code, 0);
 }
 
 void zkl_signal_next(struct zkl_request *request) {
     drop_writes(request);
-    if (request->signalled && !request->signal_all) {
+    if (request->signal_count && !request->signal_all) {
         finish(request);
         return;
     }
@@ -92,7 +92,7 @@ void zkl_signal_answer_writes(struct zkl_request *request, enum zkl_code code, i
     const struct guard *guard = request->guard;
     bool passes_over = code == ZKL_CONFLICT || code == ZKL_NO_NODE;
     if (code == ZKL_OK) {
-        request->signalled += guard->count - guard->checks;
+        request->signal_count += guard->count - guard->checks;
         zkl_signal_next(request);
     } else if (code == ZKL_IN_DOUBT) {
         list_anew(request);
@@ -119,5 +119,5 @@ zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time
 }
 
 size_t zkl_request_signal_count(const zkl_request *request) {
-    return request->kind == REQUEST_SIGNAL ? request->signalled : 0;
+    return request->kind == REQUEST_SIGNAL ? request->signal_count : 0;
 }

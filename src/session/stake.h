@@ -47,22 +47,22 @@ struct stake {
     int32_t version; /* the own node's, as last seen */
     enum stake_node node;
     enum stake_part part;
-    uint64_t revoked_nonce;  /* nonce of the node whose holder was asked to give way */
-    int64_t token;           /* the latest grant's */
-    struct hold *holds;      /* time limits of its handles */
-    unsigned handles;        /* not released */
-    unsigned writers;        /* handles that may write; above 0 the node is a writer's */
-    uint32_t unallocated;    /* a bit for each kind of call without memory */
-    char *data;              /* for its node */
-    char *marked_data;       /* its data as last written with ZKL_HELD_WORD, or NULL */
-    char *owner;             /* "": nobody (an orphan) */
-    struct zkl_meter *meter; /* for its lock's name, or NULL */
-    zkl_time queued_at;      /* 0: not told to wait */
-    zkl_time ahead_gone_at;  /* when another session's node ahead was deleted; 0: not yet */
-    zkl_time granted_at;     /* 0: it does not hold */
-    bool measured;           /* its hold counts in meters; of a multi-lock one part's does */
-    int error;               /* the server's error code of the last refusal */
-    zkl_time jitter;         /* longest pause of the claim */
+    uint64_t revoked_nonce;     /* nonce of the node whose holder was asked to give way */
+    int64_t token;              /* the latest grant's */
+    struct hold *holds;         /* time limits of its handles */
+    unsigned handles;           /* not released */
+    unsigned writers;           /* handles that may write; above 0 the node is a writer's */
+    uint32_t unallocated_calls; /* a bit for each kind of call without memory */
+    char *data;                 /* for its node */
+    char *marked_data;          /* its data as last written with ZKL_HELD_WORD, or NULL */
+    char *owner;                /* "": nobody (an orphan) */
+    struct zkl_meter *meter;    /* for its lock's name, or NULL */
+    zkl_time queued_at;         /* 0: not told to wait */
+    zkl_time ahead_gone_at;     /* when another session's node ahead was deleted; 0: not yet */
+    zkl_time granted_at;        /* 0: it does not hold */
+    bool measured;              /* its hold counts in meters; of a multi-lock one part's does */
+    int error;                  /* the server's error code of the last refusal */
+    zkl_time jitter;            /* longest pause of the claim */
     zkl_time wake_at;
     struct watch *own_watch; /* on the node of its name, or NULL */
     struct want *wants;      /* its watches of other nodes */

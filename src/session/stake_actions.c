@@ -15,17 +15,17 @@
 
 /* Out of memory, so the claim is fed a lost reply after the step. */
 static void note_unallocated(struct stake *stake, enum stake_call kind) {
-    stake->unallocated |= UINT32_C(1) << kind;
+    stake->unallocated_calls |= UINT32_C(1) << kind;
     stake->session->has_unallocated = true;
 }
 
 /*
- * NULL: out of memory. Later calls of a stake with `unallocated` calls are not sent either, so that
+ * NULL: out of memory. Later calls of a stake with unallocated calls are not sent either, so that
  * lost replies come in order.
  */
 static struct call *call_for(struct stake *stake, enum stake_call kind,
                              struct zkl_contender *contender) {
-    struct call *call = stake->unallocated ? NULL : zkl_stake_call_new(stake, kind);
+    struct call *call = stake->unallocated_calls ? NULL : zkl_stake_call_new(stake, kind);
     if (!call) note_unallocated(stake, kind);
     else if (contender) call->contender = zkl_contender_ref(contender);
     return call;
@@ -137,7 +137,7 @@ static bool enters_among_many(const struct stake *stake) {
 }
 
 /* A list serves all claims of its path that are in LIST, or look ahead. */
-static void list(struct stake *stake) {
+static void send_list(struct stake *stake) {
     bool shared =
         stake->claim.state == ZKL_LIST || stake->claim.looking_ahead || enters_among_many(stake);
     if (shared && stake->path->lists_out > 0) return;
@@ -153,7 +153,7 @@ static void sync_path(struct stake *stake) {
     if (call) zkl_call_sync(call, stake->path->text);
 }
 
-static void rank(struct stake *stake) {
+static void send_rank_gets(struct stake *stake) {
     struct zkl_contender *contender = NULL;
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
         stake->claim.rank_gets++;
@@ -235,7 +235,8 @@ static void watch_lookahead(struct stake *stake) {
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
     bool watched = node && zkl_watches_share(stake, node);
     size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
-    bool may = node && !stake->unallocated && zkl_room_make(stake->session, ROOM_FREE, 0, need);
+    bool may =
+        node && !stake->unallocated_calls && zkl_room_make(stake->session, ROOM_FREE, 0, need);
     struct call *call = NULL;
     if (may && !watched) call = zkl_stake_call_new(stake, STAKE_GET_AHEAD);
     free(node);
@@ -382,8 +383,8 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_PARENTS: create_parents(stake); break;
     case ZKL_DO_CREATE: create_node(stake); break;
     case ZKL_DO_SYNC: sync_path(stake); break;
-    case ZKL_DO_LIST: list(stake); break;
-    case ZKL_DO_RANK: rank(stake); break;
+    case ZKL_DO_LIST: send_list(stake); break;
+    case ZKL_DO_RANK: send_rank_gets(stake); break;
     case ZKL_DO_WATCH_OWN: watch_own(stake); break;
     case ZKL_DO_WATCH_AHEAD: return watch_ahead(stake);
     case ZKL_DO_WATCH_LOOKAHEAD: watch_lookahead(stake); break;

@@ -54,7 +54,7 @@ static void answer_list(const struct call *call, const struct answer *answer) {
 }
 
 static zkl_actions answer_parent(const struct call *call, const struct answer *answer) {
-    if (zkl_call_heed_parent(call, answer))
+    if (zkl_call_take_parent_answer(call, answer))
         zkl_claim_parents(&zkl_call_stake(call)->claim, answer->reply, answer->why);
     return 0;
 }
@@ -240,8 +240,8 @@ const struct call_kind zkl_stake_calls[STAKE_CALLS] = {
 
 static void answer_unallocated(struct stake *stake) {
     const struct answer lost = {.reply = ZKL_UNKNOWN, .now = stake->session->now};
-    uint32_t unallocated = stake->unallocated;
-    stake->unallocated = 0;
+    uint32_t unallocated = stake->unallocated_calls;
+    stake->unallocated_calls = 0;
     for (int i = 0; i < STAKE_CALLS; i++) {
         const struct call call = {.session = stake->session,
                                   .kind = &zkl_stake_calls[i],
@@ -256,7 +256,7 @@ void zkl_stake_answer_unallocated(struct zkl_session *session) {
     session->has_unallocated = false;
     for (struct stake *stake = session->stakes; stake; stake = session->next_to_feed) {
         session->next_to_feed = stake->next;
-        if (!stake->unallocated) continue;
+        if (!stake->unallocated_calls) continue;
         if (stake->asker.calls > 0) {
             session->has_unallocated = true;
             continue;

@@ -9,7 +9,7 @@
 
 /* A step to be completed; NULL: no room, or no memory. */
 struct zkl_step *zkl_step_add(const struct stake *stake, enum zkl_step_kind kind, zkl_time took);
-/* The same, or NULL if the settings ask for no steps. */
+/* Adds such a step if the settings ask for steps. */
 static inline struct zkl_step *zkl_step_tell(const struct stake *stake, enum zkl_step_kind kind,
                                              zkl_time took) {
     return stake->session->tells_steps ? zkl_step_add(stake, kind, took) : NULL;

@@ -32,7 +32,7 @@ static void add_stats(struct zkl_stats *to, const struct zkl_stats *from) {
     to->claims += from->claims;
     to->watches += from->watches;
     to->watch_bytes += from->watch_bytes;
-    to->paths += from->paths;
+    to->path_bytes += from->path_bytes;
     to->watch_removals += from->watch_removals;
     to->untold += from->untold;
 }

@@ -289,7 +289,7 @@ bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight) {
     return watcher->base.link && watcher->unconfirmed;
 }
 
-void zkl_watcher_told(zkl_watcher *watcher) {
+void zkl_watcher_confirm(zkl_watcher *watcher) {
     watcher->unconfirmed = false;
 }
 

@@ -51,7 +51,7 @@ static size_t cost(const struct watches *watches, const char *path) {
 }
 
 static bool is_counted(const struct watch *watch) {
-    return watch->asked || watch->pins || (watch->state != WATCH_UNSET && !watch->removing);
+    return watch->requests_out || watch->pins || (watch->state != WATCH_UNSET && !watch->removing);
 }
 
 static bool is_wanted(const struct watch *watch) {
@@ -59,19 +59,19 @@ static bool is_wanted(const struct watch *watch) {
 }
 
 static bool is_unwanted(const struct watch *watch) {
-    bool idle = !watch->asked && !is_wanted(watch);
+    bool idle = !watch->requests_out && !is_wanted(watch);
     return watch->state == WATCH_SET && idle && !watch->removing;
 }
 
 /* To be removed, if the request that is out sets it. */
 static bool is_leaving(const struct watch *watch) {
-    return watch->asked && !is_wanted(watch);
+    return watch->requests_out && !is_wanted(watch);
 }
 
 /* To be called before a change of the watch. */
 static void uncount(struct watches *watches, const struct watch *watch) {
-    if (is_unwanted(watch)) watches->unwanted--;
-    if (is_leaving(watch)) watches->leaving--;
+    if (is_unwanted(watch)) watches->unwanted_count--;
+    if (is_leaving(watch)) watches->leaving_count--;
     if (!is_counted(watch)) return;
     watches->count--;
     if (!watch->owners) watches->bytes -= cost(watches, watch->path);
@@ -79,15 +79,15 @@ static void uncount(struct watches *watches, const struct watch *watch) {
 
 /* To be called after the change. */
 static void count(struct watches *watches, const struct watch *watch) {
-    if (is_unwanted(watch)) watches->unwanted++;
-    if (is_leaving(watch)) watches->leaving++;
+    if (is_unwanted(watch)) watches->unwanted_count++;
+    if (is_leaving(watch)) watches->leaving_count++;
     if (!is_counted(watch)) return;
     watches->count++;
     if (!watch->owners) watches->bytes += cost(watches, watch->path);
 }
 
 static void free_unused(struct watches *watches, struct watch *watch) {
-    if (watch->state != WATCH_UNSET || watch->asked || is_wanted(watch)) return;
+    if (watch->state != WATCH_UNSET || watch->requests_out || is_wanted(watch)) return;
     *find(watches, watch->path) = watch->next;
     free(watch);
 }
@@ -110,7 +110,7 @@ size_t zkl_watches_need(const struct watches *watches, const char *path) {
 
 void zkl_watches_note_answer(struct watches *watches, struct watch *watch, bool set) {
     uncount(watches, watch);
-    if (watch->asked) watch->asked--;
+    if (watch->requests_out) watch->requests_out--;
     if (set) watch->state = WATCH_SET;
     count(watches, watch);
     free_unused(watches, watch);
@@ -167,11 +167,11 @@ static void answer_removal(const struct call *call, const struct answer *answer)
 static const struct call_kind removal = {.answer = answer_removal};
 
 void zkl_watches_clear(struct watches *watches) {
-    watches->count = watches->bytes = watches->unwanted = watches->leaving = 0;
+    watches->count = watches->bytes = watches->unwanted_count = watches->leaving_count = 0;
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (struct watch *watch = watches->buckets[i], *next; watch; watch = next) {
             next = watch->next;
-            watch->asked = watch->owners = watch->wants = 0;
+            watch->requests_out = watch->owners = watch->wants = 0;
             watch->state = WATCH_UNSET;
             watch->removing = false;
             count(watches, watch);
@@ -189,7 +189,7 @@ static void remove_watch(struct zkl_session *session, const struct watch *watch)
 }
 
 void zkl_watches_remove_unwanted(struct zkl_session *session) {
-    if (session->watches.unwanted == 0) return;
+    if (session->watches.unwanted_count == 0) return;
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (struct watch *watch = session->watches.buckets[i]; watch; watch = watch->next)
             if (is_unwanted(watch)) remove_watch(session, watch);
@@ -282,7 +282,7 @@ struct watch *zkl_watches_want(struct stake *stake, const char *path, bool own) 
     uncount(watches, watch);
     bool wanted = own || want(stake, watch);
     if (own) want_own(stake, watch);
-    if (wanted) watch->asked++;
+    if (wanted) watch->requests_out++;
     count(watches, watch);
     free_unused(watches, watch);
     return wanted ? watch : NULL;
@@ -314,7 +314,7 @@ bool zkl_watches_is_pinned(const struct watches *watches, const char *path) {
 
 void zkl_watches_ask_pinned(struct watches *watches, struct watch *watch) {
     uncount(watches, watch);
-    watch->asked++;
+    watch->requests_out++;
     count(watches, watch);
 }
 

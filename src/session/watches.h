@@ -19,10 +19,10 @@ enum watch_state {
 /* The path of a watch of a node's children begins with two slashes, as in //locks/a. */
 struct watch {
     struct watch *next;
-    unsigned asked;  /* by requests that are out */
-    unsigned owners; /* claims that want it as their own node's */
-    unsigned wants;  /* claims that want it to watch another's node */
-    unsigned pins;   /* by followers and lock paths; it counts even if unset */
+    unsigned requests_out; /* that set it */
+    unsigned owners;       /* claims that want it as their own node's */
+    unsigned wants;        /* claims that want it to watch another's node */
+    unsigned pins;         /* by followers and lock paths; it counts even if unset */
     enum watch_state state;
     bool removing; /* the request that removes it is out */
     char path[];
@@ -42,9 +42,9 @@ struct watches {
     size_t overhead; /* for a path's length field and the chroot */
     struct watch *buckets[WATCH_BUCKETS];
     size_t count;
-    size_t bytes;    /* without watches of claims' own nodes */
-    size_t unwanted; /* watches that are set, to be removed */
-    size_t leaving;  /* watches asked for, and no longer wanted */
+    size_t bytes;          /* without watches of claims' own nodes */
+    size_t unwanted_count; /* watches that are set, to be removed */
+    size_t leaving_count;  /* watches asked for, and no longer wanted */
 };
 
 /* Bytes that a watch of another's node would add; 0: it counts already, or is of an own node. */
@@ -61,7 +61,7 @@ void zkl_watches_note_children_fired(struct watches *watches, const char *node);
 void zkl_watches_note_removal(struct watches *watches, const char *path);
 /* The stake wants no watches of others' nodes any more. They stay until a heartbeat. */
 void zkl_watches_drop_others(struct stake *stake);
-/* The same, except for `ahead` and `lookahead`. If `at_once`, the watches go now, to make room. */
+/* Likewise, but keeps those of `ahead` and `lookahead`. If `at_once` they go now, to make room. */
 void zkl_watches_narrow(struct stake *stake, bool at_once);
 /* The stake wants no watch any more. */
 void zkl_watches_leave(struct stake *stake);
