@@ -28,7 +28,7 @@ struct minder {
     pid_t owner_group;
     pid_t command;      /* 0: not started, or its group is gone */
     bool command_ended; /* but perhaps not its group */
-    bool has_terminal;  /* the group has it, or gets it when continued */
+    bool has_terminal;  /* the group has the terminal, or gets it when continued */
     bool terminated;    /* SIGTERM was sent for a limit */
     int end_signal;     /* last signal to end the command; 0: none */
     sigset_t refused;   /* signals that another user's command did not get */
@@ -77,8 +77,8 @@ static bool background_read_fails(void) {
 
 /*
  * At first only a command that reads and writes the terminal gets it, because another part of the
- * owner's pipeline may read it. Others get it when a read stops them (on_stop()), or at once if a
- * read would not stop them.
+ * owner's pipeline may read it. Another command gets the terminal when a read stops the command
+ * (on_stop()), or at once if a read would not stop it.
  */
 static bool wants_terminal(const struct minder *self) {
     if (!owner_has_terminal(self) || !isatty(STDIN_FILENO)) return false;
@@ -214,12 +214,12 @@ static bool is_over(const struct minder *self, enum zkl_group group) {
            zkl_now() >= self->kill_at + ZKL_ZOMBIES_AFTER;
 }
 
-/* Reports the end, and resets all for the next launch, whose limits replace any late limits. */
+/* Reports the end, and resets all for the next launch. A launch replaces limits that came late. */
 static void finish_if_over(struct minder *self) {
     if (!self->command_ended) return;
     enum zkl_group group = zkl_group_state(self->command);
     if (group == ZKL_GROUP_FOREIGN && self->end_signal)
-        signal_group(self, self->end_signal); /* until now only other members got it */
+        signal_group(self, self->end_signal); /* until now only other members got the signal */
     if (!is_over(self, group)) return;
     report(self, ZKL_REPORT_OVER, 0);
     self->command = 0;

@@ -97,7 +97,7 @@ void *zkl_lua_enter_full(lua_State *L, const char *name);
 void zkl_lua_leave(lua_State *L);
 /* Empties the first argument, a box, and drops its object, unless the parent process owns it. */
 int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *object));
-/* The same for the collector. In a world the object waits for the world's end. */
+/* As zkl_lua_drop(), for the collector. In a world the object waits for the world's end. */
 int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *object));
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index);   /* a session's */

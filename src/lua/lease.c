@@ -54,7 +54,7 @@ static int remaining(lua_State *L) {
     return 1;
 }
 
-/* lease:waited() -> true if the lock was not free */
+/* lease:waited() -> true if the acquire waited for the lock */
 static int waited(lua_State *L) {
     bool did = zkl_lease_waited(enter_lease(L));
     zkl_lua_leave(L);

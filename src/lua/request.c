@@ -168,7 +168,7 @@ static int push_data(lua_State *L) {
     return 2;
 }
 
-/* request:data(), after "ok" -> text, version; of children(): the names, each with its NUL */
+/* request:data(), after "ok" -> text, version; after children() the names, each with its NUL */
 static int data(lua_State *L) {
     return call_with_copy(L, PUSH_DATA);
 }

@@ -126,7 +126,7 @@ static int recovery(lua_State *L) {
     return 2;
 }
 
-/* core.folder(folder) -> nothing, or the reason why it is unfit */
+/* core.folder(folder) -> nothing, or the reason why the folder is unfit. Makes it if missing. */
 int zkl_lua_folder(lua_State *L) {
     int error = zkl_zookeeper_make_folder(luaL_checkstring(L, 1));
     if (error == ENOTSUP) lua_pushliteral(L, "not on tmpfs, ext4, xfs or btrfs");

@@ -123,7 +123,7 @@ void zkl_server_post_events(struct zkl_server *server) {
         if (link && event.path) post_event(link, &event);
         else if (link) link->expired = true;
     }
-    wake_thread(server); /* the next tick may be earlier, too */
+    wake_thread(server); /* the tree's next tick may be earlier now */
 }
 
 void zkl_server_post_answer(struct zkl_link *link, struct zkl_letter *letter) {

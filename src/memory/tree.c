@@ -77,7 +77,7 @@ uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now) {
     return session->id;
 }
 
-/* Earlier events of the session's watches precede its end. */
+/* Events of watches that fired before stay, ahead of the farewell. */
 static void end_session(struct zkl_tree *tree, struct zkl_tree_session *session, bool expired) {
     zkl_data_watches_drop(&tree->watches, &session->watches);
     if (expired) zkl_data_watches_post_farewell(&tree->watches, session->farewell);

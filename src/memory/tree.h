@@ -47,7 +47,7 @@ bool zkl_tree_session_lives(const struct zkl_tree *tree, uint64_t session);
 /* A sign of life, such as a ping. False: expired. */
 bool zkl_tree_touch(struct zkl_tree *tree, uint64_t session, zkl_time now);
 
-/* The same, with a new timeout; ZKL_NEVER: no expiry. */
+/* A sign of life that sets a new timeout; ZKL_NEVER: no expiry. False: expired. */
 bool zkl_tree_retime(struct zkl_tree *tree, uint64_t session, zkl_time timeout, zkl_time now);
 
 bool zkl_tree_has_sessions(const struct zkl_tree *tree);
@@ -80,8 +80,8 @@ struct zkl_tree_event {
 };
 
 /*
- * The oldest event. Take all events after each change, and deliver them before the call's answer,
- * as a server does. False: none.
+ * Takes the oldest event. Take all events after each call, and deliver them before the call's
+ * answer, as a server does. False: none.
  */
 bool zkl_tree_next_event(struct zkl_tree *tree, struct zkl_tree_event *event);
 

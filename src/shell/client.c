@@ -26,7 +26,7 @@ static zkl_session *new_session(const struct zkl_options *options, uint64_t seed
         .identity = options->identity,
         .patience = options->timeout / 12,
         .margin = options->margin,
-        .overhead = strlen(options->chroot) + 4, /* bytes before each path: length field, chroot */
+        .overhead = strlen(options->chroot) + 4, /* bytes of chroot and length field */
         .parents = options->containers ? ZKL_CONTAINER : ZKL_PERSISTENT,
         .reopen = options->reopen,
         .steps = options->steps,

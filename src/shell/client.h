@@ -8,8 +8,8 @@
  *
  * A client counts its references. Each request, lease and watcher holds one.
  *
- * Threads. Any thread of the process that opened the client may call, if it holds no lock for which
- * another thread waits between zkl_client_enter() and zkl_client_leave(). Nothing calls back;
+ * Threads. Any thread of the process that opened the client may call, unless it holds a lock for
+ * which another thread waits between zkl_client_enter() and zkl_client_leave(). Nothing calls back;
  * events wait in the inbox. Only zkl_client_close() and functions named wait or poll block, for a
  * bounded time.
  *
@@ -78,7 +78,7 @@ struct zkl_trouble zkl_client_trouble(zkl_client *client);
 
 /*
  * Releases everything, ends every wait with ZKL_CLOSED, and closes the session in the background.
- * Waits up to `bound` until the session is closed. False: it is not yet.
+ * Waits up to `bound` until the session is closed. False: the session is not closed yet.
  */
 bool zkl_client_close(zkl_client *client, zkl_time bound);
 
@@ -104,12 +104,12 @@ bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more);
 /* Waits until the inbox is not empty. False: `timeout` passed first. */
 bool zkl_client_wait(zkl_client *client, zkl_time timeout);
 
-/* The same until any of several inboxes is not empty. A signal ends the wait early. */
+/* Waits until any of several inboxes is not empty. False: none is. A signal ends the wait early. */
 bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout);
 
 /*
  * A board lists the clients that have events, by numbers, for a program with many clients. The
- * program owns it. A forked child may only ask zkl_board_foreign() and drop it.
+ * program owns the board. A forked child may only call zkl_board_foreign() and zkl_board_drop().
  */
 typedef struct zkl_board zkl_board;
 
@@ -118,7 +118,7 @@ void zkl_board_drop(zkl_board *board);
 bool zkl_board_foreign(const zkl_board *board);
 void zkl_board_join(zkl_board *board, zkl_client *client, uint64_t number);
 void zkl_client_leave_board(zkl_client *client);
-/* Copies up to `size` numbers and returns how many. They stay while their clients have events. */
+/* Copies up to `size` numbers and returns how many. A client with events stays on the board. */
 size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t size);
 /* Waits until the board lists a client, or a signal comes. */
 void zkl_board_wait(zkl_board *board, zkl_time timeout);

@@ -26,7 +26,7 @@ struct threaded {
     int pipe[2];         /* -1 until fd_taken or polls */
     bool fd_taken;       /* by zkl_client_fd(), so each event fills the pipe */
     size_t polls;        /* running calls of zkl_client_poll(), which also need the pipe */
-    bool pipe_full;      /* it holds its one byte */
+    bool pipe_full;      /* the pipe holds its one byte */
     int listener;        /* for the program's connection; -1: none */
     char socket_path[ZKL_SOCKET_PATH];
     zkl_board *board; /* NULL: none joined */

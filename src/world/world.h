@@ -26,7 +26,7 @@ struct zkl_world;
 
 /* Packets take up to `delay`. NULL: no memory. */
 struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay);
-/* Closes its clients, which live until their last reference. */
+/* Closes the world's clients, which live until their last reference. */
 void zkl_world_free(struct zkl_world *world);
 
 /* The time since the world began. */
@@ -43,7 +43,7 @@ uint64_t zkl_world_draw(struct zkl_world *world, unsigned stream, uint64_t bound
 zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
                              const struct zkl_options *options);
 
-/* True for a client of any world, even an ended one. Only zkl_world_advance() may wait for it. */
+/* True for a client of any world, even an ended one. No thread may wait for such a client. */
 bool zkl_world_is_client(const zkl_client *client);
 
 /* The client's number, from 1. 0: in no world, or in an ended one. */

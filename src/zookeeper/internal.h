@@ -134,7 +134,7 @@ void zkl_rpc_forget_all(struct zkl_link *link);
 void zkl_handle_retire(struct zkl_link *link);
 void zkl_handle_work(struct zkl_link *link, zkl_time now);
 zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now);
-/* True if its session has an id and a long enough timeout. */
+/* True if the handle's session has an id and a long enough timeout. */
 bool zkl_handle_is_sound(zhandle_t *handle);
 /*
  * Gives a connected handle its credentials, which libzookeeper repeats on later connections.

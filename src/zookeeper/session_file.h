@@ -2,9 +2,9 @@
  * session_file.h - the id and password of a session in a file. After a crash the next process ends
  * the session.
  *
- * A session's process holds a flock on its file until the process ends, even while it is stopped.
+ * A process holds a flock on its session's file until the process ends, even while it is stopped.
  * So an unlocked file is a dead process's. A forked child closes its parent's descriptors and never
- * unlocks them. Any thread may call; a file belongs to one thread at a time.
+ * unlocks a file. Any thread may call; a file belongs to one thread at a time.
  */
 #ifndef ZKL_ZOOKEEPER_SESSION_FILE_H
 #define ZKL_ZOOKEEPER_SESSION_FILE_H
@@ -42,7 +42,7 @@ int zkl_session_make_folder(const char *folder);
 struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage *storage,
                                                 const struct zkl_session_key *key);
 
-/* Locks dead processes' files, and lists those that fit the storage. Removes others. NULL: none. */
+/* Locks dead processes' files, and lists those that fit the storage. Removes unfit files. */
 struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage *storage);
 
 /* Both free `file`, if it is not NULL. */

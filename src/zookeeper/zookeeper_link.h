@@ -20,7 +20,7 @@ bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *requ
 /* An operation of the protocol that zklock needs. */
 struct zkl_known {
     const char *name;
-    bool known, answered; /* a silent server may know it */
+    bool known, answered; /* without an answer `known` is false and proves nothing */
 };
 #define ZKL_TRIALS 10
 /* Tries each operation at the host's first answering address, and blocks. 0: no address. */
