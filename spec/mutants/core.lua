@@ -574,11 +574,11 @@ size_t drop_repeated(]] } } },
       at = "zkl_room_fits_watches", find = "session->watches.bytes + bytes <= ZKL_WATCHES_MAX",
       replace = "true" },
     { "own-watch-limited", "a holder's node is not watched when no room is left for others' nodes",
-      at = "watch_own", find = "struct call *call = call_for(stake, STAKE_GET_OWN, NULL);",
+      at = "watch_own", find = "struct call *call = new_call(stake, STAKE_GET_OWN, NULL);",
       replace = [[
     struct call *call = NULL;
     bool may = may_watch(stake, claim->node.name, ROOM_FREE);
-    if (may) call = call_for(stake, STAKE_GET_OWN, NULL);]] },
+    if (may) call = new_call(stake, STAKE_GET_OWN, NULL);]] },
     { "busy-turns", "in turns others' nodes are not counted",
       at = "zkl_claim_exceeds_max_waiters",
       find = "here += count_other_sessions(claim);",

@@ -18,7 +18,7 @@ enum { ID = 7, OPS = 8, NODE_SIZE = 128, ROUNDS = 40 };
 static const zkl_time TIMEOUT = 12 * ZKL_SECOND;
 static const zkl_time MOMENT = ZKL_SECOND / 4; /* shorter than the pause before an idle tick */
 
-static bool in_tree; /* there no allocation fails */
+static bool in_tree; /* the tree runs, in which no allocation fails */
 
 static inline void ask_tree(uint64_t client, const struct zkl_rpc *rpc, struct zkl_answer *given) {
     in_tree = true;

@@ -90,8 +90,8 @@ static void use(zkl_lease *lease) {
     zkl_lease_drop(lease);
 }
 
-/* NULL: no memory. */
-static zkl_lease *granted(zkl_request *request) {
+/* NULL: out of memory. */
+static zkl_lease *await_lease(zkl_request *request) {
     if (!request) return NULL;
     serve();
     CHECK(zkl_request_done(request));
@@ -107,7 +107,7 @@ static void hold(void) {
                                                 .data = "mine",
                                                 .timeout = ZKL_NEVER,
                                                 .meter = zkl_session_name_meter(session, "name")};
-    zkl_lease *lease = granted(zkl_acquire(session, &options));
+    zkl_lease *lease = await_lease(zkl_acquire(session, &options));
     if (lease) use(lease);
     serve();
 }
@@ -115,7 +115,7 @@ static void hold(void) {
 static void hold_both(void) {
     struct zkl_acquire_options both[] = {options_of("/lock", ZKL_MUTEX),
                                          options_of("/lock2", ZKL_MUTEX)};
-    zkl_lease *lease = granted(zkl_acquire_all(session, both, 2));
+    zkl_lease *lease = await_lease(zkl_acquire_all(session, both, 2));
     if (lease) zkl_lease_drop(lease);
     serve();
 }

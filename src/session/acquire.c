@@ -97,7 +97,7 @@ static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_
            (claim->reuse != ZKL_ONE_GRANT) == counting;
 }
 
-static struct zkl_conflict use_by(const struct zkl_claim *claim, size_t part) {
+static struct zkl_conflict conflict_with_claim(const struct zkl_claim *claim, size_t part) {
     enum zkl_use use = zkl_use_of(claim->kind);
     if (claim->reuse != ZKL_ONE_GRANT) use = ZKL_USE_COUNTING;
     if (claim->batch) use = ZKL_USE_TURNS;
@@ -113,7 +113,7 @@ static bool refused_other_use(struct zkl_request *request, const struct path *pa
     const struct zkl_claim *claim = path ? path->line.claims : NULL;
     while (claim && !claim->wanted) claim = claim->next;
     if (!claim || is_same_use(claim, options)) return false;
-    zkl_request_finish_conflict(request, use_by(claim, part));
+    zkl_request_finish_conflict(request, conflict_with_claim(claim, part));
     return true;
 }
 
@@ -170,8 +170,8 @@ static bool is_held_by_caller(const struct stake *stake, const struct zkl_reques
     return false;
 }
 
-static int64_t permits_of(const struct zkl_request *request, struct path *path,
-                          const struct zkl_acquire_options *options) {
+static int64_t held_permits(const struct zkl_request *request, struct path *path,
+                            const struct zkl_acquire_options *options) {
     int64_t permits = 0;
     EACH_HELD(request->session, path) {
         bool own = strcmp(stake->owner, options->owner) == 0;
@@ -198,7 +198,7 @@ static bool would_wait_for_caller(const struct zkl_request *request, struct path
 static bool would_deadlock(const struct zkl_request *request, struct path *path,
                            const struct zkl_acquire_options *options) {
     if (options->kind != ZKL_PERMIT) return would_wait_for_caller(request, path, options);
-    return permits_of(request, path, options) + options->permits > options->limit;
+    return held_permits(request, path, options) + options->permits > options->limit;
 }
 
 /* True: grants of the owner or its callers have answered the request. */
@@ -368,7 +368,7 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
 }
 
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_WAIT, timeout);
+    struct zkl_request *request = zkl_request_new_about_lease(lease, REQUEST_WAIT, timeout);
     struct stake *stake = stake_that_may_wait(lease);
     if (request && !zkl_request_done(request)) {
         if (!stake) zkl_request_finish(request, ZKL_UNSUPPORTED, 0);

@@ -140,7 +140,7 @@ const struct call_kind zkl_guard_call = {
 /* An unfair lock's node may be another's by now, so a check of its name tells nothing. */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
     assert(count > 0);
-    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_GUARD, timeout);
+    struct zkl_request *request = zkl_request_new_about_lease(lease, REQUEST_GUARD, timeout);
     if (request && zkl_kind_is_fixed(zkl_parts_at(&lease->parts, 0)->claim.kind))
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     if (request && !zkl_request_done(request)) {

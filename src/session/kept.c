@@ -2,7 +2,7 @@
  * kept.c - hands kept nodes on, and gives them back before a claim that cannot inherit them
  * contends, or to make room (room.c).
  *
- * The claim line.keeper may still hold. In state KEPT, its node may stay only until a list tells
+ * The claim in line.keeper may still hold. In state KEPT its node may stay only until a list tells
  * whether others wait. is_kept() means a node that stays for the time that its user asked for.
  */
 #include "kept.h"

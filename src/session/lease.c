@@ -28,8 +28,8 @@ zkl_lease *zkl_request_lease(zkl_request *request) {
     return lease;
 }
 
-struct zkl_request *zkl_request_about_lease(const zkl_lease *lease, enum request_kind kind,
-                                            zkl_time timeout) {
+struct zkl_request *zkl_request_new_about_lease(const zkl_lease *lease, enum request_kind kind,
+                                                zkl_time timeout) {
     struct parts parts;
     if (!zkl_parts_copy(&parts, &lease->parts)) return NULL;
     struct zkl_request *request = zkl_request_new(session_of(lease), kind, timeout);
@@ -74,7 +74,7 @@ enum zkl_code zkl_lease_release(zkl_lease *lease) {
 }
 
 zkl_request *zkl_release_and_confirm(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_RELEASE, timeout);
+    struct zkl_request *request = zkl_request_new_about_lease(lease, REQUEST_RELEASE, timeout);
     enum zkl_code code = request ? zkl_lease_release(lease) : ZKL_OK;
     if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
     else if (request && !zkl_request_done(request)) zkl_stake_await_end(request);
@@ -100,7 +100,7 @@ static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request 
 }
 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_DOWNGRADE, timeout);
+    struct zkl_request *request = zkl_request_new_about_lease(lease, REQUEST_DOWNGRADE, timeout);
     struct stake *stake = downgradable_stake(lease);
     if (request && !zkl_request_done(request)) {
         if (stake) downgrade(lease, stake, request);

@@ -15,8 +15,8 @@ struct zkl_lease {
 };
 
 /* Makes a request, which is done already if the lease has ended. NULL: out of memory. */
-struct zkl_request *zkl_request_about_lease(const zkl_lease *lease, enum request_kind kind,
-                                            zkl_time timeout);
+struct zkl_request *zkl_request_new_about_lease(const zkl_lease *lease, enum request_kind kind,
+                                                zkl_time timeout);
 /* Releases a handle of this kind, or a multi-lock's handle on each part. */
 void zkl_parts_release_handle(const struct parts *parts, enum zkl_kind kind);
 

@@ -125,7 +125,7 @@ void zkl_member_check_later(struct zkl_member *member) {
 }
 
 /* NULL: out of memory; the member tries again. */
-static struct call *call_for(struct zkl_member *member, enum member_call kind) {
+static struct call *new_call(struct zkl_member *member, enum member_call kind) {
     struct call *call =
         zkl_call_new(member->base.session, &zkl_member_calls[kind], &member->base.asker);
     if (!call) {
@@ -138,12 +138,12 @@ static struct call *call_for(struct zkl_member *member, enum member_call kind) {
 
 static void create_parent(void *context, const char *node) {
     struct zkl_member *member = context;
-    struct call *call = call_for(member, MEMBER_PARENT);
+    struct call *call = new_call(member, MEMBER_PARENT);
     if (call) zkl_call_create_parent(call, node);
 }
 
 void zkl_member_read(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc) {
-    struct call *call = call_for(member, kind);
+    struct call *call = new_call(member, kind);
     if (call) zkl_call_set_pinned_watch(call, rpc, member->watch);
 }
 
@@ -158,7 +158,7 @@ static void attempt(struct zkl_member *member) {
     member->refusal = ZKL_OK;
     if (missing && !zkl_path_each_parent(member->path, create_parent, member))
         zkl_member_act_after(member, MEMBER_PAUSE);
-    struct call *call = call_for(member, MEMBER_CREATE);
+    struct call *call = new_call(member, MEMBER_CREATE);
     if (!call) return;
     member->node = MEMBER_NODE_UNSEEN;
     zkl_call_create(call, member->path, NULL, member->data, ZKL_EPHEMERAL);
@@ -166,12 +166,12 @@ static void attempt(struct zkl_member *member) {
 }
 
 static void write_data(struct zkl_member *member) {
-    struct call *call = call_for(member, MEMBER_SET);
+    struct call *call = new_call(member, MEMBER_SET);
     if (call) zkl_call_set(call, member->path, NULL, member->data, member->version);
 }
 
 static void remove_node(struct zkl_member *member) {
-    struct call *call = call_for(member, MEMBER_REMOVE);
+    struct call *call = new_call(member, MEMBER_REMOVE);
     if (call) zkl_call_delete(call, member->path, NULL, member->version);
 }
 

@@ -10,7 +10,7 @@
 
 _Static_assert(ZKL_FORKED < ZKL_OUTCOMES, "each code has its place");
 
-size_t zkl_meter_number(struct zkl_totals *totals, const char *name) {
+size_t zkl_meter_find_or_add(struct zkl_totals *totals, const char *name) {
     size_t i = 0;
     while (i < totals->named_count && strcmp(totals->named[i]->name, name) != 0) i++;
     if (i < totals->named_count) return i + 1;
@@ -23,7 +23,7 @@ size_t zkl_meter_number(struct zkl_totals *totals, const char *name) {
 }
 
 size_t zkl_session_name_meter(zkl_session *session, const char *name) {
-    return zkl_meter_number(&session->totals, name);
+    return zkl_meter_find_or_add(&session->totals, name);
 }
 
 struct zkl_meter *zkl_meter_of(const struct zkl_session *session, size_t number) {

@@ -78,7 +78,7 @@ static const struct call_kind fixed_call = {.answer = answer_late_fixed,
 static const struct call_kind list_call = {.answer = answer_late_list,
                                            .is_sound = zkl_answer_is_list};
 
-static struct call *call_for(struct zkl_session *session, const struct path *path,
+static struct call *new_call(struct zkl_session *session, const struct path *path,
                              const struct call_kind *kind) {
     struct call *call = zkl_call_new(session, kind, NULL);
     if (call) call->orphan_look_at = path->orphan_look_at;
@@ -89,9 +89,9 @@ static struct call *call_for(struct zkl_session *session, const struct path *pat
 static void ask_for_orphans(struct zkl_session *session, struct path *path) {
     path->orphan_look_at = session->now + session->common.clock.timeout; /* if this look is lost */
     if (path->fixed_node) path->fixed_node = FIXED_UNSEEN;
-    struct call *sync = call_for(session, path, &sync_call);
-    struct call *fixed = path->fixed_node ? call_for(session, path, &fixed_call) : NULL;
-    struct call *list = sync ? call_for(session, path, &list_call) : NULL;
+    struct call *sync = new_call(session, path, &sync_call);
+    struct call *fixed = path->fixed_node ? new_call(session, path, &fixed_call) : NULL;
+    struct call *list = sync ? new_call(session, path, &list_call) : NULL;
     if (sync) zkl_call_sync(sync, path->text);
     if (fixed) zkl_call_get(fixed, path->text, ZKL_NAME_FIXED);
     if (list) zkl_call_list(list, path->text);

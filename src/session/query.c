@@ -23,14 +23,14 @@ void zkl_query_again(struct zkl_request *request) {
 }
 
 /* NULL: out of memory, and the request is asked again. */
-static struct call *call_for(struct zkl_request *request, enum query_call kind) {
+static struct call *new_call(struct zkl_request *request, enum query_call kind) {
     struct call *call = zkl_call_new(request->session, &zkl_query_calls[kind], &request->asker);
     if (!call) zkl_query_again(request);
     return call;
 }
 
 static void ask_ready(struct zkl_request *request) {
-    struct call *call = call_for(request, QUERY_READY);
+    struct call *call = new_call(request, QUERY_READY);
     if (call) zkl_call_get(call, "/", NULL);
 }
 
@@ -42,11 +42,11 @@ static void ask_check(struct zkl_request *request) {
         zkl_request_finish(request, ended, 0);
         return;
     }
-    struct call *sync = call_for(request, QUERY_CHECK_SYNC);
+    struct call *sync = new_call(request, QUERY_CHECK_SYNC);
     if (sync) zkl_call_sync(sync, zkl_parts_at(parts, 0)->path->text);
     for (size_t i = 0; sync && i < parts->count && !zkl_request_done(request); i++) {
         const struct stake *stake = zkl_parts_at(parts, i);
-        struct call *get = call_for(request, QUERY_CHECK_GET);
+        struct call *get = new_call(request, QUERY_CHECK_GET);
         if (!get) return;
         get->index = i;
         zkl_call_get(get, stake->path->text, stake->claim.node.name);
@@ -54,27 +54,27 @@ static void ask_check(struct zkl_request *request) {
 }
 
 static void ask_queue(struct zkl_request *request) {
-    struct call *call = call_for(request, QUERY_LIST);
+    struct call *call = new_call(request, QUERY_LIST);
     if (call) zkl_call_list(call, request->path);
 }
 
 static void ask_get(struct zkl_request *request) {
-    struct call *call = call_for(request, QUERY_GET);
+    struct call *call = new_call(request, QUERY_GET);
     if (call) zkl_call_get(call, request->path, NULL);
 }
 
 static void ask_children(struct zkl_request *request) {
-    struct call *call = call_for(request, QUERY_CHILDREN);
+    struct call *call = new_call(request, QUERY_CHILDREN);
     if (call) zkl_call_list(call, request->path);
 }
 
 static void ask_to_break(struct zkl_request *request) {
-    struct call *call = call_for(request, QUERY_BREAK);
+    struct call *call = new_call(request, QUERY_BREAK);
     if (call) zkl_call_delete(call, request->path, NULL, request->version);
 }
 
 static void ask_to_give_way(struct zkl_request *request) {
-    struct call *call = call_for(request, QUERY_REVOKE);
+    struct call *call = new_call(request, QUERY_REVOKE);
     if (call) zkl_call_set(call, request->path, NULL, ZKL_REVOKE_DATA, -1);
 }
 
@@ -206,7 +206,7 @@ static void drop_repeated(struct zkl_request *request) {
 
 static void ask_each(struct zkl_request *request) {
     for (size_t i = 0; i < request->queue_length && !zkl_request_done(request); i++) {
-        struct call *call = call_for(request, QUERY_ENTRY);
+        struct call *call = new_call(request, QUERY_ENTRY);
         if (!call) return;
         call->index = i;
         zkl_call_get(call, request->path, request->queue[i].name);
@@ -364,7 +364,7 @@ zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
 }
 
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_CHECK, timeout);
+    struct zkl_request *request = zkl_request_new_about_lease(lease, REQUEST_CHECK, timeout);
     if (request && !zkl_request_done(request)) zkl_query_begin(request);
     return request;
 }

@@ -26,7 +26,7 @@ static char *add(char *at, const char *from, size_t size) {
     return at + size + 1;
 }
 
-struct zkl_roll *zkl_roll_of(const struct zkl_roster *roster) {
+struct zkl_roll *zkl_roll_new(const struct zkl_roster *roster) {
     size_t count = roster->code == ZKL_OK ? roster->count : 0;
     size_t size = sizeof(struct zkl_roll) + count * sizeof(struct zkl_listed);
     for (size_t i = 0; i < count; i++)

@@ -146,8 +146,8 @@ static void read_stale(struct zkl_roster *roster) {
 }
 
 /*
- * The next round asks for the names, and all members, as events may have been missed, or the hidden
- * ones.
+ * The next round lists the folder, and reads the hidden members, or all if events may have been
+ * missed.
  */
 static void mark_stale(struct zkl_roster *roster, bool all) {
     roster->must_list = true;
@@ -455,7 +455,7 @@ uint64_t zkl_roster_id(const zkl_roster *roster) {
 
 /* The present list becomes the told list, and a copy the caller's. NULL: out of memory. */
 static struct zkl_roll *tell_present(struct zkl_roster *roster) {
-    struct zkl_roll *seen = zkl_roll_of(roster), *copy = seen ? zkl_roll_copy(seen) : NULL;
+    struct zkl_roll *seen = zkl_roll_new(roster), *copy = seen ? zkl_roll_copy(seen) : NULL;
     free(copy ? roster->told_roll : seen);
     if (copy) roster->told_roll = seen;
     if (copy) roster->unconfirmed = true;

@@ -1,6 +1,6 @@
 /*
- * signal.c - a list, and then a write to the first waiter's node, or to all, which is carried out
- * only while the lease's node exists.
+ * signal.c - a list, and then a write to the node of the first waiter, or of each. The write is
+ * carried out only while the lease's node exists.
  *
  * The write has version 0, so a waiter that has a signal refuses it, and is passed over like a
  * waiter that is gone. A write whose answer was lost is followed by another list and more writes.
@@ -106,7 +106,7 @@ void zkl_signal_answer_writes(struct zkl_request *request, enum zkl_code code, i
 /* --- the way in, and the results -------------------------------------------------------------- */
 
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_about_lease(lease, REQUEST_SIGNAL, timeout);
+    struct zkl_request *request = zkl_request_new_about_lease(lease, REQUEST_SIGNAL, timeout);
     if (!request || zkl_request_done(request)) return request;
     request->signal_all = all;
     request->lock_kind = ZKL_MUTEX;

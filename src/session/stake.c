@@ -240,7 +240,7 @@ static void post_phase(struct stake *stake) {
     if (stake->handles > 0) zkl_events_post(stake->session, &stake->phase_notice, &phase_notice);
 }
 
-static struct zkl_conflict use_by(const struct zkl_contender *stranger) {
+static struct zkl_conflict conflict_with(const struct zkl_contender *stranger) {
     return (struct zkl_conflict){.use = zkl_use_of(stranger->kind), .limit = stranger->limit};
 }
 
@@ -252,7 +252,7 @@ void zkl_stake_tell_failure(struct stake *stake) {
     const struct zkl_contender *stranger =
         claim->code == ZKL_CONFLICT ? zkl_permits_stranger(claim->line, claim) : NULL;
     if (request && !zkl_request_done(request) && stranger)
-        zkl_request_finish_conflict(request, use_by(stranger));
+        zkl_request_finish_conflict(request, conflict_with(stranger));
     zkl_stake_finish(stake, claim->code);
     post_phase(stake); /* handles of a failed wait in a condition lose their lock */
     zkl_multi_cancel_others(stake);

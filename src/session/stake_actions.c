@@ -23,7 +23,7 @@ static void note_unallocated(struct stake *stake, enum stake_call kind) {
  * NULL: out of memory. Later calls of a stake with unallocated calls are not sent either, so that
  * lost replies come in order.
  */
-static struct call *call_for(struct stake *stake, enum stake_call kind,
+static struct call *new_call(struct stake *stake, enum stake_call kind,
                              struct zkl_contender *contender) {
     struct call *call = stake->unallocated_calls ? NULL : zkl_stake_call_new(stake, kind);
     if (!call) note_unallocated(stake, kind);
@@ -36,7 +36,7 @@ void zkl_stake_transact(struct stake *stake, enum stake_call kind, const struct 
     bool enough = ops != NULL;
     for (size_t i = 0; enough && i < count; i++) enough = ops[i].path != NULL;
     struct call *call = NULL;
-    if (enough) call = call_for(stake, kind, NULL);
+    if (enough) call = new_call(stake, kind, NULL);
     else note_unallocated(stake, kind);
     if (call) {
         zkl_call_transact_own(call, ops, count);
@@ -47,7 +47,7 @@ void zkl_stake_transact(struct stake *stake, enum stake_call kind, const struct 
 
 static void create_one(struct stake *stake) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
-    struct call *call = call_for(stake, STAKE_CREATE, NULL);
+    struct call *call = new_call(stake, STAKE_CREATE, NULL);
     if (call)
         zkl_call_create(call, stake->path->text, stake->claim.node.name, stake->data,
                         fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
@@ -67,7 +67,7 @@ static void create_node(struct stake *stake) {
 
 static void create_parent(void *context, const char *node) {
     struct stake *stake = context;
-    struct call *call = call_for(stake, STAKE_PARENT, NULL);
+    struct call *call = new_call(stake, STAKE_PARENT, NULL);
     if (call) zkl_call_create_parent(call, node);
 }
 
@@ -81,7 +81,7 @@ static void create_parents(struct stake *stake) {
 }
 
 static void remove_node(struct stake *stake) {
-    struct call *call = call_for(stake, STAKE_REMOVE, NULL);
+    struct call *call = new_call(stake, STAKE_REMOVE, NULL);
     int32_t version = zkl_waiter_may_be_signalled(&stake->claim) ? 0 : -1;
     if (call) zkl_call_delete(call, stake->path->text, stake->claim.node.name, version);
     if (stake->claim.state == ZKL_RETREAT) zkl_multi_retreat(stake);
@@ -100,7 +100,7 @@ void zkl_stake_send_downgrade(struct stake *stake) {
 }
 
 void zkl_stake_reread(struct stake *stake) {
-    struct call *call = call_for(stake, STAKE_REREAD, NULL);
+    struct call *call = new_call(stake, STAKE_REREAD, NULL);
     if (call) zkl_call_get(call, stake->path->text, stake->claim.node.name);
 }
 
@@ -115,7 +115,7 @@ static const char *data_to_mark(struct stake *stake) {
 
 void zkl_stake_send_mark(struct stake *stake) {
     const char *data = data_to_mark(stake);
-    struct call *call = data ? call_for(stake, STAKE_MARK, NULL) : NULL;
+    struct call *call = data ? new_call(stake, STAKE_MARK, NULL) : NULL;
     if (!data) note_unallocated(stake, STAKE_MARK);
     if (call) zkl_call_set(call, stake->path->text, stake->claim.node.name, data, stake->version);
 }
@@ -141,7 +141,7 @@ static void send_list(struct stake *stake) {
     bool shared =
         stake->claim.state == ZKL_LIST || stake->claim.looking_ahead || enters_among_many(stake);
     if (shared && stake->path->lists_out > 0) return;
-    struct call *call = call_for(stake, STAKE_LIST, NULL);
+    struct call *call = new_call(stake, STAKE_LIST, NULL);
     if (!call) return;
     call->listed = stake->path;
     call->listed->lists_out++;
@@ -149,7 +149,7 @@ static void send_list(struct stake *stake) {
 }
 
 static void sync_path(struct stake *stake) {
-    struct call *call = call_for(stake, STAKE_SYNC, NULL);
+    struct call *call = new_call(stake, STAKE_SYNC, NULL);
     if (call) zkl_call_sync(call, stake->path->text);
 }
 
@@ -157,7 +157,7 @@ static void send_rank_gets(struct stake *stake) {
     struct zkl_contender *contender = NULL;
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
         stake->claim.rank_gets++;
-        struct call *call = call_for(stake, STAKE_RANK, contender);
+        struct call *call = new_call(stake, STAKE_RANK, contender);
         if (!call) return; /* a lost reply stands for all */
         zkl_call_get(call, stake->path->text, contender->name);
     }
@@ -175,7 +175,7 @@ static bool make_room_to_watch(struct stake *stake, const char *name, enum zkl_r
 /* Without a user an unfair claim only asks who owns the node. */
 static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    struct call *call = call_for(stake, STAKE_GET_OWN, NULL);
+    struct call *call = new_call(stake, STAKE_GET_OWN, NULL);
     if (!call) return;
     if (claim->state == ZKL_RECOVER_SYNC && !claim->wanted)
         zkl_call_get(call, stake->path->text, claim->node.name);
@@ -222,7 +222,7 @@ static zkl_actions watch_ahead(struct stake *stake) {
     if (ahead == WATCHING) return postpone(stake);
     if (!make_room_to_watch(stake, claim->ahead->name, ahead ? ROOM_OF_TURNS : ROOM_OF_WATCHERS))
         return ahead ? postpone(stake) : postpone_or_fail(stake);
-    struct call *call = call_for(stake, STAKE_GET_AHEAD, claim->ahead);
+    struct call *call = new_call(stake, STAKE_GET_AHEAD, claim->ahead);
     if (call) zkl_call_watch_lock_node(call, stake, claim->ahead->name, false);
     return 0;
 }
@@ -256,7 +256,7 @@ static zkl_actions watch_holders(struct stake *stake) {
         if (!zkl_line_precedes(line, holder, claim)) continue;
         if (!make_room_to_watch(stake, holder->name, ROOM_OF_WATCHERS))
             return postpone_or_fail(stake);
-        struct call *call = call_for(stake, STAKE_GET_AHEAD, holder);
+        struct call *call = new_call(stake, STAKE_GET_AHEAD, holder);
         if (call) zkl_call_watch_lock_node(call, stake, holder->name, false);
     }
     return 0;

@@ -43,7 +43,7 @@ void zkl_totals_merge(struct zkl_totals *to, const struct zkl_totals *from) {
     zkl_histogram_merge(&to->round_trip, &from->round_trip);
     merge(&to->meter, &from->meter);
     for (size_t i = 0; i < from->named_count; i++) {
-        size_t number = zkl_meter_number(to, from->named[i]->name);
+        size_t number = zkl_meter_find_or_add(to, from->named[i]->name);
         if (number) merge(&to->named[number - 1]->meter, &from->named[i]->meter);
     }
 }

@@ -94,21 +94,21 @@ static void look_in(struct zkl_watcher *watcher, zkl_time pause) {
 static const struct call_kind exists_call, get_call, check_call;
 
 /* NULL: out of memory. */
-static struct call *call_for(struct zkl_watcher *watcher, const struct call_kind *kind) {
+static struct call *new_call(struct zkl_watcher *watcher, const struct call_kind *kind) {
     return zkl_call_new(watcher->base.session, kind, &watcher->base.asker);
 }
 
 static void look(struct zkl_watcher *watcher) {
-    struct call *call = call_for(watcher, &exists_call);
+    struct call *call = new_call(watcher, &exists_call);
     watcher->look_at = 0;
     if (call) zkl_call_set_pinned_watch(call, ZKL_RPC_EXISTS, watcher->watch);
-    if (call) call = call_for(watcher, &get_call);
+    if (call) call = new_call(watcher, &get_call);
     if (call) zkl_call_get(call, watcher->path, NULL);
     else look_in(watcher, PAUSE);
 }
 
 static void check(struct zkl_watcher *watcher) {
-    struct call *call = call_for(watcher, &check_call);
+    struct call *call = new_call(watcher, &check_call);
     if (call) zkl_call_set_pinned_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     else look_in(watcher, PAUSE);
 }
