@@ -1,5 +1,5 @@
---- A connection to SQLite or MariaDB. A statement blocks the process, but returns
---- at once if another client's row or lock is in the way.
+--- A connection to SQLite or MariaDB. A statement blocks the process, but returns at once if
+--- another client's row or lock is in the way.
 
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"

@@ -80,7 +80,7 @@ local function give_back(engine, connection, is_usable)
 end
 
 
--- The row must exist before it can be locked. Returns false if another client is in the way.
+-- False if another client is in the way.
 local function ensure_row(engine, connection, name)
     if engine.known_rows[name] then return true end
     local statements = engine.statements

@@ -1,5 +1,5 @@
---- Engine "zookeeper", zklock's own locks behind the interface of engines, for comparison. Its
---- locks and leases are zklock's own (docs/reference).
+--- Engine "zookeeper", zklock behind the interface of engines, for comparison. Its locks and
+--- leases are zklock's own (docs/reference).
 
 local check_lock_name = require "zklock.seckill.engine.checked"
 local failure = require "zklock.seckill.engine.failure"

@@ -13,8 +13,8 @@ local s1 = {}
 
 -- 99 buyers for 3 --------------------------------------------------------------------------------
 
--- The seed's program has two defects. It accepts a stock of 0 (BUG-08), and waits only 200 ms for
--- the lock, so that buyers leave though there is stock (BUG-09).
+-- The seed article's program has two defects. It accepts a stock of 0 (BUG-08), and waits only 200
+-- ms for the lock, so that buyers leave though there is stock (BUG-09).
 
 local CROWD, PIECES = 99, 3
 
@@ -27,8 +27,8 @@ end
 
 
 --- A buyer for whom a stock of 0 is enough, because it is not below 0. The buyer takes one off the
---- counter, and only then sees that nothing was left. (The seed's program tests before it acquires
---- the lock, so its counter ends lower.)
+--- counter, and only then sees that nothing was left. (The seed article's program tests before it
+--- acquires the lock, so its counter ends lower.)
 function s1.below_zero(buyer)
     if not buyer:enter() then return end
     local stock = buyer:stock()

@@ -1,6 +1,6 @@
 --- The switch of cerberus, in seed article S4 (§5, PIT-21), set while a buyer is between reading
---- and writing the stock (DEMO-21). The seed's switch loses held locks, so another buyer enters by
---- the new engine, reads the same stock, and one sale is lost. With `safe` cerberus waits
+--- and writing the stock (DEMO-21). The seed article's switch loses held locks, so another buyer
+--- enters by the new engine, reads the same stock, and one sale is lost. With `safe` cerberus waits
 --- for the holder, and then all go on with the new engine.
 ---
 --- In Q-08 the engine in use ends, and nobody sets the switch. With `failover` cerberus sets it.
