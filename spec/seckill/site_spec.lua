@@ -116,9 +116,10 @@ describe("a run of a lesson", function()
             for _, options in pairs(lesson.runs) do
                 local given
                 local load_ = loadstring or load -- luacheck: std max
-                local call = assert(load_((runs.call(options, "sale.html"):gsub("print%(sale%)", "")
-                    :gsub("sale:report.*", ""):gsub("^[^\n]*", "local seckill = ..."))))
-                call{ sale = function(read) given = read end }
+                local text = runs.program_of(options, "sale.html"):gsub("print%(sale%)", "")
+                    :gsub("sale:report.*", ""):gsub("^[^\n]*", "local seckill = ...")
+                local program = assert(load_(text))
+                program{ sale = function(read) given = read end }
                 assert.same(options, given)
             end
         end

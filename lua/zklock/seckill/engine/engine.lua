@@ -67,7 +67,6 @@ function RWLock:write() return self.writer end
 strict_methods(RWLock, RWLock, "rwlock")
 
 
---- A read-write lock with the methods read() and write().
 ---@param name string
 ---@param given { lease: number? }?
 ---@return table? rwlock

@@ -1,5 +1,4 @@
---- Engines make locks on Redis, databases or ZooKeeper. All have one interface, for comparison with
---- zklock's locks.
+--- Locks on Redis, databases and ZooKeeper behind one interface, for comparison with zklock's.
 ---
 ---     local engine = require("zklock.engine").open("redis-set", { redis = "127.0.0.1:6379" })
 ---     local lock = engine:mutex "stock"
@@ -79,14 +78,13 @@ function engine.life(name, given)
 end
 
 
--- The Lua modules that an option needs.
-local needs = {
+local modules_of_option = {
     mysql = { "luasql.mysql" }, redis = { "redis", "socket" }, sqlite = { "luasql.sqlite3" },
 }
 
 -- An error message if a module cannot be loaded, or nil.
 local function missing_module(completed)
-    for option, names in pairs(needs) do
+    for option, names in pairs(modules_of_option) do
         for _, each in ipairs(completed[option] and names or {}) do
             local found, problem = pcall(dependency.load, each)
             if not found then return problem end

@@ -71,8 +71,7 @@ function Lease:remaining()
 end
 
 
--- Calls a function of the engine's way. If it fails or is missing, returns the failure; `lack` is
--- the detail of "unsupported".
+-- Calls a function of the engine's way; if there is none, `lack` is the failure's detail.
 local function ask(self, verb, lack)
     if self.over then return failure.of(self.over, self.name) end
     local fn = self.lock.way[verb]

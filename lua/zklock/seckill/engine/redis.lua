@@ -57,8 +57,8 @@ function Redis:ensure_client()
 end
 
 
---- Calls fn(client, ...) and returns the reply. Any error raises a failure; unless it is an error
---- reply of the server, the connection is closed.
+--- Calls fn(client, ...). Any error raises a failure, and closes the connection unless it is an
+--- error reply.
 function Redis:use(fn, ...)
     local ok, reply = pcall(fn, self.client, ...)
     if ok then return reply end
@@ -98,8 +98,7 @@ if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) 
 return 0]]
 
 
---- 128 random bits in hexadecimal digits.
-function redis.unique()
+function redis.random_id()
     local file = assert(io.open("/dev/urandom", "rb"))
     local bytes = file:read(16)
     file:close()

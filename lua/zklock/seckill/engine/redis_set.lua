@@ -24,7 +24,8 @@ local way = {
 
 function way.try(lock)
     local engine = lock.engine
-    local asked_at, lease, value = clock.now(), lock.lease or engine.options.lease, redis.unique()
+    local asked_at, lease = clock.now(), lock.lease or engine.options.lease
+    local value = redis.random_id()
     if engine.redis:call("set", lock.name, value, "NX", "PX", redis.milliseconds(lease)) then
         return { value = value, expires = asked_at + lease }
     end

@@ -1,7 +1,6 @@
 --- Engine "redis-timestamp", with a key that holds the time when the lock ends (ALG-03). SETNX
 --- takes a free lock, and GETSET an expired lock. The key itself never expires. Its value is
---- "MILLISECONDS ID" with a random ID, new for each try; the release checks the value, as the seed
---- article's release checks the client.
+--- "MILLISECONDS ID", where ID is random and new for each try. The release checks the value.
 ---
 --- It keeps the seed article's faults. A client with a fast wall clock takes held locks; the option
 --- `skew` is added to the clock. Two clients that find an expired lock both send GETSET; the later
@@ -49,7 +48,8 @@ end
 function way.try(lock)
     local engine, name = lock.engine, lock.name
     local asked_at, lease = core.now(), lock.lease or engine.options.lease
-    local value = ("%s %s"):format(redis.milliseconds(wall_clock(engine) + lease), redis.unique())
+    local ends_at = redis.milliseconds(wall_clock(engine) + lease)
+    local value = ("%s %s"):format(ends_at, redis.random_id())
     if engine.redis:call("setnx", name, value) or take_over(engine, name, value) then
         return { value = value, expires = asked_at + lease }
     end

@@ -81,7 +81,7 @@ end
 
 function way.try(lock, _, request)
     local engine = lock.engine
-    local lease, value, asked_at = lock.lease or engine.options.lease, redis.unique(), core.now()
+    local lease, value, asked_at = lock.lease or engine.options.lease, redis.random_id(), core.now()
     local yes, silent, problem = ask_all(engine, set, lock.name, value, lease)
     if yes >= engine.quorum and core.now() - asked_at < lease then
         return { value = value, expires = asked_at + lease }

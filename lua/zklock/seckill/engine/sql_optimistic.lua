@@ -13,7 +13,7 @@ local backoff = require "zklock.seckill.engine.backoff"
 local failure = require "zklock.seckill.engine.failure"
 local options = require "zklock.seckill.engine.options"
 local sql = require "zklock.seckill.engine.sql"
-local unique = require("zklock.seckill.engine.redis").unique
+local random_id = require("zklock.seckill.engine.redis").random_id
 local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: std max
@@ -37,7 +37,7 @@ local way = {
 
 
 function way.open(engine)
-    engine.sql, engine.client = sql.open(engine.options), unique()
+    engine.sql, engine.client = sql.open(engine.options), random_id()
     engine.sql:insist(TABLE)
     return engine
 end

@@ -8,7 +8,7 @@
 --- Waiters poll with zklock.sleep. A statement blocks the process.
 
 local options = require "zklock.seckill.engine.options"
-local unique = require("zklock.seckill.engine.redis").unique
+local random_id = require("zklock.seckill.engine.redis").random_id
 local sql = require "zklock.seckill.engine.sql"
 
 
@@ -44,7 +44,7 @@ end
 
 function way.try(lock)
     local engine, connection = lock.engine, lock.engine.sql
-    local client = unique()
+    local client = random_id()
     if not owner_of(connection, lock.name)
         and connection:try(connection:statement(INSERT, lock.name, client)) then
         return { value = client }

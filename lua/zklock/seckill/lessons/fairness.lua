@@ -17,7 +17,6 @@ local function run(strategy)
 end
 
 
--- The buyers that asked later than a buyer and got the lock earlier.
 local function overtakers(purchases, buyer)
     local list = {}
     for _, each in ipairs(purchases) do

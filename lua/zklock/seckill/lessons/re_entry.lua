@@ -13,8 +13,7 @@ local function run(strategy)
 end
 
 
--- The notes of a buyer, by line.
-local function notes_of(sale, buyer)
+local function notes_by_line(sale, buyer)
     local notes = {}
     for _, note in ipairs(sale.notes) do
         if note.buyer == buyer then notes[note.line] = note end
@@ -45,7 +44,7 @@ end
 local function rows(sale)
     local list = {}
     for _, purchase in ipairs(sale.purchases) do
-        local notes = notes_of(sale, purchase.buyer)
+        local notes = notes_by_line(sale, purchase.buyer)
         list[#list + 1] = {
             buyer = purchase.buyer, server = purchase.server, lock = purchase.lock,
             label = "order()", asked = purchase.asked, granted = purchase.granted,

@@ -20,7 +20,6 @@ local NAMES = {
 }
 
 
---- All lessons in order, with the names of their pages.
 function site.lessons()
     local lessons = {}
     for i, name in ipairs(NAMES) do

@@ -7,9 +7,10 @@ local utf8 = require "zklock.value.utf8"
 local json = {}
 
 local OBJECT = { __jsontype = "object" } -- marks empty tables that are {} and not []
--- Keys whose value is an object even if it is empty.
-local OBJECTS = { products = true, left = true, ordered = true, fairness = true, failures = true,
-                  options = true, quantile = true }
+local OBJECT_KEYS = {
+    products = true, left = true, ordered = true, fairness = true, failures = true, options = true,
+    quantile = true,
+}
 
 -- Order of keys, so that equal records give equal text.
 local ORDER = {
@@ -50,7 +51,7 @@ local function clean(value, name)
     if type(value) ~= "table" then return value end
     local copy = {}
     for key, inner in pairs(value) do copy[clean(key)] = clean(inner, key) end
-    return OBJECTS[name] and type(next(copy)) ~= "number" and setmetatable(copy, OBJECT) or copy
+    return OBJECT_KEYS[name] and type(next(copy)) ~= "number" and setmetatable(copy, OBJECT) or copy
 end
 
 

@@ -100,7 +100,6 @@ local function wrong_without_overlap(record)
 end
 
 
--- True if nobody wrote while a lock had several holders.
 local function no_writes_in_overlaps(record)
     for _, overlap in ipairs(record.overlaps) do
         local writes = count(record.purchases, function(purchase)

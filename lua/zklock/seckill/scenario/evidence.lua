@@ -6,7 +6,6 @@ local tokens = require "zklock.seckill.token"
 local evidence = {}
 
 
--- The granted purchases in order of their grants.
 local function in_order_of_grants(sale)
     local list = {}
     for _, purchase in ipairs(sale.purchases) do

@@ -91,7 +91,6 @@ function s1.look_and_buy(buyer)
 end
 
 
--- The first line that differs from the seed article's, or nil.
 local function first_difference(log)
     local n = 0
     for _, group in ipairs(EXPECTED) do
@@ -204,8 +203,8 @@ local function hold_until_all_wait(buyer, servers)
 end
 
 
--- Waits until the lock has a new holder. If that is this buyer, waits until it knows of its grant.
--- The reply that shows the new holder comes after this waiter's watch event.
+-- Waits until the lock has a new holder; if that is this buyer, until it knows of its grant. The
+-- reply that shows the new holder comes after this waiter's watch event.
 local function wait_for_successor(buyer, lock, old_token)
     wait_until(function()
         local first = assert(lock:queue())[1]

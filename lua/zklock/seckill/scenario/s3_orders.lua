@@ -10,7 +10,6 @@ local POLL = 0.002 -- seconds between checks whether the client is queued
 local s3 = {}
 
 
--- This client's node, and the node ahead of it.
 local function own_and_ahead(lock)
     local ahead
     for _, entry in ipairs(lock:queue()) do

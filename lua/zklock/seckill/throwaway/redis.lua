@@ -42,7 +42,7 @@ local function random_port()
     local port_count = (file and file:read "*n" or 0) - FIRST_PORT
     if file then file:close() end
     if port_count < LEAST_PORTS then return 0 end
-    return FIRST_PORT + tonumber(connections.unique():sub(1, 8), 16) % port_count
+    return FIRST_PORT + tonumber(connections.random_id():sub(1, 8), 16) % port_count
 end
 
 

@@ -3,8 +3,8 @@
 --- name; any other text means the next engine in the order (CFG-17).
 ---
 --- Without `safe` a process follows the switch as soon as it hears of a change, as in the seed
---- article article. Held locks are then lost, because the old and the new engine each grant the
---- lock (PIT-21, DEMO-21).
+--- article. Held locks are then lost, because the old and the new engine each grant the lock
+--- (PIT-21, DEMO-21).
 ---
 --- With `safe = true` held locks survive the change-over from engine A to B. Processes register for
 --- an epoch, and between A and B comes an epoch in which a lock needs both engines (rules.lua,
@@ -86,7 +86,7 @@ end
 
 -- with `safe` -------------------------------------------------------------------------------------
 
--- Called after a change of epoch, because requests of the previous epoch must begin anew.
+-- After a change of epoch the requests of the previous epoch must begin anew.
 local function wake_all(engine)
     for request in pairs(engine.requests) do way.wake(request) end
 end
@@ -185,7 +185,6 @@ local function looker_lives(engine)
 end
 
 
--- Starts a looker, if there is a run and no other looker.
 local function ensure_looker(engine)
     local is_run_over = tasks.end_of_run()
     if not is_run_over or looker_lives(engine) then return end
@@ -200,9 +199,8 @@ local function ensure_looker(engine)
 end
 
 
--- Called after a release and after a failed request. Outside of a run a process without requests
--- gives up its registration.
-local function settle(engine)
+-- Outside of a run a process without requests gives up its registration.
+local function settle_after_request(engine)
     if not tasks.is_active() and not next(engine.requests) then engine.member:rest() end
     engine.member:tend()
 end
@@ -242,7 +240,7 @@ end
 
 
 function way.finish(lock, request)
-    if lock.engine.member and not request.granted then settle(lock.engine) end
+    if lock.engine.member and not request.granted then settle_after_request(lock.engine) end
 end
 
 
@@ -262,7 +260,7 @@ function way.release(lease)
     local was_held = parts.release(lease.parts) and stood
     if lease.value then
         lease.value:remove(lease)
-        settle(lease.lock.engine)
+        settle_after_request(lease.lock.engine)
     end
     return was_held
 end

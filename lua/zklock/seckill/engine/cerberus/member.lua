@@ -34,9 +34,7 @@ Member.__index = Member
 local member = {}
 
 
--- The longest times, in seconds, for which locks of the epoch's engines may outlive their process
--- and their lease.
-local function lives_of(self, epoch)
+local function longest_lives_of(self, epoch)
     local after_process, after_lease = 0, 0
     for _, name in ipairs(epoch.engines) do
         after_process = math.max(after_process, self.order:life_after_process(name))
@@ -53,7 +51,6 @@ function Member:know(epoch)
 end
 
 
--- This process's registration for the known epoch, if it stands.
 local function standing_registration(self)
     if self.present and not self.present:stands() then self.present = nil end
     return self.present
@@ -69,7 +66,7 @@ end
 -- Registers for the known epoch, which may change meanwhile.
 local function enter(self, due)
     local epoch = self.epoch
-    local new = registrations.new(self.place, epoch, lives_of(self, epoch), due)
+    local new = registrations.new(self.place, epoch, longest_lives_of(self, epoch), due)
     self.entered[#self.entered + 1] = new
     if epoch == self.epoch then self.present = new end
 end
@@ -136,7 +133,7 @@ local function is_alive(self, other, due)
 end
 
 
--- Why the other member delays the next epoch; nil if it died and its locks have ended.
+-- Nil if the other member died and its locks have ended.
 local function reason_to_wait(self, other, due)
     local id, found_dead_at = other.id, self.found_dead_at
     if is_alive(self, other, due) then

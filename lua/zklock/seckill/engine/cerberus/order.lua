@@ -8,8 +8,7 @@ local misuse = require "zklock.value.misuse"
 
 ---@class zklock.engine.Order
 ---@field names string[]
----@field parts table<string, { kind: string, options: table, life: number }>  for each name the
---- engine's kind and options, and the seconds that a lock may outlive its process
+---@field parts table<string, { kind: string, options: table, life_after_process: number }>
 ---@field opened table<string, zklock.engine.Engine>
 local Order = {}
 Order.__index = Order
@@ -84,7 +83,7 @@ function Order:kind(name) return part_of(self, name).kind end
 
 
 --- Seconds that a lock of the engine may outlive its process.
-function Order:life_after_process(name) return part_of(self, name).life end
+function Order:life_after_process(name) return part_of(self, name).life_after_process end
 
 
 --- Seconds that a lock may outlive a dropped lease. zklock releases a dropped lease at once.
@@ -166,7 +165,9 @@ function order.new(given)
     local parts = {}
     for _, name in ipairs(given.order) do
         local kind, own = part_options(given, name)
-        parts[name] = { kind = kind, options = own, life = engines.life(kind, own) }
+        parts[name] = {
+            kind = kind, options = own, life_after_process = engines.life(kind, own),
+        }
     end
     return setmetatable({ names = given.order, parts = parts, opened = {} }, Order)
 end

@@ -46,7 +46,7 @@ end
 local function path_of(self, node) return self.root .. "/" .. node end
 
 
--- Returns a function that writes under a lease of the desk.
+-- The function `write` of Place:change().
 local function writer(self, lease, due)
     return function(node, text, version, wish)
         local written, problem, code = lease:guard{
@@ -134,7 +134,6 @@ function Place:epoch(due)
 end
 
 
---- The state of the switch.
 ---@return zklock.engine.Wish
 function Place:wish(due)
     local text, version = self:read("cerberus_engine", due)

@@ -7,7 +7,7 @@ local errand = require "zklock.seckill.engine.cerberus.errand"
 local failure = require "zklock.seckill.engine.failure"
 local members = require "zklock.seckill.engine.cerberus.members"
 local answer_timeout = require("zklock.seckill.engine.cerberus.place").answer_timeout
-local unique = require("zklock.seckill.engine.redis").unique
+local random_id = require("zklock.seckill.engine.redis").random_id
 
 
 ---@class zklock.engine.Registration
@@ -124,7 +124,7 @@ end
 ---@param due number?
 ---@return zklock.engine.Registration
 function registration.new(place, epoch, lives, due)
-    local id = unique()
+    local id = random_id()
     local lease, message = place:lock(epoch.number, id):acquire{
         timeout = answer_timeout(due), owner = id,
     }

@@ -16,7 +16,6 @@
 ---@field wish_version integer  last version of the switch that was considered
 ---@field version integer?  of the epoch's node
 
--- The state of the switch.
 ---@class zklock.engine.Wish
 ---@field text string       an engine's name; any other text means the next in the order
 ---@field version integer   of the switch's node

@@ -45,7 +45,7 @@ local way = {
 function way.open(engine)
     single_redis.open(engine)
     local given = engine.options
-    engine.client = redis.unique()
+    engine.client = redis.random_id()
     engine.wakeup = Wakeup.new(given.redis, given.answer)
     engine.watchdog = Watchdog.new(given.lease)
     return engine

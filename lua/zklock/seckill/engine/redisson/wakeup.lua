@@ -60,8 +60,7 @@ local function deliver(self, message)
 end
 
 
--- The waiter takes a message, if one is untaken and the waiter is not woken yet. Returns whether
--- the waiter is woken now.
+-- Gives a waiter that is not woken an untaken message; returns whether the waiter is woken now.
 local function try_to_wake(self, waiter)
     local channel = self.channels[waiter.channel]
     if not waiter.woken and channel.untaken > 0 then
@@ -98,7 +97,6 @@ local function connect(self)
 end
 
 
---- Subscribes to a channel.
 function Wakeup:listen(channel)
     connect(self)
     local waiter = { channel = channel, woken = false }
@@ -126,7 +124,7 @@ local function receive(self)
 end
 
 
---- Returns once the waiter is woken, and after that many seconds at the latest.
+--- Waits until the waiter is woken, for at most that many seconds.
 function Wakeup:wait(waiter, seconds)
     local due = core.now() + seconds
     repeat

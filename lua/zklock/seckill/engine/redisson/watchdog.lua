@@ -62,8 +62,7 @@ local function go_round(self, number)
 end
 
 
--- True if the coroutine still renews leases. It ends with its run; if its next round is late, it
--- was abandoned.
+-- The coroutine ends with its run. If its next round is late, it was abandoned.
 local function is_going_round(self)
     return self.next_round_at and not self.is_run_over()
         and core.now() < self.next_round_at + self.lease_time / RENEWALS / ROUNDS

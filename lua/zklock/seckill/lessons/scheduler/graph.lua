@@ -22,7 +22,6 @@ local graph = {}
 ---@field shortest? zklock.scheduler.State  the wrong state nearest to the beginning
 
 
--- A copy of the path with more choices.
 function graph.extended(path, ...)
     local longer = {}
     for i, choice in ipairs(path) do longer[i] = choice end
@@ -57,7 +56,6 @@ local function add_hints(states)
 end
 
 
---- All states of a game, with their choices and next states.
 ---@param game table     from games.lua
 ---@param seed integer?  of its worlds
 ---@return zklock.scheduler.Graph

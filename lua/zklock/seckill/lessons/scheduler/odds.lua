@@ -9,8 +9,7 @@ local LEAST_CHANGE = 1e-9 -- of the odds in a round; after a smaller change they
 local WIDTH, HEIGHT = 30, 100 -- of a choice in the curve
 
 
--- The mean odds of the next states.
-local function mean(states, state)
+local function mean_of_next_states(states, state)
     local sum = 0
     for _, to in ipairs(state.to) do sum = sum + states[to].odds end
     return sum / #state.to
@@ -27,7 +26,7 @@ function odds.add(states)
             local state = states[i]
             if state.to[1] and not state.wrong then
                 local before = state.odds
-                state.odds = mean(states, state)
+                state.odds = mean_of_next_states(states, state)
                 change = math.max(change, math.abs(state.odds - before))
             end
         end
@@ -51,7 +50,6 @@ function odds.turning_point(states, way)
 end
 
 
---- The share as a number of 100 games.
 ---@param share number
 ---@return integer
 function odds.of_hundred(share) return math.floor(100 * share + 0.5) end

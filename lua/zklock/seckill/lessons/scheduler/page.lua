@@ -106,8 +106,7 @@ end
 
 -- the page ---------------------------------------------------------------------------------------
 
--- The meaning of the boxes.
-local function key(game, words)
+local function key_of_boxes(game, words)
     local parts = {}
     for i, class in ipairs{ "wait", "hold", "two", game.faults and "stop" or nil } do
         parts[i] = ('<li><i class="%s"></i>%s</li>'):format(class, words.key[class])
@@ -123,7 +122,7 @@ local function board(played, words)
         rows[i] = ('<tr><th scope="row">%s</th><td></td></tr>'):format(markup.escape(head))
     end
     local parts = setmetatable({
-        rows = table.concat(rows, "\n"), key = key(played.game, words),
+        rows = table.concat(rows, "\n"), key = key_of_boxes(played.game, words),
         hint = played.graph.shortest and
             ('\n<button type="button" class="ask">? %s</button>'):format(words.hint) or "",
     }, { __index = words })

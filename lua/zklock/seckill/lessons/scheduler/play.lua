@@ -30,8 +30,7 @@ local Game = {}
 Game.__index = Game
 
 
--- The lock of the server with that number.
-function Game:lock(number)
+function Game:lock_of_server(number)
     local ttl_lock = self.ttl_lock
     if ttl_lock then return { acquire = function() return ttl_lock:acquire(number) end } end
     local session = assert(zklock.connect("memory:" .. self.game.hosts[number],
@@ -52,7 +51,7 @@ function Game:serve(world, number)
         server.at = "wait"
     end
     world:process("server " .. number, function()
-        server.told = program(self:lock(number), self.store, step)
+        server.told = program(self:lock_of_server(number), self.store, step)
         server.at = "end"
     end)
 end
@@ -130,8 +129,7 @@ local function choices_of(view, game)
 end
 
 
--- Raises an error if the choice was not possible.
-local function check(choice, before)
+local function check_possible(choice, before)
     for _, each in ipairs(before.choices) do
         if each == choice then return end
     end
@@ -163,7 +161,7 @@ function Game:begin(world, path)
     for _, stop in ipairs(self.times.stops) do self:stop(world, stop) end
     for i, moment in ipairs(self.times.moments) do
         world:at(moment - 0.001, function()
-            if i > 1 then check(path[i - 1], self.views[i - 1]) end
+            if i > 1 then check_possible(path[i - 1], self.views[i - 1]) end
             self.views[i] = self:view_after(path[i - 1])
         end)
     end

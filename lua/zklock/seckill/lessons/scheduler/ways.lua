@@ -4,7 +4,6 @@
 local ways = {}
 
 
--- The index of the state after a choice.
 local function index_after(state, choice)
     for i, each in ipairs(state.view.choices) do
         if each == choice then return state.to[i] end

@@ -27,12 +27,11 @@ function buyers.waited(row)
 end
 
 
---- The first fault of that kind of the buyer's server.
 ---@param row table
 ---@param sale table
 ---@param kind "stop" | "kill"
 ---@return zklock.seckill.Fault?
-function buyers.fault(row, sale, kind)
+function buyers.first_fault(row, sale, kind)
     for _, fault in ipairs(sale.faults) do
         if fault.kind == kind and fault.target == "server " .. row.server then return fault end
     end

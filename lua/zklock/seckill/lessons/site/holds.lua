@@ -74,7 +74,7 @@ function holds.parts(row, sale)
     local till = math.min(ends, finish)
     if till > at or not parts[1] then add(row.shared and "share" or "hold", till) end
     if finish > at then add("two", finish) end
-    if sale.ends and ends > finish and buyers.fault(row, sale, "kill") then
+    if sale.ends and ends > finish and buyers.first_fault(row, sale, "kill") then
         add("dead", math.min(ends, sale.finish))
     end
     return parts

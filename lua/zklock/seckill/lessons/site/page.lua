@@ -38,7 +38,6 @@ local HTML = [[
 ]]
 
 
---- The text of a file.
 function page.read(path)
     local file = assert(io.open(path, "rb"))
     local text = file:read "*a"
@@ -97,7 +96,7 @@ local function report_name(lesson, which) return lesson.name .. "-" .. which .. 
 local function call_of(lesson, which, words)
     local file = report_name(lesson, which)
     return ('<p>%s</p>\n%s\n<p><a href="../runs/%s?language=%s">%s</a></p>'):format(words.call,
-        markup.code(runs.call(lesson.runs[which], file)), file, words.name, words.report)
+        markup.code(runs.program_of(lesson.runs[which], file)), file, words.name, words.report)
 end
 
 

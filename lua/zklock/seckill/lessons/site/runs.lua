@@ -36,11 +36,10 @@ local function literal(value)
 end
 
 
---- The program that plays a run by itself.
 ---@param options table
 ---@param file string  the report's name
 ---@return string
-function runs.call(options, file)
+function runs.program_of(options, file)
     local lines = {}
     for _, name in ipairs(ORDER) do
         if options[name] ~= nil then

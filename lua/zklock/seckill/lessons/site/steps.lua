@@ -70,7 +70,7 @@ end
 -- Adds the stops, or their ends, of these buyers' servers.
 local function add_faults(list, sale, purchases, what)
     for _, purchase in ipairs(purchases) do
-        local fault = buyers.fault(purchase, sale, "stop")
+        local fault = buyers.first_fault(purchase, sale, "stop")
         if fault then
             local at = what == "stop" and fault.at or fault.ended
             list[#list + 1] = { at = at, what = what, purchase = purchase }
@@ -131,7 +131,7 @@ end
 function steps.all(sale)
     local stopped = {}
     for _, purchase in ipairs(sale.purchases) do
-        if buyers.fault(purchase, sale, "stop") then stopped[#stopped + 1] = purchase end
+        if buyers.first_fault(purchase, sale, "stop") then stopped[#stopped + 1] = purchase end
     end
     return steps_of(sale, sale.purchases, stopped)
 end
