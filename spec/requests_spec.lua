@@ -66,7 +66,7 @@ describe("the requests #lock:acquire", function()
         return rig.session(server.hosts, { timeout = LONG })
     end
 
-    local function held_elsewhere()
+    local function hold_elsewhere()
         return hold(stranger():mutex(lock.path))
     end
 
@@ -79,9 +79,9 @@ describe("the requests #lock:acquire", function()
     end
 
 
-    local function held() return assert(lock:acquire(20)) end
-    local function held_to_write() return assert(session:rwlock(lock.path):write():acquire(20)) end
-    local function held_to_read() return hold(stranger():rwlock(lock.path):read()) end
+    local function hold_lock() return assert(lock:acquire(20)) end
+    local function hold_to_write() return assert(session:rwlock(lock.path):write():acquire(20)) end
+    local function hold_to_read() return hold(stranger():rwlock(lock.path):read()) end
     local function read(options) hold(session:rwlock(lock.path):read(), options) end
 
     local FREE = { create2 = 1, getChildren = 1, flights = 1 }
@@ -93,41 +93,41 @@ describe("the requests #lock:acquire", function()
             FREE, before = function() return rig.session(proxy.hosts, { timeout = LONG }) end,
             act = function(fresh) hold(fresh:mutex(lock.path)) end },
         ["a free read costs the same as a mutex"] = { FREE, act = read },
-        ["a free write costs the same as a mutex"] = { FREE, act = held_to_write },
+        ["a free write costs the same as a mutex"] = { FREE, act = hold_to_write },
         ["a read beside readers costs one create and one list"] = {
-            FREE, before = held_to_read, act = function() read() end },
+            FREE, before = hold_to_read, act = function() read() end },
         ["a try to read beside readers costs a list more"] = {
             { create2 = 1, getChildren = 2, flights = 2 },
-            before = held_to_read, act = function() read{ timeout = 0 } end },
+            before = hold_to_read, act = function() read{ timeout = 0 } end },
         ["a release costs one delete"] = {
             { delete = 1, flights = 1 },
-            before = held, act = function(lease) assert(lease:release()) end },
-        ["re-entry costs no request (REQ-04)"] = { {}, before = held, act = function(lease)
+            before = hold_lock, act = function(lease) assert(lease:release()) end },
+        ["re-entry costs no request (REQ-04)"] = { {}, before = hold_lock, act = function(lease)
             assert(assert(lock:acquire(20)):release())
             assert.equal("held", lease:state())
         end },
         ["a failed try costs one list, and no write (BUG-03, kazoo-732)"] = {
-            { getChildren = 1, flights = 1 }, before = held_elsewhere,
+            { getChildren = 1, flights = 1 }, before = hold_elsewhere,
             act = function() assert.equal("busy", rig.code_of(lock, 0)) end },
-        ["guarded writes cost one request"] = { { multi = 1, flights = 1 }, before = held,
+        ["guarded writes cost one request"] = { { multi = 1, flights = 1 }, before = hold_lock,
             act = function(lease)
                 assert(lease:guard{ { "check", "/" }, { "check", lock.path } })
             end },
         ["a get costs one request"] = {
             { getData = 1, flights = 1 }, act = function() assert(session:get("/")) end },
         ["a revocation costs a list, and a get and a set for each holder"] = {
-            { getChildren = 1, getData = 1, setData = 1, flights = 3 }, before = held,
+            { getChildren = 1, getData = 1, setData = 1, flights = 3 }, before = hold_lock,
             act = function() assert.equal(1, lock:revoke(5)) end },
         ["a downgrade costs one transaction"] = {
-            { multi = 1, flights = 1 }, before = held_to_write,
+            { multi = 1, flights = 1 }, before = hold_to_write,
             act = function(lease) assert.is_true(lease:downgrade()) end },
         ["a signal without a waiter costs one list"] = {
-            { getChildren = 1, flights = 1 }, before = held,
+            { getChildren = 1, flights = 1 }, before = hold_lock,
             act = function(lease) assert.equal(0, lock:condition("c"):signal(lease)) end },
         ["a check costs one sync and one get, in one flight"] = {
-            { sync = 1, getData = 1, flights = 1 }, before = held,
+            { sync = 1, getData = 1, flights = 1 }, before = hold_lock,
             act = function(lease) assert.is_true(lease:check(20)) end },
-        ["state, time left and token cost no request"] = { {}, before = held,
+        ["state, time left and token cost no request"] = { {}, before = hold_lock,
             act = function(lease)
                 assert.equal("held", lease:state())
                 assert.is_true(lease:held())
@@ -158,7 +158,7 @@ describe("the requests #lock:acquire", function()
 
     -- Returns the number of lists for `count` acquires behind a holder, all sent before an answer.
     local function lists_of(count)
-        local lease, queued, seen = held_elsewhere(), 0, nil
+        local lease, queued, seen = hold_elsewhere(), 0, nil
         start_counting()
         proxy:command("blackhole")
         rig.run(count, function()
@@ -183,7 +183,7 @@ describe("the requests #lock:acquire", function()
     end)
 
     it("a release and the next acquire need one round trip, not two", function()
-        local lease = held()
+        local lease = hold_lock()
         start_counting()
         lease:release()
         hold(lock)
@@ -192,7 +192,7 @@ describe("the requests #lock:acquire", function()
     end)
 
     it("a waiter's place in line costs two more gets, in one more flight", function()
-        local lease = held_elsewhere()
+        local lease = hold_elsewhere()
         rig.wait_while(lock, { timeout = 20 }, function()
             settle()
             assert.same({ create2 = 1, getChildren = 1, getData = 2, flights = 2 }, proxy:seen())
@@ -201,14 +201,14 @@ describe("the requests #lock:acquire", function()
     end)
 
     it("a grant to the second in line costs no request, because the event is enough", function()
-        hand_over(held_elsewhere(), lock)
+        hand_over(hold_elsewhere(), lock)
         assert_counts{ events = 1 }
     end)
 
     -- Lets waiters of `sessions` other sessions queue, and behind them `behind` waiters of the
     -- session. Returns the counts from the release until the session's first grant.
     local function hand_over_by_many(sessions, behind)
-        local holder, acquires, counts = held_elsewhere(), {}, nil
+        local holder, acquires, counts = hold_elsewhere(), {}, nil
         for n = 1, sessions + behind do
             acquires[n] = n <= sessions and stranger():mutex(lock.path) or lock
         end
@@ -234,7 +234,7 @@ describe("the requests #lock:acquire", function()
 
     it("the grant of a waiter that looked ahead costs no request, however long the line was",
        function()
-        local leases, acquires, done = { [0] = held_elsewhere() }, {}, false
+        local leases, acquires, done = { [0] = hold_elsewhere() }, {}, false
         for n = 1, 6 do acquires[n] = n < 6 and stranger():mutex(lock.path) or lock end
         local function release(n)
             rig.wait_for("the next lease", function() return leases[n] end)
@@ -253,7 +253,9 @@ describe("the requests #lock:acquire", function()
             done = true
         end, function(n, lease)
             leases[n] = lease
-            rig.wait_for("its end", function() return done or lease:state() == "released" end)
+            rig.wait_for("the lease's end", function()
+                return done or lease:state() == "released"
+            end)
         end)
     end)
 
@@ -261,7 +263,7 @@ describe("the requests #lock:acquire", function()
     for sessions, events in pairs{ 1, [5] = 2 } do
         it(("a release with waiters of %d sessions wakes one waiter, not all " ..
             "(REQ-10, PIT-01, many clients)"):format(sessions), function()
-            local holder, others, acquires = held_elsewhere(), {}, {}
+            local holder, others, acquires = hold_elsewhere(), {}, {}
             for n = 1, sessions do others[n] = rig.session(proxy.hosts, { timeout = LONG }) end
             for n = 1, 5 do acquires[n] = others[n % sessions + 1]:mutex(lock.path) end
             rig.line_up(acquires, function()
@@ -397,7 +399,7 @@ describe("acquires in vain", function()
         before = server:watches()
     end)
 
-    local function only_the_holder()
+    local function wait_for_only_the_holder()
         server:wait_for_nodes(lock.path, 1)
         rig.wait_for("watches gone", function() return server:watches() <= before + 1 end)
     end
@@ -412,7 +414,7 @@ describe("acquires in vain", function()
 
     it("100 waits that timed out leave no node, and one watch on the holder", function()
         for _ = 1, 100 do assert.equal("timeout", rig.code_of(lock, 0.005)) end
-        only_the_holder()
+        wait_for_only_the_holder()
         rig.wait_for("claims gone", function() return session:stats().claims == 0 end)
         assert.is_true(session:stats().watches <= 1)
         lease:release{ wait = 20 }
@@ -422,7 +424,7 @@ describe("acquires in vain", function()
 
     it("a crowd of waiters that give up at once leaves nothing", function()
         rig.run(100, function() assert.equal("timeout", rig.code_of(lock, 0.3)) end)
-        only_the_holder()
+        wait_for_only_the_holder()
     end)
 end)
 

@@ -17,23 +17,25 @@ end
 
 local function path_of(key) return ("/resty_lock/%s/%s"):format(name, key) end
 
-local function contenders(key, count) server:wait_for_nodes(path_of(key), count) end
+local function wait_for_contenders(key, count) server:wait_for_nodes(path_of(key), count) end
 
 local function fails(why, ...) assert.same({ n = 2, nil, why }, { n = select("#", ...), ... }) end
 
 local function gives(value, ...) assert.same({ n = 1, value }, { n = select("#", ...), ... }) end
 
-local function locked(session, key, opts)
+local function hold_new(session, key, opts)
     local lock = new(session, opts)
     gives(0, lock:lock(key))
     return lock
 end
 
-local function is_taken(session, key) fails("timeout", new(session, { timeout = 0 }):lock(key)) end
+local function check_taken(session, key)
+    fails("timeout", new(session, { timeout = 0 }):lock(key))
+end
 
-local function is_free(key)
-    contenders(key, 0)
-    locked(b, key)
+local function check_free(key)
+    wait_for_contenders(key, 0)
+    hold_new(b, key)
 end
 
 before_each(function()
@@ -55,7 +57,7 @@ describe("resty_lock #resty_lock:lock", function()
         it(("lock returns 0 for a free lock, and unlock 1, again and again (timeout %s)"):format(
            opts.timeout or "by default"), function()
             for _, session in ipairs{ a, b, b, a } do
-                for _ = 1, 3 do gives(1, locked(session, "foo", opts):unlock()) end
+                for _ = 1, 3 do gives(1, hold_new(session, "foo", opts):unlock()) end
                 rig.come_to_rest(session)
             end
         end)
@@ -64,7 +66,7 @@ describe("resty_lock #resty_lock:lock", function()
     for _, timeout in ipairs{ 0.01, 0 } do
         it("lock times out while another object holds the lock: " .. timeout, function()
             for _, other in ipairs{ a, b } do
-                local one, two = locked(a, "foo"), new(other, { timeout = timeout })
+                local one, two = hold_new(a, "foo"), new(other, { timeout = timeout })
                 fails("timeout", two:lock("foo"))
                 gives(1, one:unlock())
                 fails("unlocked", two:unlock())
@@ -75,9 +77,9 @@ describe("resty_lock #resty_lock:lock", function()
 
     it("lock returns the seconds that it waited, while other light threads go on", function()
         zklock.run(function()
-            local one, two = locked(a, "blah"), new(b)
+            local one, two = hold_new(a, "blah"), new(b)
             coroutine.wrap(function()
-                contenders("blah", 2)
+                wait_for_contenders("blah", 2)
                 zklock.sleep(0.1)
                 gives(1, one:unlock("blah"))
             end)()
@@ -90,7 +92,7 @@ describe("resty_lock #resty_lock:lock", function()
 
     it("lock returns more than 0 for the shortest wait", function()
         zklock.run(function()
-            local one, two = locked(a, "blah"), new(a)
+            local one, two = hold_new(a, "blah"), new(a)
             coroutine.wrap(function()
                 while a:stats().waits == 0 do zklock.sleep(0.00001) end
                 one:unlock()
@@ -102,19 +104,19 @@ describe("resty_lock #resty_lock:lock", function()
     it("different keys, and different names, are different locks", function()
         local held = {}
         for _, key in ipairs{ "a", "b", "a/b", "a%2Fb", ".", "%2E", "a b", "a:b", 3, -3 } do
-            held[#held + 1] = locked(a, key)
+            held[#held + 1] = hold_new(a, key)
         end
         name = name .. "/2"
-        held[#held + 1] = locked(b, "a")
+        held[#held + 1] = hold_new(b, "a")
         name = name:gsub("/", "%%2F")
-        contenders("a", 1)
+        wait_for_contenders("a", 1)
         for _, lock in ipairs(held) do gives(1, lock:unlock()) end
     end)
 
     it("a number is one lock in any form, the same as the mutex of its path", function()
-        local lock = locked(a, 3)
-        is_taken(b, "3")
-        is_taken(b, 3.0)
+        local lock = hold_new(a, 3)
+        check_taken(b, "3")
+        check_taken(b, 3.0)
         assert.equal("busy", (rig.code_of(b:mutex(path_of(3)), 0)))
         gives(1, lock:unlock())
     end)
@@ -131,10 +133,10 @@ describe("resty_lock #resty_lock:lock", function()
     end)
 
     it("an object that holds a lock refuses every key, its own too", function()
-        local lock, other = locked(a, "a"), locked(b, "b")
+        local lock, other = hold_new(a, "a"), hold_new(b, "b")
         for _, key in ipairs{ "a", "b", "c" } do fails("locked", lock:lock(key)) end
-        is_taken(b, "a")
-        contenders("c", 0)
+        check_taken(b, "a")
+        wait_for_contenders("c", 0)
         gives(1, lock:unlock())
         gives(0, lock:lock("c"))
         gives(1, other:unlock())
@@ -142,7 +144,7 @@ describe("resty_lock #resty_lock:lock", function()
 
     it("an object holds its lock also while the lease is suspect", function()
         local session, proxy = rig.behind_proxy(server.hosts)
-        local lock = locked(session, "a")
+        local lock = hold_new(session, "a")
         proxy:break_off(session)
         assert.equal("suspect", lock.lease:state())
         fails("locked", lock:lock("b"))
@@ -165,17 +167,17 @@ describe("resty_lock #resty_lock:lock", function()
         local lock = new(a)
         zklock.run(function() gives(0, lock:lock("foo")) end)
         zklock.run(function() gives(1, lock:unlock()) end)
-        is_free("foo")
+        check_free("foo")
     end)
 
     it("a failure that resty.lock does not know returns zklock's message", function()
-        local lock = locked(a, "foo", { timeout = 20 })
+        local lock = hold_new(a, "foo", { timeout = 20 })
         zklock.run(function()
             local waiter, result = new(a, { timeout = 20 }), nil
             coroutine.wrap(function() result = { waiter:lock("foo") } end)()
             wait_for("the waiter", function() return a:stats().waits == 1 end)
             assert.equal(1, a:interrupt(waiter))
-            wait_for("its end", function() return result end)
+            wait_for("the end of the wait", function() return result end)
             assert.matches("^interrupted: " .. path_of("foo"):gsub("%p", "%%%0"), result[2])
         end)
         lock:unlock()
@@ -197,29 +199,29 @@ end)
 describe("two light threads with one object of resty_lock #resty_lock:lock", function()
     it("the later of two calls for two keys is refused, and its lock is given up", function()
         zklock.run(function()
-            local holder, lock, result = locked(b, "a"), new(a), nil
+            local holder, lock, result = hold_new(b, "a"), new(a), nil
             coroutine.wrap(function() result = { lock:lock("a") } end)()
-            contenders("a", 2)
+            wait_for_contenders("a", 2)
             gives(0, lock:lock("b"))
             holder:unlock()
-            wait_for("its answer", function() return result end)
+            wait_for("the lock's answer", function() return result end)
             assert.same({ nil, "locked" }, result)
-            contenders("a", 0)
-            is_taken(b, "b")
+            wait_for_contenders("a", 0)
+            check_taken(b, "b")
             gives(1, lock:unlock())
         end)
     end)
 
     it("a second lock of a key is refused, also before the first call has returned", function()
         zklock.run(function()
-            local holder, lock, result = locked(a, "a"), new(a), nil
+            local holder, lock, result = hold_new(a, "a"), new(a), nil
             coroutine.wrap(function() result = { lock:lock("a") } end)()
             wait_for("the waiter", function() return a:stats().waits == 1 end)
             holder:unlock()
             rig.wait_apart("the grant", function() return a:stats().grants == 2 end)
             assert.is_nil(result)
             fails("locked", lock:lock("a"))
-            wait_for("its answer", function() return result end)
+            wait_for("the lock's answer", function() return result end)
             assert.is_true(result[1] > 0)
             gives(1, lock:unlock())
         end)
@@ -229,23 +231,23 @@ end)
 
 describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire", function()
     it("a lock ends after exptime, and its unlock leaves the next holder's lock alone", function()
-        local one, two = locked(a, "blah", { exptime = 0.1 }), new(b, { timeout = 20 })
+        local one, two = hold_new(a, "blah", { exptime = 0.1 }), new(b, { timeout = 20 })
         assert.is_true(two:lock("blah") > 0)
         fails("unlocked", one:unlock())
         fails("unlocked", one:expire(20))
-        is_taken(a, "blah")
+        check_taken(a, "blah")
         gives(1, two:unlock())
     end)
 
     it("an object may lock again after exptime", function()
-        local lock = locked(a, "blah", { exptime = 0.1 })
-        wait_for("its end", function() return lock:lock("other") == 0 end)
-        is_free("blah")
+        local lock = hold_new(a, "blah", { exptime = 0.1 })
+        wait_for("the end of the wait", function() return lock:lock("other") == 0 end)
+        check_free("blah")
         gives(1, lock:unlock())
     end)
 
     it("expire moves the end to a time from now", function()
-        local one, two = locked(a, "foo", { exptime = 60 }), new(b, { timeout = 20 })
+        local one, two = hold_new(a, "foo", { exptime = 60 }), new(b, { timeout = 20 })
         gives(true, one:expire(0.1))
         assert.is_true(two:lock("foo") > 0)
         fails("unlocked", one:expire())
@@ -254,7 +256,7 @@ describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire"
 
     it("unlock returns 'unlocked' if another client removed the lock's node", function()
         local quick = rig.session(server.hosts, { timeout = 3 })
-        local lock = locked(quick, "foo")
+        local lock = hold_new(quick, "foo")
         rig.delete_node(server, path_of("foo"))
         wait_for("the loss", function() return quick:stats().losses == 1 end)
         fails("unlocked", lock:unlock())
@@ -263,18 +265,18 @@ describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire"
     it("the collection of its object ends a lock #real", function()
         for _ = 1, 2 do
             gives(0, new(a):lock("foo"))
-            wait_for("its end", function()
+            wait_for("the end of the wait", function()
                 collectgarbage()
                 return a:stats().claims == 0
             end)
         end
-        is_free("foo")
+        check_free("foo")
     end)
 
     it("a lock does not end while a variable refers to its object #real", function()
-        local lock = locked(a, "foo")
+        local lock = hold_new(a, "foo")
         for _ = 1, 5 do collectgarbage() end
-        is_taken(b, "foo")
+        check_taken(b, "foo")
         gives(1, lock:unlock())
     end)
 
@@ -322,7 +324,7 @@ describe("resty_lock with options that resty.lock takes, too #resty_lock:new", f
             { timeout = 0.1, step = false, ratio = false, max_step = false },
     } do
         it("new takes " .. shown .. (opts and opts.timeout and "" or " #slow"), function()
-            local lock = locked(a, "foo", opts)
+            local lock = hold_new(a, "foo", opts)
             fails("timeout", new(b, opts):lock("foo"))
             gives(true, lock:expire(math.huge))
             gives(true, lock:expire(false))
@@ -366,7 +368,7 @@ if not current.world() then return end
 
 describe("resty_lock in virtual time #resty_lock:lock", function()
     it("lock waits 5 s, and holds 30 s, by default", function()
-        local one, two = locked(a, "foo"), new(b)
+        local one, two = hold_new(a, "foo"), new(b)
         fails("timeout", rig.takes(5, 5.1, two.lock, two, "foo"))
         local elapsed = new(b, { timeout = 60, exptime = 60 }):lock("foo")
         assert.is_true(elapsed > 24.5 and elapsed < 25.1, elapsed)
@@ -374,14 +376,14 @@ describe("resty_lock in virtual time #resty_lock:lock", function()
     end)
 
     it("lock waits no longer than exptime", function()
-        local one, two = locked(a, "foo"), new(b, { timeout = 4, exptime = 1 })
+        local one, two = hold_new(a, "foo"), new(b, { timeout = 4, exptime = 1 })
         fails("timeout", rig.takes(1, 1.1, two.lock, two, "foo"))
         gives(1, one:unlock())
     end)
 
     it("a lock with exptime 0, or expire(0), lasts without an end", function()
         for _, opts in ipairs{ { exptime = 0 }, { exptime = 1 } } do
-            local lock = locked(a, "foo", opts)
+            local lock = hold_new(a, "foo", opts)
             gives(true, lock:expire(0))
             zklock.sleep(10000)
             fails("timeout", new(b, { timeout = 1 }):lock("foo"))
@@ -392,15 +394,15 @@ describe("resty_lock in virtual time #resty_lock:lock", function()
 
     it("expire moves the end again and again, by default to exptime", function()
         for _, time in ipairs{ false, 0.2 } do
-            local one = locked(a, "foo", { exptime = 0.1 })
+            local one = hold_new(a, "foo", { exptime = 0.1 })
             for _ = 1, 3 do
                 zklock.sleep(0.06)
                 gives(true, one:expire(time))
             end
             zklock.sleep((time or 0.1) - 0.05)
-            is_taken(b, "foo")
+            check_taken(b, "foo")
             zklock.sleep(0.1)
-            gives(1, locked(b, "foo"):unlock())
+            gives(1, hold_new(b, "foo"):unlock())
             fails("unlocked", one:expire(time))
             rig.come_to_rest(b)
         end

@@ -17,8 +17,8 @@ local function listen(lease)
     return heard
 end
 
-local function hears(heard)
-    rig.wait_for("the wish", function() return heard.count > 0 end)
+local function wait_until_heard(heard)
+    rig.wait_for("the request", function() return heard.count > 0 end)
 end
 
 before_each(function()
@@ -45,7 +45,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         local lease = hold(lock)
         local heard = listen(lease)
         assert.equal(1, other:revoke())
-        hears(heard)
+        wait_until_heard(heard)
         assert.equal("held", lease:state())
         assert.is_true(lease:check(20))
         local entry = other:queue()[1]
@@ -57,7 +57,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         local heard = { listen(first), listen(second), listen(second) }
         assert.equal(1, other:revoke())
         assert.equal(1, other:revoke())
-        for _, each in ipairs(heard) do hears(each) end
+        for _, each in ipairs(heard) do wait_until_heard(each) end
         assert.is_true(first:check(20))
         one:dispatch()
         for _, each in ipairs(heard) do assert.equal(1, each.count) end
@@ -67,7 +67,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         local first, second = hold(lock), hold(lock)
         local heard = listen(first)
         other:revoke()
-        hears(heard)
+        wait_until_heard(heard)
         assert.equal(1, listen(second).count)
         first:release()
         assert.equal(0, listen(first).count)
@@ -78,7 +78,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
     it("a revocation from before the holder's watch is heard", function()
         local lease = hold(lock)
         assert.equal(1, other:revoke())
-        hears(listen(lease))
+        wait_until_heard(listen(lease))
     end)
 
     it("a waiter's revocation is heard when it holds", function()
@@ -89,13 +89,13 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
             server:foreign("set %s __REVOKE__", nodes[2])
             first:release()
         end)
-        hears(listen(lease))
+        wait_until_heard(listen(lease))
     end)
 
     it("a lock that was taken anew has no revocation", function()
         local lease = hold(lock)
         other:revoke()
-        hears(listen(lease))
+        wait_until_heard(listen(lease))
         rig.release(lease)
         assert.equal(0, listen(hold(lock)).count)
     end)
@@ -107,7 +107,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         local writer = rig.wait_while(theirs:write(), { timeout = 10 }, function()
             assert.equal(2, theirs:write():revoke(5))
             for n = 1, 2 do
-                hears(heard[n])
+                wait_until_heard(heard[n])
                 leases[n]:release()
             end
         end)
@@ -128,13 +128,13 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         for _, word in ipairs{ "__REVOKE__x", "__revoke__" } do
             local gets = one:stats().gets
             server:foreign("set %s %s", node, word)
-            rig.wait_for("a look at it", function() return one:stats().gets > gets end)
+            rig.wait_for("a look at the node", function() return one:stats().gets > gets end)
             assert.is_true(lease:check(20))
             one:dispatch()
             assert.equal(0, heard.count)
         end
         server:foreign("set %s __REVOKE__", node)
-        hears(heard)
+        wait_until_heard(heard)
     end)
 
     it("a revocation is repeated after a lost request or answer #server", function()
@@ -144,7 +144,7 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
             proxy:command("%s setData 1", fault)
             assert.equal(1, asks:mutex(path):revoke(20))
         end
-        hears(heard)
+        wait_until_heard(heard)
         assert.equal(2, asks:stats().reconnects)
     end)
 

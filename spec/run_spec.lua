@@ -17,7 +17,7 @@ end)
 after_each(function() zklock.driver(nil) end)
 after_each(rig.close_sessions)
 
-local function held_by_another()
+local function hold_elsewhere()
     return rig.hold(rig.session(server.hosts):mutex(path))
 end
 
@@ -119,7 +119,7 @@ describe("run #zklock.run", function()
 
     it("run drives coroutines that a task starts itself", function()
         local results = {}
-        local holder = held_by_another()
+        local holder = hold_elsewhere()
         zklock.run(function()
             for n = 1, 5 do
                 coroutine.wrap(function()
@@ -132,7 +132,7 @@ describe("run #zklock.run", function()
             rig.wait_for("all wait", function() return session:stats().waits == 5 end)
             assert(#results == 0)
             holder:release()
-            rig.wait_for("all had it", function() return #results == 5 end)
+            rig.wait_for("all results", function() return #results == 5 end)
         end)
         assert.same({ 1, 2, 3, 4, 5 }, results)
     end)
@@ -182,13 +182,13 @@ describe("run #zklock.run", function()
     -- A task raises while other tasks wait, sleep, hold, and run tasks of their own. All of them
     -- end.
     local function raise_among_others()
-        local own, after, trouble, holder = rig.path(), {}, {}, held_by_another()
-        local function nodes_are(count, others)
+        local own, after, trouble, holder = rig.path(), {}, {}, hold_elsewhere()
+        local function has_nodes(count, others)
             return #server:nodes(path) == count and #server:nodes(own) == others
                    and #server:nodes(own .. "-2") == others
         end
         local ok, problem = pcall(zklock.run, function()
-            rig.wait_for("all wait", function() return nodes_are(3, 1) end)
+            rig.wait_for("all wait", function() return has_nodes(3, 1) end)
             error(trouble)
         end, function()
             after[1] = lock:acquire(60) or true
@@ -207,7 +207,7 @@ describe("run #zklock.run", function()
         rig.wait_for("nothing left", function()
             collectgarbage() -- because Lua 5.1 cannot close a coroutine
             session:dispatch()
-            return nodes_are(1, 0)
+            return has_nodes(1, 0)
         end)
         assert.is_false(ok)
         assert.equal(trouble, problem)
@@ -242,7 +242,7 @@ describe("run #zklock.run", function()
             coroutine.wrap(function()
                 inner = zklock.run(function() zklock.sleep(0.05) return other end)
             end)()
-            rig.wait_for("it", function() return inner end)
+            rig.wait_for("the inner task", function() return inner end)
         end, function()
             while not inner do
                 zklock.sleep(0.001)
@@ -280,7 +280,7 @@ describe("run #zklock.run", function()
                         return "not this"
                     end)
             end
-            local holder = held_by_another()
+            local holder = hold_elsewhere()
             for _, call in ipairs{ run, function() return zklock.run(run) end } do
                 local seconds, result = rig.timed(call)
                 assert.is_nil(result)
@@ -300,7 +300,7 @@ describe("run #zklock.run", function()
                 zklock.run(function() lock:with(5, function() zklock.sleep(60) end) end,
                            function() zklock.sleep(0.2) after = true end)
             end, function()
-                rig.wait_for("it holds", function() return #server:nodes(path) == 1 end)
+                rig.wait_for("the holder's node", function() return #server:nodes(path) == 1 end)
                 assert(coroutine.close(outer))
                 rig.wait_for("nothing left", function() return #server:nodes(path) == 0 end)
                 zklock.sleep(0.3)
@@ -452,13 +452,13 @@ end)
 
 
 describe("a user's driver #real #zklock.driver", function()
-    local function nothing_left()
+    local function check_nothing_left()
         rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
         assert.same({}, server:nodes(path))
     end
 
     it("a driver gets session, request and deadline, and waits for request:done()", function()
-        local holder = held_by_another()
+        local holder = hold_elsewhere()
         local given, before = {}, core.now()
         assert.is_true(zklock.driver{ wait = function(...)
             given = { ... }
@@ -472,11 +472,11 @@ describe("a user's driver #real #zklock.driver", function()
         assert.is_true(given[3] >= before + 30 and given[3] <= core.now() + 30)
         zklock.driver(nil)
         rig.release(lease)
-        nothing_left()
+        check_nothing_left()
     end)
 
     it("request:on_done(fn) calls fn once, with the request, in dispatch", function()
-        local holder = held_by_another()
+        local holder = hold_elsewhere()
         local calls, asked = {}, nil
         zklock.driver{ wait = function(of, request)
             asked = request
@@ -497,7 +497,7 @@ describe("a user's driver #real #zklock.driver", function()
     end)
 
     it("a late on_done is called, too", function()
-        local holder = held_by_another()
+        local holder = hold_elsewhere()
         local told = 0
         zklock.driver{ wait = function(of, request)
             holder:release()
@@ -517,7 +517,7 @@ describe("a user's driver #real #zklock.driver", function()
 
     it('a driver that returns early ends the wait with "interrupted", or "timeout" after the ' ..
        "deadline", function()
-        local holder = held_by_another()
+        local holder = hold_elsewhere()
         local count, deadline
         zklock.driver{ wait = function(...) count, deadline = select("#", ...), select(3, ...) end }
         assert.equal("interrupted", (rig.code_of(lock, 20)))
@@ -528,11 +528,11 @@ describe("a user's driver #real #zklock.driver", function()
         assert.equal("timeout", (rig.code_of(lock, 0.05)))
         zklock.driver(nil)
         rig.release(holder)
-        nothing_left()
+        check_nothing_left()
     end)
 
     -- Checks that acquire and with raise `trouble`, unchanged; prepare() runs before each.
-    local function both_raise(given_lock, trouble, prepare)
+    local function check_both_raise(given_lock, trouble, prepare)
         for _, call in ipairs{ given_lock.acquire, given_lock.with } do
             if prepare then prepare() end
             assert.equal(trouble, rig.error_of(call, given_lock, 5, print))
@@ -541,11 +541,11 @@ describe("a user's driver #real #zklock.driver", function()
     end
 
     it("a driver that raises ends the wait, and its error passes unchanged", function()
-        local holder, trouble = held_by_another(), {}
+        local holder, trouble = hold_elsewhere(), {}
         zklock.driver{ wait = function() error(trouble) end }
-        both_raise(lock, trouble)
+        check_both_raise(lock, trouble)
         rig.release(holder)
-        nothing_left()
+        check_nothing_left()
     end)
 
     it("a driver that raises after the grant releases the lock #server", function()
@@ -556,9 +556,9 @@ describe("a user's driver #real #zklock.driver", function()
             while not request:done() do waiting_session:dispatch() end
             error(trouble)
         end }
-        both_raise(held_up, trouble, function() proxy:command("halfopen") end)
+        check_both_raise(held_up, trouble, function() proxy:command("halfopen") end)
         server:wait_for_nodes(path, 0)
-        nothing_left()
+        check_nothing_left()
     end)
 
     it("connect and every wait use the driver until another is chosen", function()

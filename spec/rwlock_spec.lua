@@ -1,5 +1,5 @@
 --- [lua luajit asan tsan memory worlds older] Exclusion, order, re-entry and downgrade of the
--- read-write lock. Seeds S1, ALG-07, DEMO-08, REQ-04, Q-02.
+-- read-write lock. The seed article's S1, ALG-07, DEMO-08, REQ-04, Q-02.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -19,7 +19,7 @@ end
 
 local keep, hold, code_of, release = rig.keep, rig.hold, rig.code_of, rig.release
 
-local function nodes_are(count) server:wait_for_nodes(path, count) end
+local function wait_for_nodes(count) server:wait_for_nodes(path, count) end
 
 local function node_endings()
     local list = {}
@@ -29,7 +29,7 @@ local function node_endings()
 end
 
 
-local function becomes_reader()
+local function wait_for_reader()
     rig.wait_for("a reader", function() return (node_endings()[1] or ""):find("READ") end)
 end
 before_each(function()
@@ -96,7 +96,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         assert.equal(0, wrong)
         assert.equal(48, counter)
         assert.is_true(most > 1, "no two readers were together")
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("each waiter is woken once, because readers wait for the nearest writer", function()
@@ -107,7 +107,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
             local side = n <= 10 and rw:write() or rw:read()
             assert(side:acquire{ timeout = 60, owner = n }):release()
         end, function()
-            nodes_are(51)
+            wait_for_nodes(51)
             first:release()
         end)
         local lists, gets = 0, 0
@@ -117,7 +117,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         end
         assert.is_true(lists <= 100, lists .. " lists: one to enter, one to be granted")
         assert.is_true(gets <= 110, gets .. " gets: the own node, and one ahead")
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("a writer enters again to read, without a request", function()
@@ -130,7 +130,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         release(second)
         assert.equal("held", first:state())
         release(first)
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("a reader that wants to write gets would_deadlock at once, and blocks nobody", function()
@@ -198,10 +198,10 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
             reads = keep(one:read():acquire{ timeout = 20, owner = "r" })
             assert.is_nil(writes)
         end, function()
-            nodes_are(1)
+            wait_for_nodes(1)
             writes = keep(other:write():acquire{ timeout = 20, owner = "w" })
         end, function()
-            nodes_are(2)
+            wait_for_nodes(2)
             foreign("create %s/_c_x-__READ__0000000000 x delete %s/_c_x-__WRIT__0000000000",
                     path, path)
             rig.wait_for("the reader", function() return reads end)
@@ -253,7 +253,7 @@ describe("a downgrade #lease:downgrade", function()
         local writes = hold(one:write())
         local reads = hold(one:read(), 0)
         assert.is_true(writes:release())
-        becomes_reader()
+        wait_for_reader()
         assert.equal("held", reads:state())
         assert.equal("released", writes:state())
         assert.equal("held", hold(other:read()):state())
@@ -289,7 +289,7 @@ describe("a downgrade #lease:downgrade", function()
         rig.delete_node(server, path)
         rig.check_refused("lost", nil, lease:downgrade(5))
         assert.equal("lost", lease:state())
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     for _, fault in ipairs{ "drop-reply", "drop-request", "cut-after" } do
@@ -305,7 +305,7 @@ describe("a downgrade #lease:downgrade", function()
             assert.is_true(lease:check(20))
             assert.equal(token, lease.token)
             release(lease)
-            nodes_are(0)
+            wait_for_nodes(0)
         end)
     end
 
@@ -314,10 +314,10 @@ describe("a downgrade #lease:downgrade", function()
         proxy:command("blackhole")
         rig.check_refused("timeout", nil, rig.takes(0.2, 8, lease.downgrade, lease, 0.2))
         proxy:command("flow")
-        becomes_reader()
+        wait_for_reader()
         rig.becomes(lease, "held")
         release(lease)
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("a release during a downgrade leaves nothing #server", function()
@@ -335,7 +335,7 @@ describe("a downgrade #lease:downgrade", function()
                 assert.is_true(lease:release())
                 proxy:command("flow")
             end)
-            nodes_are(0)
+            wait_for_nodes(0)
             rig.come_to_rest(session)
         end
     end)
@@ -344,7 +344,7 @@ describe("a downgrade #lease:downgrade", function()
         local lease, proxy = far_writer(3)
         proxy:command("blackhole")
         rig.check_refused("lost", nil, lease:downgrade(60))
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 end)
 
@@ -363,7 +363,7 @@ describe("a read-write lock whose numbers are exhausted #session:rwlock", functi
         rig.line_up(sides, function() first:release() end, function(n)
             order[#order + 1] = kinds[n]
             if kinds[n] == "write" then return end
-            rig.wait_for("its companion", function() return #order >= (n < 3 and 2 or 5) end)
+            rig.wait_for("the other readers", function() return #order >= (n < 3 and 2 or 5) end)
         end)
         assert.same(kinds, order)
     end)

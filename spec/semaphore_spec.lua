@@ -10,9 +10,9 @@ local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local server, path, a, b
 
-local keep, hold, refused, release = rig.keep, rig.hold, rig.code_of, rig.release
+local keep, hold, code_of, release = rig.keep, rig.hold, rig.code_of, rig.release
 
-local function nodes_are(count) server:wait_for_nodes(path, count) end
+local function wait_for_nodes(count) server:wait_for_nodes(path, count) end
 
 before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
@@ -26,19 +26,19 @@ describe("a semaphore #session:semaphore", function()
         local leases = { hold(one), hold(other), hold(other, { owner = "x" }) }
         for _, lease in ipairs(leases) do assert.is_true(lease:held()) end
         for _, gate in ipairs{ one, other } do
-            assert.equal("busy", refused(gate, { timeout = 0, owner = "y" }))
-            assert.equal("timeout", refused(gate, { timeout = 0.1, owner = "y" }))
+            assert.equal("busy", code_of(gate, { timeout = 0, owner = "y" }))
+            assert.equal("timeout", code_of(gate, { timeout = 0.1, owner = "y" }))
         end
         release(leases[2])
         assert.equal("held", hold(one, { timeout = 0, owner = "y" }):state())
-        assert.equal("busy", refused(other, { timeout = 0, owner = "z" }))
+        assert.equal("busy", code_of(other, { timeout = 0, owner = "z" }))
     end)
 
     it("an acquire gets all its permits or none, and leaves the rest to other sessions", function()
         local two = hold(one, { permits = 2, timeout = 5 })
-        assert.equal("busy", refused(other, { permits = 2, timeout = 0 }))
-        assert.equal("timeout", refused(other, { permits = 2, timeout = 0.1 }))
-        nodes_are(1)
+        assert.equal("busy", code_of(other, { permits = 2, timeout = 0 }))
+        assert.equal("timeout", code_of(other, { permits = 2, timeout = 0.1 }))
+        wait_for_nodes(1)
         local third = hold(other, 0)
         release(two)
         assert.equal("held", hold(one, { permits = 2, timeout = 0 }):state())
@@ -48,10 +48,10 @@ describe("a semaphore #session:semaphore", function()
     it("a small request behind a big one waits, though it would fit", function()
         local first = hold(one)
         local order = rig.line_up({ { other, permits = 3 }, one, other }, function(order)
-            assert.equal("busy", refused(one, { timeout = 0, owner = "try" }))
+            assert.equal("busy", code_of(one, { timeout = 0, owner = "try" }))
             assert.same({}, order)
             first:release()
-            rig.wait_for("all", function() return #order == 1 end)
+            rig.wait_for("the grant of all permits", function() return #order == 1 end)
         end, true)
         assert.equal(1, order[1])
         table.sort(order)
@@ -62,13 +62,13 @@ describe("a semaphore #session:semaphore", function()
         local all = hold(one, { permits = 3, timeout = 5 })
         local order = rig.line_up({ other, one, other, one, other }, function(order)
             all:release()
-            rig.wait_for("three", function() return #order == 3 end)
+            rig.wait_for("three grants", function() return #order == 3 end)
             zklock.sleep(0.2)
             table.sort(order)
             assert.same({ 1, 2, 3 }, order)
         end, true)
         assert.equal(5, #order)
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("waiters go on behind a big waiter that gives up, or is interrupted #slow", function()
@@ -83,12 +83,12 @@ describe("a semaphore #session:semaphore", function()
             assert.same({ [code] = true, [2] = true }, ended)
             release(first)
         end
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("two clients that each want all permits do not deadlock", function()
         rig.never_two({ { one, permits = 3 }, { other, permits = 3 } }, 40)
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("with() runs a function with its permits, and returns its results", function()
@@ -98,14 +98,14 @@ describe("a semaphore #session:semaphore", function()
             return x + y, "done"
         end
         assert.same({ true, 3, "done" }, { other:with({ permits = 2, timeout = 5 }, work, 1, 2) })
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("the queue shows holders and waiters with their permits", function()
         local gate = a:semaphore(path, 3, { data = "export" })
         local lease = hold(gate, { permits = 2, timeout = 5 })
         rig.wait_while(other, { permits = 2, timeout = 30 }, function()
-            assert.equal("timeout", refused(one, { timeout = 0.05, owner = "x" }))
+            assert.equal("timeout", code_of(one, { timeout = 0.05, owner = "x" }))
             local first, second = unpack(one:queue())
             local function seen(entry)
                 return { entry.position, entry.kind, entry.permits, entry.limit, entry.held,
@@ -130,7 +130,7 @@ describe("a semaphore #session:semaphore", function()
         local order = rig.line_up(acquires, function() all:release() end, function(n)
             granted = granted + 1
             if n % 3 == 0 then return end
-            rig.wait_for("its companion", function() return granted >= (n < 3 and 2 or 5) end)
+            rig.wait_for("the other grants", function() return granted >= (n < 3 and 2 or 5) end)
         end)
         assert.same({ 3, 6 }, { order[3], order[6] })
         assert.equal(6, #order)
@@ -145,22 +145,22 @@ describe("an owner of permits #session:semaphore", function()
     it("a second acquire gets another lease, with a token of its own", function()
         local first, second = hold(gate), hold(gate, { permits = 2, timeout = 5 })
         assert.is_true(second.token > first.token)
-        nodes_are(2)
+        wait_for_nodes(2)
         release(first)
         assert.equal("held", second:state())
-        assert.equal("busy", refused(gate, { permits = 2, timeout = 0, owner = "x" }))
+        assert.equal("busy", code_of(gate, { permits = 2, timeout = 0, owner = "x" }))
         assert.equal("held", hold(gate, 0):state())
     end)
 
-    it("a wish that its own permits block gets would_deadlock", function()
+    it("an acquire that its owner's permits block gets would_deadlock", function()
         local first = hold(gate, { permits = 2, timeout = 5 })
         for _, timeout in ipairs{ 0, 60 } do
-            local wish = { permits = 2, timeout = timeout }
-            assert.equal("would_deadlock", (rig.takes(0, 30, refused, gate, wish)))
+            local options = { permits = 2, timeout = timeout }
+            assert.equal("would_deadlock", (rig.takes(0, 30, code_of, gate, options)))
         end
-        nodes_are(1)
+        wait_for_nodes(1)
         assert.equal("held", hold(gate):state())
-        assert.equal("would_deadlock", refused(gate, 5))
+        assert.equal("would_deadlock", code_of(gate, 5))
         release(first)
         assert.equal("held", hold(gate, { permits = 2, timeout = 5 }):state())
     end)
@@ -169,13 +169,13 @@ describe("an owner of permits #session:semaphore", function()
         hold(gate)
         hold(gate, { permits = 2, timeout = 5 })
         assert.equal(2, a:release_all())
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 end)
 
 
 describe("a semaphore's path in use as another lock #session:semaphore", function()
-    local function conflict(gate, text)
+    local function check_conflict(gate, text)
         for _, timeout in ipairs{ 0, 5 } do
             rig.check_refused("conflict", text, gate:acquire(timeout))
         end
@@ -186,9 +186,9 @@ describe("a semaphore's path in use as another lock #session:semaphore", functio
                                  ["a mutex"] = a:mutex(path),
                                  ["a read-write lock"] = a:rwlock(path):read() } do
             local lease = hold(lock)
-            conflict(b:semaphore(path, 5), "it is used as " .. used)
-            conflict(a:semaphore(path, 5), "this session uses it as " .. used)
-            nodes_are(1)
+            check_conflict(b:semaphore(path, 5), "it is used as " .. used)
+            check_conflict(a:semaphore(path, 5), "this session uses it as " .. used)
+            wait_for_nodes(1)
             release(lease)
         end
         assert.equal("held", hold(b:semaphore(path, 5), 0):state())
@@ -197,59 +197,59 @@ describe("a semaphore's path in use as another lock #session:semaphore", functio
     it("permits keep mutexes and read-write locks of other sessions out", function()
         local lease = hold(a:semaphore(path, 3))
         for _, lock in ipairs{ b:mutex(path), b:rwlock(path):read(), b:rwlock(path):write() } do
-            assert.equal("busy", refused(lock, 0))
+            assert.equal("busy", code_of(lock, 0))
             release(rig.wait_while(lock, { timeout = 30 }, function() lease:release() end))
-            nodes_are(0)
+            wait_for_nodes(0)
             lease = hold(a:semaphore(path, 3))
         end
-        conflict(a:mutex(path), "this session uses it as a semaphore of 3 permits")
+        check_conflict(a:mutex(path), "this session uses it as a semaphore of 3 permits")
     end)
 end)
 
 
 describe("a semaphore's wrong arguments #session:semaphore", function()
-    local says = rig.blames
+    local blames = rig.blames
 
     for _, limit in ipairs{ 0, -1, 1.5, 2147483648, math.huge, 0 / 0 } do
         it("a limit of " .. tostring(limit) .. " raises", function()
-            says("the limit of a semaphore must be a whole number, 1 to 2147483647",
+            blames("the limit of a semaphore must be a whole number, 1 to 2147483647",
                  function() a:semaphore(path, limit) end)
         end)
     end
 
     it("a limit that is missing, or no number, raises", function()
         for _, limit in ipairs{ "3", false } do
-            says("the limit of a semaphore must be a number",
+            blames("the limit of a semaphore must be a number",
                  function() a:semaphore(path, limit or nil) end)
         end
     end)
 
     it("the option reentrant raises, because each acquire is a grant of its own", function()
-        says('unknown option "reentrant" in the options of semaphore; known: data',
+        blames('unknown option "reentrant" in the options of semaphore; known: data',
              function() a:semaphore(path, 3, { reentrant = false }) end)
     end)
 
     for _, permits in ipairs{ 0, -1, 4, 1.5, math.huge } do
-        it("a wish for " .. tostring(permits) .. " of 3 permits raises", function()
+        it("a request for " .. tostring(permits) .. " of 3 permits raises", function()
             local gate = a:semaphore(path, 3)
             for _, method in ipairs{ "acquire", "with" } do
-                says("permits must be a whole number, 1 to 3",
+                blames("permits must be a whole number, 1 to 3",
                      function() gate[method](gate, { permits = permits }, print) end)
             end
         end)
     end
 
-    it("a wish that is no number, or for permits of a mutex, raises", function()
+    it("a request that is no number, or for permits of a mutex, raises", function()
         local gate, mutex = a:semaphore(path, 3), a:mutex(path)
-        says("permits must be a number", function() gate:acquire{ permits = "2" } end)
-        says("seconds", function() gate:acquire("2") end)
-        says('unknown option "permits"', function() mutex:acquire{ permits = 1 } end)
+        blames("permits must be a number", function() gate:acquire{ permits = "2" } end)
+        blames("seconds", function() gate:acquire("2") end)
+        blames('unknown option "permits"', function() mutex:acquire{ permits = 1 } end)
     end)
 
-    it("the largest limit and wish are accepted", function()
+    it("the largest limit and request are accepted", function()
         local most = a:semaphore(path, 2147483647)
         local lease = hold(most, { permits = 2147483647, timeout = 5 })
-        assert.equal("busy", refused(most, { timeout = 0, owner = "x" }))
+        assert.equal("busy", code_of(most, { timeout = 0, owner = "x" }))
         release(lease)
     end)
 end)
@@ -294,14 +294,14 @@ describe("the requests of a semaphore #server #session:semaphore", function()
 
     it("a failed try costs a list, and no write", function()
         hold(holder, { permits = 2, timeout = 5 })
-        assert.equal("busy", refused(gate, { permits = 2, timeout = 0 }))
+        assert.equal("busy", code_of(gate, { permits = 2, timeout = 0 }))
         assert_counts{ getChildren = 1, flights = 1 }
     end)
 
     it("would_deadlock costs no request", function()
         local lease = hold(gate, { permits = 2, timeout = 5 })
         proxy:reset()
-        assert.equal("would_deadlock", refused(gate, { permits = 2, timeout = 5 }))
+        assert.equal("would_deadlock", code_of(gate, { permits = 2, timeout = 5 }))
         assert_counts{}
         release(lease)
     end)
@@ -336,7 +336,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
             rig.settle(unpack(sessions))
             proxy:reset()
             all[1]:release()
-            rig.wait_for("one", function() return #order == 1 end)
+            rig.wait_for("one grant", function() return #order == 1 end)
             -- The first waiter hears of the release, marks its node, and watches it again. The mark
             -- tells the next waiter, which lists, and watches the three holders. The other 38 hear
             -- of nothing.
@@ -345,7 +345,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
             for n = 2, 3 do all[n]:release() end
         end, true)
         assert.equal(40, #order)
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 end)
 
@@ -371,7 +371,7 @@ describe("permits when something fails #server #session:semaphore", function()
                 leases[2]:release()
             end))
             release(leases[1])
-            nodes_are(0)
+            wait_for_nodes(0)
         end)
     end
 
@@ -380,20 +380,20 @@ describe("permits when something fails #server #session:semaphore", function()
         it("the next waiter is granted in spite of a lost mark: " .. loss, function()
             local all, first = hold(holder, { permits = 3, timeout = 5 }), nil
             zklock.run(function() first = keep(gate:acquire{ timeout = 30 }) end, function()
-                nodes_are(2)
+                wait_for_nodes(2)
                 local lease = assert(holder:acquire{ timeout = 30, owner = "second" })
-                rig.wait_for("the first", function() return first end)
+                rig.wait_for("the first waiter's grant", function() return first end)
                 assert.is_false(first:state() == "lost")
                 lease:release()
             end, function()
-                nodes_are(3)
+                wait_for_nodes(3)
                 proxy:command("%s setData 1", loss)
                 all:release()
             end)
             rig.wait_for("the fault", function() return session:stats().reconnects >= 1 end)
             assert.is_true(first:check(20))
             release(first)
-            nodes_are(0)
+            wait_for_nodes(0)
         end)
     end
 
@@ -417,14 +417,14 @@ describe("permits when something fails #server #session:semaphore", function()
         -- The gets stay on the way until the waiter before has marked its node.
         watcher:command("hold getData 1")
         rig.line_up({ gate, late:semaphore(path, 3) }, function()
-            nodes_are(3)
+            wait_for_nodes(3)
             all:release()
             rig.wait_for("the mark", function() return session:stats().sets == 1 end)
             rig.settle(session)
             watcher:command("flow")
         end, function()
             granted = granted + 1
-            rig.wait_for("both", function() return granted == 2 end)
+            rig.wait_for("both grants", function() return granted == 2 end)
         end)
     end)
 
@@ -437,12 +437,12 @@ describe("permits when something fails #server #session:semaphore", function()
             gate:acquire{ permits = 3, owner = "waits" }
         ]]):format(path))
         child:says("holds")
-        nodes_are(2)
+        wait_for_nodes(2)
         release(rig.wait_while(holder, { permits = 3, timeout = 30 }, function()
             child:signal("KILL")
         end))
         child:ends(128 + 9)
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 
     it("a waiter whose node is deleted queues again, and is granted", function()
@@ -451,12 +451,12 @@ describe("permits when something fails #server #session:semaphore", function()
             for _, node in ipairs(server:nodes(path)) do
                 if node:find("permit-2", 1, true) then server:foreign("delete %s", node) end
             end
-            nodes_are(2)
+            wait_for_nodes(2)
             assert.equal("held", all:state())
             release(all)
         end)
         assert.equal(1, #server:nodes(path))
         release(lease)
-        nodes_are(0)
+        wait_for_nodes(0)
     end)
 end)

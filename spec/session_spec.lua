@@ -9,7 +9,7 @@ after_each(function() zklock.driver(nil) end)
 after_each(rig.close_sessions)
 
 
-local function recorded()
+local function open_recorded()
     local proxy, states = rig.proxy_for_test(server.hosts), {}
     local session = rig.session(proxy.hosts, {
         timeout = 10, on_state = function(state) states[#states + 1] = state end })
@@ -39,7 +39,7 @@ describe("a session #zklock.connect", function()
     end)
 
     it("on_state hears when the connection goes and comes back #session:state", function()
-        local session, proxy, states = recorded()
+        local session, proxy, states = open_recorded()
         rig.wait_for("connected", function() return states[1] end)
         proxy:break_off(session)
         rig.wait_for("suspended", function() return states[2] end)
@@ -80,7 +80,7 @@ describe("a session #zklock.connect", function()
 
     it("on_state hears the last 16 states, in order, if nobody dispatched meanwhile #server #slow",
        function()
-        local session, proxy, states = recorded()
+        local session, proxy, states = open_recorded()
         session:dispatch()
         table.remove(states)
         for i = 1, 10 do
@@ -137,11 +137,11 @@ describe("close #session:close", function()
     -- A socket that closes with unread replies resets the connection, and the server may lose
     -- requests before the reset. Nodes would stay for the session timeout.
     it("close returns after all is released (REQ-02)", function()
-        local looker = rig.session(server.hosts)
+        local observer = rig.session(server.hosts)
         for _ = 1, 20 do
             local session, locks, leases = rig.session(server.hosts), {}, {}
             for i = 1, 5 do
-                locks[i] = looker:mutex(rig.path())
+                locks[i] = observer:mutex(rig.path())
                 leases[i] = assert(session:mutex(locks[i].path):acquire(20))
             end
             assert.is_true(session:close())

@@ -198,7 +198,7 @@ end)
 
 
 -- Returns the results of fn(world) in a world of one process.
-local function alone(fn)
+local function run_alone(fn)
     local results
     play(function(world)
         world:process("alone", function() results = { fn(world) } end)
@@ -209,7 +209,7 @@ end
 
 describe("time in a world #zklock.world", function()
     it("a sleep takes exactly its time in the world", function()
-        local before, after = alone(function(world)
+        local before, after = run_alone(function(world)
             local start = world:now()
             zklock.sleep(3600)
             return start, world:now()
@@ -218,7 +218,7 @@ describe("time in a world #zklock.world", function()
     end)
 
     it("a wait ends at its deadline by the world's time", function()
-        local waited, lease, code = alone(function(world)
+        local waited, lease, code = run_alone(function(world)
             local held = hold()
             local begun = world:now()
             local lock = held.session:mutex("/locks/bun")
@@ -277,7 +277,7 @@ describe("time in a world #zklock.world", function()
     it("a session from outside cannot be used in a world, and stays as it was", function()
         local lease = hold()
         local session = lease.session
-        local state, ok, problem = alone(function()
+        local state, ok, problem = run_alone(function()
             zklock.sleep(3600)
             assert.is_false(pcall(session.close, session))
             return lease:state(), pcall(session.get, session, "/locks")
@@ -331,7 +331,7 @@ describe("a process of a world #zklock.world", function()
 
     it("a session can be used by its process alone, and only processes connect", function()
         local codes, session = {}, nil
-        local function refused() return not pcall(session.get, session, "/locks") end
+        local function is_refused() return not pcall(session.get, session, "/locks") end
         play(function(world)
             world:process("first", function()
                 session = connect()
@@ -339,17 +339,17 @@ describe("a process of a world #zklock.world", function()
             end)
             world:process("second", function()
                 zklock.sleep(1)
-                codes[1] = refused()
+                codes[1] = is_refused()
             end)
             world:at(2, function() codes[2] = select(3, zklock.connect("memory:shop")) end)
-            world:at(2, function() codes[3] = refused() end)
+            world:at(2, function() codes[3] = is_refused() end)
         end)
         codes[4] = select(3, session:get("/locks"))
         assert.same({ true, "context", true, "context" }, codes)
     end)
 
     it("a process cannot connect to a real server, and its session has no descriptor", function()
-        local server, fd = alone(function()
+        local server, fd = run_alone(function()
             return select(3, zklock.connect("127.0.0.1:1")), select(3, connect():fd())
         end)
         assert.same({ "context", "unsupported" }, { server, fd })
@@ -435,7 +435,7 @@ describe("a world #zklock.world", function()
 
     it("a callback that an earlier callback stops is not called", function()
         local told = {}
-        alone(function()
+        run_alone(function()
             local lease = hold{ timeout = 4 }
             local stop
             lease:on_lost(function() stop() end)
@@ -449,7 +449,7 @@ describe("a world #zklock.world", function()
 
     it("a world has servers of its own, which end with it", function()
         for _ = 1, 2 do
-            assert.equal(0, #alone(function()
+            assert.equal(0, #run_alone(function()
                 local names = assert(zklock.memory("shop"):children("/"))
                 hold()
                 assert.equal("locks", zklock.memory("shop"):children("/")[1])
@@ -460,7 +460,7 @@ describe("a world #zklock.world", function()
     end)
 
     it("expire, cut, heal and delay act on a world's servers", function()
-        alone(function(world)
+        run_alone(function(world)
             local server, lease = zklock.memory("shop"), hold{ timeout = 4 }
             local session = lease.session
             assert.is_true(server:expire(session))
@@ -481,7 +481,7 @@ describe("a world #zklock.world", function()
     end)
 
     it("metrics() in a world counts only the world's sessions", function()
-        local text = alone(function()
+        local text = run_alone(function()
             hold()
             return zklock.metrics()
         end)
@@ -552,7 +552,7 @@ describe("a world #zklock.world", function()
     end)
 
     it("simulate() and a world name their wrong arguments", function()
-        local function refused(pattern, ...)
+        local function check_refused(pattern, ...)
             local ok, problem = pcall(...)
             assert.is_false(ok)
             assert.matches(pattern, problem)
@@ -579,13 +579,13 @@ describe("a world #zklock.world", function()
             ["moment must be a number above 0"] = { moment = 0 },
             ['such as "14:2 22:3", not "3:2 2:1"'] = { schedule = "3:2 2:1" },
         } do
-            refused(pattern, zklock.simulate, none, opts)
+            check_refused(pattern, zklock.simulate, none, opts)
         end
-        refused("simulate takes a function", zklock.simulate, 1)
+        check_refused("simulate takes a function", zklock.simulate, 1)
         local world = assert(zklock.world(none))
-        refused("with a colon", world.step)
-        refused("there is no process", world.kill, world, "nobody")
-        refused("is for a coroutine of a process", world.pause, world)
+        check_refused("with a colon", world.step)
+        check_refused("there is no process", world.kill, world, "nobody")
+        check_refused("is for a coroutine of a process", world.pause, world)
     end)
 
     it("an error at any instruction leaves the world", function()
@@ -606,7 +606,7 @@ describe("a world #zklock.world", function()
     end)
 
     it("a world cannot run inside another world", function()
-        local code = alone(function()
+        local code = run_alone(function()
             return select(3, zklock.simulate(function() end))
         end)
         assert.equal("context", code)

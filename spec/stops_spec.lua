@@ -27,8 +27,6 @@ end
 
 
 describe("a process that is stopped 1 s of every 3 s, with a session timeout of 10 s" ..
-         " #after_a_pause" ..
-         " #after_a_pause" ..
          " #after_a_pause", function()
     for kind, make in pairs(rig.kinds) do
         for _, timeout in ipairs{ 0, 5 } do
@@ -47,8 +45,6 @@ end)
 
 
 describe("a process that is stopped 3 s of every 5 s, with a session timeout of 10 s" ..
-         " #after_a_pause" ..
-         " #after_a_pause" ..
          " #after_a_pause", function()
     it("the process gets no lock, and the message of a try names the stops", function()
         in_bursts(3, 2, function(session)

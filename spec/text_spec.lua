@@ -49,7 +49,7 @@ describe("a text of the user #failures", function()
     end)
     teardown(rig.close_sessions)
 
-    local function is_refused(call, text, why)
+    local function check_refused(call, text, why)
         local ok, message = pcall(call, text)
         assert.is_false(ok)
         assert.matches(why, message)
@@ -60,19 +60,19 @@ describe("a text of the user #failures", function()
     for name, call in pairs(calls) do
         for what, text in pairs(FOREIGN) do
             it(("a text without UTF-8 is refused as %s: %s"):format(name, what), function()
-                is_refused(call, text, "must be UTF%-8")
+                check_refused(call, text, "must be UTF%-8")
             end)
         end
         for what, text in pairs(CONTROL) do
             it(("a text is refused as %s with %s"):format(name, what), function()
-                is_refused(call, text, "must not contain .*control characters")
+                check_refused(call, text, "must not contain .*control characters")
             end)
         end
     end
 
     it("a host without UTF-8 is refused", function()
         for _, text in pairs(FOREIGN) do
-            is_refused(zklock.connect, text .. ":2181", "is not UTF%-8")
+            check_refused(zklock.connect, text .. ":2181", "is not UTF%-8")
         end
     end)
 

@@ -68,7 +68,7 @@ describe("a session over TLS #server #zklock.connect", function()
         rig.hold(rig.session("127.0.0.1:" .. client_port):mutex(rig.path()))
     end)
 
-    local function is_refused(port)
+    local function check_refused(port)
         local hosts = "127.0.0.1:" .. port
         local seconds, session, message, code = rig.timed(zklock.connect, hosts,
                                                           { connect_timeout = 2 })
@@ -77,7 +77,7 @@ describe("a session over TLS #server #zklock.connect", function()
     end
 
     -- The refused certificates, by their flaw. more() runs before the client starts.
-    for of, row in pairs{
+    for flaw, row in pairs{
         ["another authority"] = { "certificate verify failed", "localhost", more = function()
             rig.shell("rm %s/ca.*", folder)
             certificates("localhost")
@@ -85,12 +85,12 @@ describe("a session over TLS #server #zklock.connect", function()
         ["the past"] = { "certificate has expired", "localhost", -1 },
         ["another host"] = { "Subject checks failed", "zk1.example.com" },
     } do
-        it(("a certificate of %s is refused #slow"):format(of), function()
+        it(("a certificate of %s is refused #slow"):format(flaw), function()
             certificates(row[2], row[3])
             start_server()
             if row.more then row.more() end
             start_client()
-            is_refused(client_port)
+            check_refused(client_port)
             local log = files.read(folder .. "/client.conf.log")
             assert.is_truthy(log:find(row[1], 1, true), log)
         end)
@@ -99,7 +99,7 @@ describe("a session over TLS #server #zklock.connect", function()
     it("a client without TLS is refused #slow", function()
         certificates("localhost")
         start_server()
-        is_refused(server_port)
+        check_refused(server_port)
     end)
 
     it("connect with an option for TLS names the recipe", function()

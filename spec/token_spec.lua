@@ -20,7 +20,7 @@ end
 
 
 -- The statements of the page without the first and the last, which begin and commit.
-local function statements()
+local function read_statements()
     local found = {}
     for statement in block_of("docs/which-lock.md", "sql", "## When a token is needed")
         :gmatch "%s*(%u[^;\n]+);" do
@@ -35,7 +35,7 @@ describe("the recipe of tokens #server", function()
     local reaper, url, server, recipe, opened
 
     setup(function()
-        server, reaper, recipe = rig.shared(), reapers.open(), statements()
+        server, reaper, recipe = rig.shared(), reapers.open(), read_statements()
         url = mariadb.start(reaper):gsub("/%?", "/recipe?")
     end)
     teardown(function() reaper:close() end)
@@ -91,7 +91,7 @@ describe("the recipe of tokens #server", function()
         rig.close_sessions()
     end)
 
-    local function purchase_of_readme()
+    local function load_purchase()
         local source, count = block_of("README.md", "lua", "")
             :gsub('zklock%.connect%b()', 'require("spec.rig").session(...)')
         assert.equal(1, count)
@@ -99,7 +99,7 @@ describe("the recipe of tokens #server", function()
     end
 
     it("the recipe sells, and tells when it is sold out", function()
-        local purchase, db = purchase_of_readme(), open()
+        local purchase, db = load_purchase(), open()
         assert.same({ true, "bought" }, { purchase(db, SKU, 3) })
         assert.same({ true, "bought" }, { purchase(db, SKU, 7) })
         assert.same({ true, "sold out" }, { purchase(db, SKU, 1) })
@@ -112,7 +112,7 @@ describe("the recipe of tokens #server", function()
         local first = open(function()
             rig.wait_for("the next holder", function() return second.shows end)
         end)
-        local purchase, session = purchase_of_readme()
+        local purchase, session = load_purchase()
         zklock.run(function()
             local ok, message, code, result = purchase(first, SKU, 1)
             rig.check_refused("lost", nil, ok, message, code)

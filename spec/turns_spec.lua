@@ -1,6 +1,6 @@
 --- [lua luajit asan tsan memory worlds] order = "turns": processes take turns. Within its turn a
--- process hands the lock to its own next waiter without a request, and the node stays. Seeds S1,
--- Q-02.
+-- process hands the lock to its own next waiter without a request, and the node stays.
+-- The seed article's S1, Q-02.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
@@ -11,7 +11,7 @@ local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
 
 local server, path, a, b
 local come_to_rest, hold, code_of, release = rig.come_to_rest, rig.hold, rig.code_of, rig.release
-local waiting = rig.wait_for_waits
+local wait_for_waits = rig.wait_for_waits
 
 
 local function turns(session, batch)
@@ -35,7 +35,7 @@ end
 
 local function wait_in_line(session)
     local id = ("0"):rep(16 - #session:id()) .. session:id()
-    rig.wait_for("its node", function()
+    rig.wait_for("the session's node", function()
         for _, node in ipairs(server:nodes(path)) do
             if table.concat({ node:match("/_c_(%x+)%-(%x+)%-(%x+)") }) == id then return true end
         end
@@ -46,7 +46,7 @@ end
 -- another owner holds. Returns the names in the order of their grants. Each holder keeps the lock
 -- until the waiters of other sessions are in line, and asks for the queue, because that answer
 -- comes after the events of the new nodes.
-local function in_turns(locks, names)
+local function serve_in_turns(locks, names)
     local acquires, named, counts = {}, {}, {}
     for name in names:gmatch("%S+") do
         local lock = locks[name:sub(1, 1)]
@@ -75,7 +75,8 @@ describe("a mutex of turns #order_turns", function()
     it("turns serve a batch of one process, then one of the other, each in order of arrival",
        function()
         local locks = { a = turns(a, 3), b = turns(b, 3) }
-        assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4", in_turns(locks, "a1 a2 a3 a4 a5 b1 b2 b3 b4"))
+        assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4",
+                     serve_in_turns(locks, "a1 a2 a3 a4 a5 b1 b2 b3 b4"))
         come_to_rest(a, b)
         assert.equal(0, #server:nodes(path))
     end)
@@ -106,7 +107,7 @@ describe("a mutex of turns #order_turns", function()
             tokens[#tokens + 1] = lease.token
             assert(lease:release())
         end, function()
-            waiting(quiet, count - 1)
+            wait_for_waits(quiet, count - 1)
             first:release()
         end)
         come_to_rest(quiet)
@@ -203,7 +204,7 @@ describe("a mutex of turns #order_turns", function()
 
     it("turns of batch 1 alternate between the processes", function()
         local locks = { a = turns(a, 1), b = turns(b, 1) }
-        assert.equal("b1 a1 b2 a2 b3 a3", in_turns(locks, "a1 a2 a3 b1 b2 b3"))
+        assert.equal("b1 a1 b2 a2 b3 a3", serve_in_turns(locks, "a1 a2 a3 b1 b2 b3"))
     end)
 
     it("on_queued tells a waiter's place in the process, or in line", function()
@@ -275,15 +276,15 @@ describe("a mutex of turns #order_turns", function()
         lock:acquire{ timeout = 5, owner = "first" }
         zklock.run(function()
             local lease = hold(lock, { timeout = 5, owner = "second" })
-            waiting(a, 2)
+            wait_for_waits(a, 2)
             assert.equal(1, a:release_all("second"))
             gone = lease:state()
         end, function()
-            waiting(a, 1)
+            wait_for_waits(a, 1)
             local third = { timeout = 5, owner = "third" }
             count = select(2, assert(lock:with(third, function() return #server:nodes(path) end)))
         end, function()
-            waiting(a, 2)
+            wait_for_waits(a, 2)
             rig.wait_for("the collection", function()
                 collectgarbage()
                 return gone
@@ -310,20 +311,20 @@ describe("a mutex of turns #order_turns", function()
         server, path = rig.server_for_test("/turns", 2147483645), "/turns"
         local sessions = rig.sessions(2, server.hosts)
         local locks = { a = turns(sessions[1], 2), b = turns(sessions[2], 2) }
-        assert.equal("a1 b1 b2 a2 a3 b3 b4 a4", in_turns(locks, "a1 a2 a3 a4 b1 b2 b3 b4"))
+        assert.equal("a1 b1 b2 a2 a3 b3 b4 a4", serve_in_turns(locks, "a1 a2 a3 a4 b1 b2 b3 b4"))
     end)
 end)
 
 
 describe("the end of a turn #order_turns", function()
     -- Lets two waiters of session a and one of c wait behind b. fn() ends the first with `code`.
-    local function gives_its_place(timeout, fn, code)
+    local function check_place_passes_on(timeout, fn, code)
         local c = rig.session(server.hosts)
         local lock, holder = turns(a), take_first(turns(b))
         local acquires = { { lock, timeout = timeout }, lock, turns(c) }
         assert.same({ code, 2, 3 }, line_up(acquires, function(order)
             fn()
-            rig.wait_for("its end", function() return order[1] == code end)
+            rig.wait_for("the first waiter's end", function() return order[1] == code end)
             wait_for_nodes(3)
             holder:release()
         end))
@@ -332,11 +333,11 @@ describe("the end of a turn #order_turns", function()
     end
 
     it("a timeout passes the place to the next waiter of the process #slow", function()
-        gives_its_place(4, function() end, "timeout")
+        check_place_passes_on(4, function() end, "timeout")
     end)
 
     it("an interrupt passes the place to the next waiter of the process", function()
-        gives_its_place(LONG, function() assert.equal(1, a:interrupt(1)) end, "interrupted")
+        check_place_passes_on(LONG, function() assert.equal(1, a:interrupt(1)) end, "interrupted")
     end)
 
     it("a waiter that waits for its turn ends without a request #slow", function()
@@ -357,7 +358,7 @@ describe("the end of a turn #order_turns", function()
         first:on_revoke(function() heard = true end)
         assert.same({ 2, 1 }, line_up({ one, other }, function()
             assert.equal(1, other:revoke())
-            rig.wait_for("the wish", function() return heard end)
+            rig.wait_for("the request", function() return heard end)
             wait_for_nodes(3)
             first:release()
         end))
@@ -502,7 +503,7 @@ describe("the tokens of turns in a lock in order of arrival #from_fifo_to_turns_
     end)
 
     it("tokens grow before and after a turn of several grants", function()
-        local order = in_turns({ a = fifo(a), b = turns(b, 2) }, "a1 b1 b2 b3 a2")
+        local order = serve_in_turns({ a = fifo(a), b = turns(b, 2) }, "a1 b1 b2 b3 a2")
         assert.equal("a1 b1 b2 a2 b3", order)
     end)
 

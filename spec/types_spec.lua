@@ -11,7 +11,7 @@ local types = rig.shell("%s rig/types.lua", os.getenv "ZKLOCK_LUA" or "lua5.4")
 
 -- The file's declarations. A class has its parent and a set of its fields and methods, and an alias
 -- has a set of texts.
-local function declared()
+local function read_declarations()
     local classes, aliases, class, alias = {}, {}, nil, nil
     for line in types:gmatch "([^\n]*)\n" do
         local name, parent = line:match "^%-%-%-@class ([%w_.]+):? ?([%w_.]*)"
@@ -35,7 +35,7 @@ local function declared()
     return classes, aliases
 end
 
-local classes, aliases = declared()
+local classes, aliases = read_declarations()
 
 
 local function members(name)
@@ -65,7 +65,7 @@ end
 
 
 -- The set of methods of each object in headings and tables of the reference.
-local function documented()
+local function read_reference()
     local found = { memory = {}, world = {}, request = set_of{ "done", "on_done" } }
     for _, call in ipairs(reference.calls()) do
         for word, method in call.heading:gsub('".-"', ""):gmatch "([%l_]+)[.:]([%l_]+)" do
@@ -126,7 +126,7 @@ describe("the types", function()
         assert.same(names(found), names(members "zklock"))
     end)
 
-    for word, methods in pairs(documented()) do
+    for word, methods in pairs(read_reference()) do
         it("the types have each method of the reference, and no other: " .. word, function()
             for _, name in ipairs{ "_NAME", "_VERSION" } do
                 methods[name] = members(word)[name]

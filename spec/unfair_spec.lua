@@ -1,5 +1,5 @@
 --- [lua luajit asan tsan memory worlds] The mutex without an order has one node of a fixed name,
--- for the quickest contender. Seeds S1, ALG-05, PIT-01, BUG-03, DEMO-17.
+-- for the quickest contender. The seed article's S1, ALG-05, PIT-01, BUG-03, DEMO-17.
 
 local now = require("zklock.waiting.runtime").now
 local fault = require "spec.fault.fault"
@@ -16,7 +16,7 @@ local server, path, a, b
 local keep, hold, code_of, release = rig.keep, rig.hold, rig.code_of, rig.release
 local come_to_rest, use, wait_while = rig.come_to_rest, rig.use, rig.wait_while
 
-local function no_node() server:wait_for_nodes(path, 0) end
+local function wait_for_no_node() server:wait_for_nodes(path, 0) end
 
 before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
@@ -33,7 +33,7 @@ describe("an unfair mutex #order_none", function()
         assert.equal("held", lease:state())
         assert.is_true(lease:check(20))
         release(lease)
-        no_node()
+        wait_for_no_node()
     end)
 
     it("on_queued tells each waiter position 2, because nobody is ahead of anybody", function()
@@ -129,13 +129,13 @@ describe("an unfair mutex #order_none", function()
     end)
 
     it("options of other orders are refused", function()
-        local refused = rig.blames
-        refused('belongs to order = "none"', function() a:mutex(path, { jitter = 1 }) end)
-        refused('"turns"', function() a:mutex(path, { jitter = 1, order = "turns" }) end)
+        local blames = rig.blames
+        blames('belongs to order = "none"', function() a:mutex(path, { jitter = 1 }) end)
+        blames('"turns"', function() a:mutex(path, { jitter = 1, order = "turns" }) end)
         for _, jitter in ipairs{ -1, math.huge, 0 / 0, "1" } do
-            refused("jitter", function() a:mutex(path, { order = "none", jitter = jitter }) end)
+            blames("jitter", function() a:mutex(path, { order = "none", jitter = jitter }) end)
         end
-        refused('"turns"', function() a:mutex(path, { order = "none", batch = 2 }) end)
+        blames('"turns"', function() a:mutex(path, { order = "none", batch = 2 }) end)
     end)
 
     it("a stopped holder knows the loss when it wakes (DEMO-17) #server #slow", function()
@@ -244,7 +244,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         return session:stats().reconnects
     end
 
-    local function was_cut(before)
+    local function wait_for_reconnect(before)
         rig.wait_for("the reconnect", function() return session:stats().reconnects > before end)
     end
 
@@ -255,12 +255,12 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         it("a create without a reply that " .. how, function()
             local before, creates = cut(case[1]), session:stats().creates
             local lease = hold(lock)
-            was_cut(before)
+            wait_for_reconnect(before)
             assert.equal(creates + case[2], session:stats().creates)
             assert.equal(fault.czxid(server, path .. "/lock"), lease:token_string())
             assert.is_true(lease:check(20))
             release(lease)
-            no_node()
+            wait_for_no_node()
             come_to_rest(session)
         end)
     end
@@ -275,11 +275,11 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
             proxy:command("accept")
         end)
         lease:on_revoke(function() heard = true end)
-        rig.wait_for("the wish", function() return heard end)
+        rig.wait_for("the request", function() return heard end)
         release(lease)
     end)
 
-    local function taken_meanwhile(loss, begin)
+    local function take_meanwhile(loss, begin)
         local theirs, mine
         cut(loss)
         proxy:command("refuse")
@@ -296,7 +296,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
     end
 
     it("a create that never arrived waits for the client that took the lock meanwhile", function()
-        local theirs, mine = taken_meanwhile("drop-request create2 1", function()
+        local theirs, mine = take_meanwhile("drop-request create2 1", function()
             return hold(lock, 20)
         end)
         assert.is_true(mine.token > theirs.token)
@@ -308,7 +308,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
     it("a delete that was carried out leaves the next holder's node alone", function()
         local lease = hold(lock)
         local deletes = session:stats().deletes
-        local theirs = taken_meanwhile("drop-reply delete 1", function()
+        local theirs = take_meanwhile("drop-reply delete 1", function()
             release(lease)
         end)
         assert.is_true(theirs.token > lease.token)
@@ -321,9 +321,9 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         local deletes = session:stats().deletes
         local before = cut("drop-request delete 1")
         release(lease)
-        was_cut(before)
+        wait_for_reconnect(before)
         assert.equal(deletes + 2, session:stats().deletes)
-        no_node()
+        wait_for_no_node()
         come_to_rest(session)
     end)
 
@@ -332,7 +332,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         proxy:command("refuse")
         assert.equal("timeout", code_of(lock, 0.5))
         proxy:command("accept")
-        no_node()
+        wait_for_no_node()
         come_to_rest(session)
     end)
 
@@ -366,7 +366,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         create_unseen(brief)
         assert.equal(1, #server:nodes(path))
         rig.wait_for("the late look", function() return brief:stats().orphans == 1 end)
-        no_node()
+        wait_for_no_node()
         come_to_rest(brief)
     end)
 
@@ -381,7 +381,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         local lease = hold(others)
         local before = cut("drop-reply getData 1")
         local mine = wait_while(lock, { timeout = 20 }, function()
-            was_cut(before)
+            wait_for_reconnect(before)
             rig.settle(session)
             lease:release()
         end)
@@ -398,7 +398,7 @@ describe("many sessions with an unfair mutex #order_none", function()
         it(name, function()
             rig.never_two({ a:mutex(path, options), b:mutex(path, options) }, 20)
             come_to_rest(a, b)
-            no_node()
+            wait_for_no_node()
         end)
     end
 

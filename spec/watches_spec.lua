@@ -31,7 +31,7 @@ describe("a holder whose session may watch no more nodes of others #a_lock_that_
 
     before_each(function() session, other = unpack(rig.sessions(2, server.hosts)) end)
 
-    local function when_full(fn)
+    local function run_when_full(fn)
         local ends, paths = {}, hold_many(other, 200, FILL)
         local function wait_in_vain(path)
             local code = rig.code_of(session:mutex(path))
@@ -56,7 +56,7 @@ describe("a holder whose session may watch no more nodes of others #a_lock_that_
     end
 
     it("the holder hears of a revocation, and of the deletion of its node #slow", function()
-        when_full(function()
+        run_when_full(function()
             local stats = session:stats()
             assert.equal(LIMIT, stats.watch_bytes_limit)
             assert.is_true(stats.watch_bytes <= LIMIT, stats.watch_bytes)
@@ -65,7 +65,7 @@ describe("a holder whose session may watch no more nodes of others #a_lock_that_
             for i, path in ipairs(paths) do leases[i] = rig.hold(session:mutex(path)) end
             leases[1]:on_revoke(function() heard = heard + 1 end)
             assert.equal(1, other:mutex(paths[1]):revoke(5))
-            rig.wait_for("the wish", function() return heard == 1 end)
+            rig.wait_for("the request", function() return heard == 1 end)
             assert.equal("held", leases[1]:state())
             for _, path in ipairs(paths) do rig.delete_node(server, path) end
             for _, lease in ipairs(leases) do rig.becomes(lease, "lost") end
@@ -114,7 +114,7 @@ describe("a watch without a claim #server #lock:acquire", function()
 
     -- Lets this number of owners wait for the lock until the session has `watches` watches, and
     -- interrupts them.
-    local function give_up(lock, owners, watches)
+    local function wait_and_give_up(lock, owners, watches)
         rig.run(owners, function(owner)
             assert.equal("interrupted", rig.code_of(lock, { timeout = 30, owner = owner }))
         end, function()
@@ -125,10 +125,10 @@ describe("a watch without a claim #server #lock:acquire", function()
 
     -- Waits until the server has only the watches from before, and the holders' watches on their
     -- own nodes.
-    local function watches_nothing(given_session, ...)
+    local function wait_for_no_watches(given_session, ...)
         local holders = { holder, ... }
         rig.wait_for_stats(given_session, { watches = 0 })
-        rig.wait_for("none at the server", function()
+        rig.wait_for("the server to have no more watches", function()
             local others = before
             for _, each in ipairs(holders) do others = others + each:stats().watches end
             return server:watches() <= others
@@ -148,27 +148,27 @@ describe("a watch without a claim #server #lock:acquire", function()
         rig.hold(holder:mutex(path))
         assert.equal("timeout", rig.code_of(session:mutex(path), 0.3))
         rig.come_to_rest(session)
-        watches_nothing(session, second)
+        wait_for_no_watches(session, second)
         assert.equal(0, session:stats().watch_bytes)
     end)
 
     it("a watch is removed by one request, and not set again at a reconnect", function()
         local lease = rig.hold(holder:mutex(path))
-        give_up(session:mutex(path), 1, 2)
+        wait_and_give_up(session:mutex(path), 1, 2)
         rig.come_to_rest(session)
         assert.equal(1, removals())
-        watches_nothing(session)
+        wait_for_no_watches(session)
         proxy:command("cut")
         rig.wait_for_stats(session, { reconnects = 1 })
         assert.equal("held", lease:state())
-        watches_nothing(session)
+        wait_for_no_watches(session)
         assert.equal(0, proxy:counts().setWatches)
     end)
 
     it("a watch stays while another claim of the session waits for the same node", function()
         local writer, reader = rig.hold(holder:rwlock(path):write()), session:rwlock(path):read()
         local granted = rig.wait_while(reader, { timeout = 30 }, function()
-            give_up(reader, 2, 4)
+            wait_and_give_up(reader, 2, 4)
             rig.wait_for_stats(session, { claims = 1, in_flight = 0 })
             assert.equal(2, session:stats().watches)
             writer:release()
@@ -197,8 +197,8 @@ describe("a watch without a claim #server #lock:acquire", function()
 
     it("a watch goes with the last claim that waited for its node", function()
         rig.hold(holder:rwlock(path):write())
-        give_up(session:rwlock(path):read(), 3, 4)
-        watches_nothing(session)
+        wait_and_give_up(session:rwlock(path):read(), 3, 4)
+        wait_for_no_watches(session)
         rig.come_to_rest(session)
         assert.equal(1, removals())
     end)
@@ -218,16 +218,16 @@ describe("a watch without a claim #server #lock:acquire", function()
             rig.release(assert(granted))
         end
         assert.is_true(removals() > 0)
-        watches_nothing(session)
+        wait_for_no_watches(session)
     end)
 
     for _, fault in ipairs{ "drop-reply", "drop-request" } do
         it("a watch goes when the connection is lost with its removal: " .. fault, function()
             rig.hold(holder:mutex(path))
             proxy:command("%s removeWatches 1", fault)
-            give_up(session:mutex(path), 1, 2)
+            wait_and_give_up(session:mutex(path), 1, 2)
             rig.wait_for_stats(session, { reconnects = 1 })
-            watches_nothing(session)
+            wait_for_no_watches(session)
         end)
     end
 
@@ -241,7 +241,7 @@ describe("a watch without a claim #server #lock:acquire", function()
         end)
         assert.equal("interrupted", code)
         proxy:command("accept")
-        watches_nothing(session)
+        wait_for_no_watches(session)
     end)
 
     for _, reopen in ipairs{ true, false } do
@@ -263,16 +263,16 @@ describe("a watch without a claim #server #lock:acquire", function()
 
     it("a watch of a lock without an order goes with its claim", function()
         rig.hold(holder:mutex(path, { order = "none" }))
-        give_up(session:mutex(path, { order = "none" }), 1, 1)
-        watches_nothing(session)
+        wait_and_give_up(session:mutex(path, { order = "none" }), 1, 1)
+        wait_for_no_watches(session)
     end)
 
     it("a watch of a multi-lock's part goes with its claim", function()
         local paths, locks = { rig.path(), rig.path(), rig.path() }, {}
         for i = 1, 2 do rig.hold(holder:mutex(paths[i])) end
         for i = 1, 3 do locks[i] = session:mutex(paths[i]) end
-        give_up(session:multi(locks), 1, 5)
-        watches_nothing(session)
+        wait_and_give_up(session:multi(locks), 1, 5)
+        wait_for_no_watches(session)
     end)
 
     it("a watch that fired costs no removal", function()
@@ -285,7 +285,7 @@ describe("a watch without a claim #server #lock:acquire", function()
         assert.equal(1, session:stats().watches)
         assert.equal(0, session:stats().watch_bytes)
         rig.release(granted)
-        watches_nothing(session)
+        wait_for_no_watches(session)
         assert.equal(0, removals())
     end)
 
@@ -301,7 +301,7 @@ describe("a watch without a claim #server #lock:acquire", function()
         rig.wait_for_stats(quick, { watches = 1 })
         rig.wait_for("both removals", function() return removals() == 2 end)
         rig.release(granted)
-        watches_nothing(quick)
+        wait_for_no_watches(quick)
         assert.equal(2, removals())
     end)
 end)

@@ -18,12 +18,12 @@ describe("with #lock:with", function()
     after_each(rig.close_sessions)
     after_each(function() zklock.driver(nil) end)
 
-    local function is_free()
+    local function check_free()
         rig.come_to_rest(session)
         server:wait_for_nodes(path, 0)
     end
 
-    local function given(...)
+    local function pack(...)
         return { n = select("#", ...), ... }
     end
 
@@ -43,20 +43,20 @@ describe("with #lock:with", function()
                 return select("#", ...), nil, lease, ..., nil
             end
             args[before.n + 2], args[before.n + 4] = "a", false
-            local results = given(lock:with(unpack(args, 1, args.n)))
+            local results = pack(lock:with(unpack(args, 1, args.n)))
             assert.equal(6, results.n)
             assert.same({ true, 4, nil }, { results[1], results[2], results[3] })
             assert.equal("released", results[4]:state())
             assert.equal("a", results[5])
             assert.is_nil(results[6])
-            is_free()
+            check_free()
         end)
     end
 
     it("with without the lock returns nil, message, code, and runs nothing", function()
         local holder = rig.hold_elsewhere(server, path)
         for _, arg in ipairs{ 0, 0.1, { timeout = 0.1 } } do
-            local results = given(lock:with(arg, error))
+            local results = pack(lock:with(arg, error))
             assert.equal(3, results.n)
             rig.check_refused(arg == 0 and "busy" or "timeout", nil, unpack(results, 1, 3))
         end
@@ -66,10 +66,10 @@ describe("with #lock:with", function()
     it("with releases, and raises its function's error unchanged (PIT-13)", function()
         for _, value in ipairs{ {}, "text", 42, false, print } do
             assert.equal(value, rig.error_of(lock.with, lock, function() error(value, 0) end))
-            is_free()
+            check_free()
         end
         assert.equal(rig.error_of(error), rig.error_of(lock.with, lock, function() error() end))
-        is_free()
+        check_free()
     end)
 
     it("an inner with on the same lock is a re-entry, and the outer holds after it", function()
@@ -81,14 +81,14 @@ describe("with #lock:with", function()
             assert(not pcall(lock.with, lock, error))
             assert(outer:state() == "held" and outer:check(20))
         end)
-        is_free()
+        check_free()
     end)
 
     it("with's function may release the lease itself", function()
         local ok, result = lock:with(function(lease) return lease:release() end)
         assert.is_true(ok)
         assert.is_true(result)
-        is_free()
+        check_free()
     end)
 
     local function lose(lease)
@@ -99,7 +99,7 @@ describe("with #lock:with", function()
     for kind, make in pairs(rig.kinds) do
         it("with on " .. kind .. " returns lost for a lost lease, and the results behind the code",
            function()
-            local results = given(make(session, path):with(5, function(lease, ...)
+            local results = pack(make(session, path):with(5, function(lease, ...)
                 lose(lease)
                 return ..., nil, "sold", nil
             end, "first"))
@@ -112,8 +112,8 @@ describe("with #lock:with", function()
 
     it("nested with() calls of a lost grant each return lost", function()
         local inner, outer
-        outer = given(lock:with(function()
-            inner = given(lock:with(function(lease) lose(lease) return 1 end))
+        outer = pack(lock:with(function()
+            inner = pack(lock:with(function(lease) lose(lease) return 1 end))
             return 2
         end))
         assert.same({ 4, "lost", 1 }, { inner.n, inner[3], inner[4] })
@@ -130,7 +130,7 @@ describe("with #lock:with", function()
 
     it("with returns lost also if its function released after the loss", function()
         local code
-        local results = given(lock:with(function(lease)
+        local results = pack(lock:with(function(lease)
             lose(lease)
             code = select(3, lease:release())
             return "sold"
@@ -143,7 +143,7 @@ describe("with #lock:with", function()
         local memory = zklock.memory("with")
         memory:reset()
         local own = rig.session("memory:with", { timeout = 60 })
-        local results = given(own:mutex(path):with(function(lease)
+        local results = pack(own:mutex(path):with(function(lease)
             assert(memory:cut(own))
             return lease:state()
         end))
@@ -161,7 +161,7 @@ describe("with #lock:with", function()
         assert.equal(2, thread())
         assert.equal(1, #lock:queue())
         assert.same({ "in" }, rig.error_of(thread, "in"))
-        is_free()
+        check_free()
     end)
 
     it("with ends when the session closes inside", function()
@@ -194,21 +194,21 @@ describe("with #lock:with", function()
         return thread
     end
 
-    local function collected()
-        rig.wait_for("collected", function()
+    local function wait_until_collected()
+        rig.wait_for("the collection", function()
             collectgarbage()
             return session:stats().claims == 0
         end)
     end
 
-    local ends = { dropped = collected }
+    local ends = { dropped = wait_until_collected }
     if close then
         ends.closed = function(thread) assert.is_true(close(thread)) end
     end
     for how, stop in pairs(ends) do
         it(("with releases when its coroutine is %s in its function #real"):format(how), function()
             stop(stop_in_fn())
-            is_free()
+            check_free()
         end)
 
         it(("with leaves nothing when its coroutine is %s in its wait #real"):format(how),
@@ -217,7 +217,7 @@ describe("with #lock:with", function()
             stop(stop_in_wait())
             server:wait_for_nodes(path, 1)
             assert.is_true(holder:release())
-            is_free()
+            check_free()
         end)
     end
 
@@ -230,7 +230,7 @@ describe("with #lock:with", function()
             end)
             assert(coroutine.resume(thread))
             assert.is_true(close(thread))
-            is_free()
+            check_free()
         end)
     end
 
@@ -244,9 +244,9 @@ describe("with #lock:with", function()
                 return lease
             ]])
             assert.equal("released", scope(lock):state())
-            is_free()
+            check_free()
             assert.is_false(pcall(scope, lock, true))
-            is_free()
+            check_free()
         end)
     end
 end)
