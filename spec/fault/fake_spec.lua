@@ -50,7 +50,7 @@ describe("a misbehaving server #session:state", function()
         end)
     end
 
-    it("a server that grants the session id 0 ends connect with connection and the reason",
+    it("a server that grants the session id 0 makes connect return connection and the reason",
        function()
         fake:command("name 0")
         check_refused("session id 0")
@@ -156,8 +156,8 @@ describe("a misbehaving server #session:state", function()
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
     end)
 
-    it('a server that refuses credentials ends connect with "auth", also when its first answer ' ..
-       "is lost #slow", function()
+    it('a server that refuses credentials makes connect return "auth", also when its first ' ..
+       "answer is lost #slow", function()
         fake:command("distrust 0.2")
         local proxy = rig.proxy_for_test(fake.hosts)
         proxy:command("drop-reply auth 1")
