@@ -36,7 +36,7 @@ local KILLED = status.SIGNAL + 9
 ---@field explain fun()? says why the job waits, if the wait lasts
 ---@field waits_since number? start of the wait for a lock or name that is taken
 ---@field silent_since number? start of the time without a server, before there is a command
----@field silence_told boolean?
+---@field silence_told boolean? stderr was told of that time
 ---@field grace number seconds
 ---@field err file*
 ---@field child userdata of zklock.child; the command and its minder, or a process in the background
@@ -44,7 +44,7 @@ local KILLED = status.SIGNAL + 9
 ---@field keeper zklock.command.Keeper? nil while there is no command
 ---@field stopping boolean? SIGTSTP came, so this process is suspended after the command is
 ---@field resuming boolean? the command goes on when the keeper permits
----@field status integer? the command's
+---@field status integer? the command's exit status
 ---@field over boolean? the command and its children have ended
 ---@field gone boolean? the minder has ended
 local Job = {}
