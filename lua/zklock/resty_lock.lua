@@ -40,7 +40,7 @@ local function check_number(value, name)
     refuse("%s must be a number, not %s", name, show(value))
 end
 
-local function check_length(value, name)
+local function check_exptime(value, name)
     if value ~= false then check.duration(value, name) end
 end
 
@@ -53,7 +53,7 @@ end
 
 local fields = {
     timeout = check_number,
-    exptime = check_length,
+    exptime = check_exptime,
     step = check_number,
     ratio = check_number,
     max_step = check_number,

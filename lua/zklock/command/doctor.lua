@@ -147,11 +147,11 @@ function Doctor:check_server(name)
         return
     end
     local asked = self.given.timeout or DEFAULT_TIMEOUT
-    local granted, quick = session:timeout(), latency(session)
+    local granted, best = session:timeout(), latency(session)
     session:close()
     local text, version = introduction(name)
     self:say("ok", name, "%s, %s, session timeout %g s", text,
-        quick and ("%.1f ms"):format(quick * 1000) or "no answer to a read", granted)
+        best and ("%.1f ms"):format(best * 1000) or "no answer to a read", granted)
     if version then self:check_version(name, version) end
     if abs(granted - asked) > 0.001 then
         self:say("note", name, "%g s were asked for; see minSessionTimeout, maxSessionTimeout and "
@@ -288,17 +288,17 @@ function Doctor:try_lock(session, is_second)
     local lease, message, code = lock:acquire(0)
     if code == "busy" and not is_second then return self:try_lock(session, true) end
     if not lease then return self:fail_lock(message, code) end
-    local taken = now() - begun
-    local to, made = os.time(), made_at(lock)
+    local take_time = now() - begun
+    local to, node_time = os.time(), made_at(lock)
     begun = now()
     local released, problem = lease:release{ wait = session:timeout() }
     if not released then
         self:fail("lock", "%s: it is taken, and cannot be given up", problem)
         return
     end
-    self:say("ok", "lock", "%s was taken in %.1f ms, and given up in %.1f ms", path, taken * 1000,
-        (now() - begun) * 1000)
-    self:check_clock(made, from, to)
+    self:say("ok", "lock", "%s was taken in %.1f ms, and given up in %.1f ms", path,
+        take_time * 1000, (now() - begun) * 1000)
+    self:check_clock(node_time, from, to)
 end
 
 

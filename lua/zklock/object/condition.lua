@@ -33,10 +33,10 @@ local function refusal(self, lease, method)
                       type(lease))
     end
     if lock.session:forked() then return failure("forked", self.folder) end
-    local own = lease.session == lock.session and lease.path == lock.path
-    if not own or lease.kind ~= lock.kind then return failure("not_owner", self.folder) end
-    local ended = end_of(lease)
-    if ended then return failure(ended, self.folder) end
+    local is_own = lease.session == lock.session and lease.path == lock.path
+    if not is_own or lease.kind ~= lock.kind then return failure("not_owner", self.folder) end
+    local end_code = end_of(lease)
+    if end_code then return failure(end_code, self.folder) end
     return nil, wait.refusal(lock.session)
 end
 

@@ -203,8 +203,8 @@ Lease.__close = methods.close
 -- Runs later, so the callback may have been stopped, or told newer news.
 local function call(self, callbacks, callback, silent_news)
     local news = callbacks.news
-    if not callback.fn or callback.told == news then return end
-    callback.told = news
+    if not callback.fn or callback.told_news == news then return end
+    callback.told_news = news
     if news ~= silent_news then self.session:protect(callback.fn, self, news) end
 end
 
@@ -225,7 +225,7 @@ local function tell(self, callbacks, news, silent_news)
     callbacks.news = news
     for _, callback in ipairs(all) do
         if callbacks.news ~= news then return end
-        if callback.fn and callback.told ~= news then
+        if callback.fn and callback.told_news ~= news then
             call_with(self.session, callback, news, self, callbacks, callback, silent_news)
         end
     end
@@ -248,12 +248,12 @@ end
 local function stopper(callbacks, callback)
     local weak = setmetatable({ callbacks = callbacks, callback = callback }, { __mode = "v" })
     return function()
-        local list, ended = weak.callbacks, weak.callback
-        if not (list and ended) then return end
+        local list, target = weak.callbacks, weak.callback
+        if not (list and target) then return end
         for i = #list, 1, -1 do
-            if list[i] == ended then remove(list, i) end
+            if list[i] == target then remove(list, i) end
         end
-        ended.fn = nil
+        target.fn = nil
     end
 end
 
@@ -281,7 +281,7 @@ end
 -- released lease may listen, because a wait in a condition may make it held again.
 local function listen(self, field, fn, silent_news)
     local made = {}
-    local callback = { fn = fn, told = silent_news, overtakes = true, caller = Caller.new() }
+    local callback = { fn = fn, told_news = silent_news, overtakes = true, caller = Caller.new() }
     local callbacks = self[field] or made -- a finalizer may have made them
     self[field] = callbacks
     callbacks[#callbacks + 1] = callback

@@ -77,9 +77,9 @@ end
 local function take(handle, owner, lock, timeout)
     local lease, code, detail = handle:lease()
     if lease then return Lease.new(lock, lease, owner) end
-    local tried = timeout == 0
+    local is_try = timeout == 0
     if code == "timeout" then detail = timeout_detail(handle, timeout) end
-    if code == "busy" and not tried then detail = "as many wait as max_waiters allows" end
+    if code == "busy" and not is_try then detail = "as many wait as max_waiters allows" end
     if code == "conflict" then detail = describe(lock, handle:conflict()) end
     if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)

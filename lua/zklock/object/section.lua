@@ -8,9 +8,9 @@ local select = select
 
 
 local function finish(lease, ...)
-    local ended = lease:close()
-    if ended == "released" then ended = lease:state() end -- by the function, perhaps after a loss
-    if ended ~= "lost" then return true, ... end
+    local end_code = lease:close()
+    if end_code == "released" then end_code = lease:state() end -- fn did, perhaps after a loss
+    if end_code ~= "lost" then return true, ... end
     local message, code = select(2, failure("lost", lease.path or lease.name,
                                             "the function has run"))
     return nil, message, code, ...

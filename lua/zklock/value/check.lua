@@ -39,7 +39,7 @@ function check.text(value, name)
     check.size(value, name, TEXT_SIZE)
 end
 
-function check.line(value, name)
+function check.utf8_text(value, name)
     check.text(value, name)
     if not utf8.is_valid(value) then refuse("%s must be UTF-8, not %s", name, show(value)) end
 end
@@ -113,7 +113,7 @@ end
 
 function check.label(value, name)
     check.name(value, name)
-    check.line(value, name)
+    check.utf8_text(value, name)
 end
 
 

@@ -84,7 +84,7 @@ local connect_fields = {
     margin = margin,
     reopen = check.flag,
     drain = check.duration,
-    identity = check.line,
+    identity = check.utf8_text,
     on_state = check.callback,
     on_event = check.callback,
     recover = folder,
@@ -401,7 +401,7 @@ end
 
 
 local function member_name(value, name)
-    check.line(value, name)
+    check.utf8_text(value, name)
     local why = value == "" and "must not be empty" or
         value:find("/", 1, true) and "must not contain /" or flaw("/" .. value)
     if why then refuse("%s %s %s", name, show(value), why) end

@@ -58,7 +58,7 @@ function _M.name(name)
     if type(name) ~= "string" or name == "" then
         refuse("a process has a name, a string, not %s", show(name))
     end
-    check.line(name, "the name of a process") -- its sessions' identity
+    check.utf8_text(name, "the name of a process") -- its sessions' identity
 end
 
 
