@@ -83,7 +83,7 @@ local function register(self, due)
 end
 
 
---- Registers for the present epoch, if this process has no valid registration for it.
+--- Registers for the present epoch, unless this process is registered.
 ---@param due number?
 ---@return zklock.engine.Registration?  nil if the epoch just changed, or after `due`
 function Member:join(due)
