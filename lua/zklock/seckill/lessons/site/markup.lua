@@ -44,7 +44,6 @@ function markup.joined(paragraph)
 end
 
 
---- Paragraphs, separated by empty lines.
 function markup.paragraphs(text, facts)
     local parts = {}
     for paragraph in (text .. "\n\n"):gmatch "(.-)\n%s*\n" do

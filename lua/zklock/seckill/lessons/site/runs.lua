@@ -102,8 +102,7 @@ local function view(sale, lesson, options)
 end
 
 
--- Raises an error if the run did not end as the lesson expects.
-local function check(name, which, made, expected)
+local function check_expected(name, which, made, expected)
     for field, value in pairs(expected) do
         if made[field] ~= value then
             error(("the lesson %s says that %s of its %s run is %s, and it is %s (%s)"):format(
@@ -124,7 +123,7 @@ function runs.play(lesson)
         for name, value in pairs(lesson.runs[which]) do options[name] = value end
         local sale = assert(seckill.sale(options))
         sales[which], facts[which] = sale, view(sale, lesson, lesson.runs[which])
-        check(lesson.name, which, facts[which], lesson.expect[which])
+        check_expected(lesson.name, which, facts[which], lesson.expect[which])
     end
     local finish = math.max(facts.first.finish, facts.second.finish) -- same scale in both pictures
     facts.first.finish, facts.second.finish = finish, finish
