@@ -175,6 +175,24 @@ it("each row of the tables compiles #slow", function()
 end)
 
 
+it("each row's tests are in its spec", function()
+    local names, missing = {}, {}
+    for _, each in ipairs(mutant.rows()) do
+        local spec = each.catch and each.catch.spec
+        if spec and not names[spec] then
+            names[spec] = shell.must('env ZKLOCK_SERVER=memory lua5.4 "$(command -v busted)" ' ..
+                                     "--list %s", spec)
+        end
+        for _, test in ipairs(spec and each.catch.tests or {}) do
+            if not names[spec]:find(test, 1, true) then
+                missing[#missing + 1] = ("%s: %s has no test \"%s\""):format(each.name, spec, test)
+            end
+        end
+    end
+    assert.same({}, missing)
+end)
+
+
 describe("a place to change", function()
     local function changes(text, is_c)
         local list = {}

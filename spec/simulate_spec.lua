@@ -531,8 +531,10 @@ describe("a world #zklock.world", function()
         choose "p2 goes on"
         choose "time goes on"
         choose "time goes on"
+        local now = world:now()
         choose "p2 to the server: connect"
         choose "p2 from the server: connected"
+        assert.equal(now, world:now()) -- neither packet waited for its time
         assert.is_true(#world:choices() > 0)
     end)
 
