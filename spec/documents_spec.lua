@@ -313,6 +313,22 @@ describe("the commands of docs/track-record.md", function()
 end)
 
 
+describe("the table of docs/design/engines.md", function()
+    it("the tests that the table quotes are in their specs", function()
+        local names, wrong, count = {}, {}, 0
+        for path, title in documents["docs/design/engines.md"]:gmatch
+            '`(spec/[%w_/]+_spec%.lua)` "([^"]+)"' do
+            names[path] = names[path] or rig.shell(
+                'env ZKLOCK_SERVER=memory "$ZKLOCK_LUA" "$(command -v busted)" --list %s', path)
+            count = count + 1
+            if not names[path]:find(title, 1, true) then wrong[#wrong + 1] = title end
+        end
+        assert.same({}, wrong)
+        assert.is_true(count >= 15)
+    end)
+end)
+
+
 describe("the table of docs/design/states.md", function()
     local header = read "src/core/claim_state.h"
     local states, actions = {}, {}
