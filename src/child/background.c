@@ -102,7 +102,10 @@ static int await_outcome(lua_State *L) {
     return 2;
 }
 
-/* background:tell(text): to the peer. The background process takes any text for "confirmed". */
+/*
+ * background:tell(text): to the other process. In the background process next() returns "confirmed"
+ * for any text.
+ */
 static int tell(lua_State *L) {
     size_t size;
     const struct background *self = check_background(L);
@@ -111,7 +114,7 @@ static int tell(lua_State *L) {
     return 0;
 }
 
-/* background:leave(): gives up the owner's folder and standard descriptors. */
+/* background:leave(): leaves the owner's current folder, and closes its standard descriptors. */
 static int leave(lua_State *L) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     check_background(L);
@@ -201,8 +204,8 @@ static int push_client_news(lua_State *L, struct background *self) {
 }
 
 /*
- * background:next() -> nothing | "confirmed" | "signal", SIGHUP without an owner | a client's word,
- * to be answered
+ * background:next() -> nothing | "confirmed" | "signal", SIGHUP (once, when the owner is gone) | a
+ * client's word, to be answered
  */
 static int next_news(lua_State *L) {
     struct background *self = check_background(L);

@@ -19,21 +19,24 @@
  * `held` also needs a live connection. `certain` is margin x T, and less until proofs have come
  * steadily for a while. A follower tells the leader every half tick from which sessions it heard,
  * and T is at least two ticks. So the leader may not know yet of the packets of the T/4 before the
- * proof. It counts T from the packet before these, a gap older:
- *   gap <= T/5 (heartbeats, every T/6):               T - T/4 - T/5 = 0.550 T  >= 1/2 T
- *   gap <= T/3 + T/12 (libzookeeper's ping; a stop):  T - T/4 - T/3 - T/12
- *                                                                   = 0.333 T  >= 5/16 T
- * This leaves 5 % for a clock that runs slow. The first line holds once a chain of proofs, none
- * more than T/5 apart, reaches back T/4 (`steady_since`; 4/15 T, for a clock that runs fast). The
- * second line holds 4/15 T after the last stop, a time of more than T/12 in which the process did
- * not run (`awake_since`). Sooner after a stop a lone proof makes nothing certain. A process that
- * has not stopped need not wait, because it ran when its session's packets were due.
+ * proof. In the worst case it counts T from a packet older than these by one gap between packets:
+ *   gap <= T/5, as heartbeats come every T/6:  T - T/4 - T/5        = 0.550 T  >= 1/2 T
+ *   gap <= T/3 + T/12:                         T - T/4 - T/3 - T/12 = 0.333 T  >= 5/16 T
+ * The second gap is from libzookeeper's ping, every T/3, and a pause too short to be a stop. A stop
+ * is a time of more than T/12 in which the process did not run. This leaves 5 % for a clock that
+ * runs slow.
+ *
+ * The first line holds once a chain of proofs, none more than T/5 apart, reaches back 4/15 T
+ * (`steady_since`), which is T/4 on a clock that runs fast. The second line holds for a proof
+ * issued at least 4/15 T after the end of the last stop (`awake_since`). A lone proof issued sooner
+ * makes nothing certain. A process that has not stopped need not wait, because it ran when its
+ * session's packets were due.
  *
  * A sync is no quorum operation. A leader that stopped, and was deposed meanwhile, still
  * acknowledges the syncs that waited for it, while the new leader counts T for every session from a
- * moment after that stop. So only a proof issued more than T/2 after the leader's stop would be
- * certain for too long, and an earlier proof of its chain was answered after more than T/4.
- * Therefore a proof that is answered so late begins the chain anew, at its answer. A lone proof is
+ * moment after that stop. As `certain` is at most T/2, a proof does harm only if issued more than
+ * T/2 after the leader stopped. Then an earlier proof of the same chain took more than T/4 to be
+ * answered. So a proof that takes that long begins the chain anew, at its answer. A lone proof is
  * certain for 5/16 T, and libzookeeper gives a silent server up after 2/3 T, together less than T.
  * Source: ZooKeeper's SessionTrackerImpl, ExpiryQueue, Learner.ping, Leader.processSync and
  * zookeeper_interest.
@@ -63,7 +66,7 @@ enum zkl_phase { ZKL_PHASE_HELD, ZKL_PHASE_SUSPECT, ZKL_PHASE_LOST };
 
 struct zkl_clock {
     zkl_time timeout;       /* session timeout; 0: no session */
-    zkl_time margin;        /* longest time that a proof makes certain */
+    zkl_time margin;        /* the margin times the timeout; the longest `certain` */
     zkl_time certain_until; /* by all proofs so far, the session lives at least until then */
     zkl_time proof;         /* issue time of the last acknowledged sync or write */
     zkl_time steady_since;  /* begin of the present chain of proofs, T/5 apart at most */
@@ -100,8 +103,8 @@ enum zkl_phase zkl_clock_phase(const struct zkl_clock *clock, uint32_t epoch, zk
 zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_time now);
 
 /*
- * A claim that is first could be granted by an earlier proof, or by a sync sent now. Now is the
- * time of the last zkl_clock_attend().
+ * True if an earlier proof, or a sync sent at the last zkl_clock_attend(), could grant a claim that
+ * is first.
  */
 bool zkl_clock_may_grant(const struct zkl_clock *clock);
 

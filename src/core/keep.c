@@ -1,9 +1,10 @@
 /*
  * keep.c - decides how long a node stays after a release.
  *
- * A claim that gives up the lock, or its place on the way, hands its node to the session's next
- * claim, is KEPT, or removes the node, by the table of keep.h. A claim that must know of other
- * sessions first is KEPT until a list tells. A KEPT claim decides again with each news.
+ * A claim that gives up the lock, or its place in line before a grant, hands its node to the
+ * session's next claim, is KEPT, or removes the node, by the table of keep.h. A claim that must
+ * know of other sessions first is KEPT until a list tells. A KEPT claim decides again with each
+ * news.
  */
 #include "keep.h"
 
@@ -88,7 +89,7 @@ static enum zkl_purpose purpose_of(const struct zkl_claim *claim, const struct z
 
 /*
  * A recent list showed the node alone, so the claim need not wait for the list that sets the watch.
- * That list shows later contenders, and no grant after it passes them.
+ * The list that sets it will show contenders that came since, and no later grant overtakes them.
  */
 static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
     const struct zkl_clock *clock = &claim->line->common->clock;
@@ -177,7 +178,7 @@ static zkl_actions held_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     return reply == ZKL_ABSENT ? 0 : write_held_word(claim);
 }
 
-/* Without an answer, or without a watch, others are taken to wait. */
+/* Without an answer, or without a watch, the claim assumes that other sessions wait. */
 zkl_actions zkl_keep_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
     struct zkl_line *line = claim->line;
     if (claim->state == ZKL_HELD) return held_listed(claim, reply);

@@ -98,8 +98,8 @@ void zkl_route_hurry(struct zkl_route *route, zkl_time by) {
 }
 
 /*
- * Smallest rank first: untried servers, then the server of the last connection, then the other
- * servers, those tried longest ago first.
+ * Smallest rank first: untried servers, the server of the last connection if it is untried, then
+ * tried servers, those tried longest ago first. Attempts are numbered from 2.
  */
 static uint64_t rank(const struct zkl_route *route, size_t index) {
     const struct zkl_route_server *server = &route->servers[index];

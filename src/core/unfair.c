@@ -1,11 +1,11 @@
 /*
  * unfair.c - claims of ZKL_UNFAIR, which compete for one node of a fixed name.
  *
- * A get shows whose the node is. It is a claim's if this session owns it and no other claim has its
- * czxid. Therefore no claim sends a create while another claim of the session may have a
- * node that it does not know of. While a claim waits, holds or leaves, the session's other claims
- * stay in NEW, `stalled`. NEW without `stalled` is the pause before the next attempt, until
- * zkl_claim_wake().
+ * A get shows whose the node is. A claim that does not know its node takes the node for its own if
+ * this session owns the node and no other claim of the session has its czxid. Therefore no claim
+ * sends a create while another claim of the session may have a node that it does not know of. While
+ * a claim waits, holds or leaves, the session's other claims stay in NEW, `stalled`. NEW without
+ * `stalled` is the pause before the next attempt, until zkl_claim_wake().
  *
  * The "own" node that a claim in WAIT watches is the node of the fixed name, of any owner.
  *
@@ -74,7 +74,7 @@ zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
     return actions | ZKL_DO_WATCH_OWN;
 }
 
-/* The get follows a sync, so it shows the outcome in doubt. */
+/* The get follows a sync, so it settles the outcome of the create or delete. */
 static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
     bool is_own = ours && (claim->node.czxid ? czxid == claim->node.czxid
                                              : is_no_other_claims(claim->line, claim, czxid));

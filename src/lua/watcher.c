@@ -1,4 +1,4 @@
-/* watcher.c - the box of a watcher, a node whose changes the user follows. */
+/* watcher.c - the box of a watcher, which reports the changes of a node to the user. */
 #include <stdlib.h>
 #include <string.h>
 

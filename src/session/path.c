@@ -49,7 +49,8 @@ struct path *zkl_path_find_or_add(struct zkl_session *session, const char *text)
     path->next = *first;
     *first = path;
     restore_backoff(session, path);
-    zkl_path_mark_idle(session, path); /* freed by the next tidy, unless it has a stake by then */
+    /* zkl_path_free_unused() frees the path unless it is in use by then. */
+    zkl_path_mark_idle(session, path);
     return path;
 }
 

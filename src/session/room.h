@@ -27,7 +27,7 @@ enum zkl_room {
  * up those of ROOM_FREE to `most`. False: there is too little.
  */
 bool zkl_room_make(struct zkl_session *session, enum zkl_room most, size_t nodes, size_t watches);
-/* Watches that nobody wants any more are still asked for. Their answers will bring room. */
+/* Requests for watches that nobody wants any more are out. Their answers will bring room. */
 bool zkl_room_is_coming(const struct zkl_session *session);
 
 bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);

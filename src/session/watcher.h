@@ -14,7 +14,7 @@ struct reading {
     int64_t czxid, mzxid;
     int32_t version;
     int32_t aversion; /* the ACL's; not told */
-    char *data;       /* `size` bytes; NULL: may not be read */
+    char *data;       /* `size` bytes; NULL unless `code` is ZKL_OK */
     size_t size;
 };
 
@@ -23,10 +23,10 @@ struct zkl_watcher {
     char *path;
     struct watch *watch;         /* pinned until the end; NULL: it gave way */
     struct reading new_reading;  /* newer than `told_reading`, if known */
-    struct reading told_reading; /* the last that the user looked at */
+    struct reading told_reading; /* the last that the user was given */
     bool unconfirmed;            /* the user has not confirmed `told_reading` */
-    zkl_time look_at;            /* when to look; 0: once the watch is not set */
-    zkl_time check_at;           /* when to check, if it need not look before */
+    zkl_time look_at;            /* next look (exists, get); 0: none, unless the watch is unset */
+    zkl_time check_at;           /* next check, unless a look is due before */
 };
 
 void zkl_watcher_give_way(struct zkl_watcher *watcher); /* and tells its user */

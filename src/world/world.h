@@ -13,8 +13,8 @@
  * session lives. If the client stops or disconnects, its last sign is up to a third of the timeout
  * old, and the expiry comes up to a tick late, at most half of the timeout.
  *
- * A connection keeps order. When it ends, some of the packets to the server arrive, up to a random
- * one, answers are lost, and events come with the next connection, like those of watches that are
+ * A connection keeps order. When it ends, the first packets to the server, a random number, still
+ * arrive. Answers are lost. Events come with the next connection, like those of watches that are
  * set again. A process is a number.
  */
 #ifndef ZKL_WORLD_H
@@ -56,7 +56,7 @@ const char *zkl_world_server_name(const zkl_client *client);
  * steps, or at `until`, when no more is due.
  */
 uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t steps);
-/* A client's time in nanoseconds since 1970. A world begins in 2020. */
+/* Turns a zkl_client_now() into nanoseconds since 1970. A world begins in 2020. */
 zkl_time zkl_world_date(zkl_time time);
 zkl_time zkl_world_date_now(const struct zkl_world *world);
 
@@ -66,8 +66,9 @@ zkl_time zkl_world_changed_at(const struct zkl_world *world);
 zkl_time zkl_world_ends_at(const struct zkl_world *world);
 
 /*
- * At the world's end drops an object that the collector found, so that the collector has no effect.
- * False: in no world, or no memory; the caller drops the object.
+ * Postpones the drop of an object that the collector found to the world's end, so that the moment
+ * of a collection changes nothing in the world. False: in no world, or no memory; the caller drops
+ * the object.
  */
 bool zkl_world_defer(zkl_client *client, void *object, void (*drop)(void *object));
 

@@ -105,7 +105,10 @@ zkl_time zkl_link_timeout(const struct zkl_link *link) {
 const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
                                                struct zkl_route *route) {
     zkl_time timeout = zkl_link_timeout(link);
-    /* Both handles together try less than one server in a tenth of the timeout. */
+    /*
+     * zkl_route_next() pauses a tenth of this timeout, or up to half of that longer. So both
+     * handles together make, on average, less than one attempt per tenth of the session timeout.
+     */
     if (route == &link->probe.route) timeout *= 2;
     else if (link->probe.handle) timeout += timeout / 2;
     size_t index = zkl_route_next(route, timeout, zkl_now());
