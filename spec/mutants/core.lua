@@ -330,7 +330,7 @@ return {
       at = "get_found",
       find = "if (claim->state == ZKL_RECOVER_LIST) return recovery_got(claim, ours, czxid, now);",
       replace = [[
-    bool late = claim->state == ZKL_WAIT && ours && is_no_other_claims(claim->line, claim, czxid);
+    bool late = claim->state == ZKL_WAIT && ours && no_other_claim_has(claim->line, claim, czxid);
     if (claim->state == ZKL_RECOVER_LIST || late) return recovery_got(claim, ours, czxid, now);]] },
     { "unfair-stray", "a create that landed late stays until the session ends",
       at = "zkl_line_fixed_orphan", find = "return ZKL_ORPHAN;",

@@ -39,7 +39,7 @@ return {
       catch = by "expire, cut, heal and delay act on a world's servers" },
     { "world-nothing-ends",
       "the world does not know when a hold, a pause or a request will end by itself",
-      at = "zkl_world_ends_at", find = "if (!each->dead) first =",
+      at = "zkl_world_next_end", find = "if (!each->dead) first =",
       replace = "if (false) first =",
       catch = by "time goes on until a max_hold or a jitter is over" },
     { "world-not-hastened", "a packet that is chosen still waits for its time",

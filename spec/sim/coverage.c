@@ -23,7 +23,7 @@ static const struct row {
     [EVENT_YIELD] = {"yield", "NELSKIRWPGFHDAQV",
                      "seen in a get of the own node: it may have been asked for by another"},
 
-    [EVENT_TAKE] = {"take", "HQ", "only a kept node can be taken; H: at a heartbeat"},
+    [EVENT_OFFER_KEPT] = {"offer kept", "HQ", "only a kept node can be offered; H: at a heartbeat"},
 
     [EVENT_AWAIT] = {"await", "H", "only a holder waits"},
     [EVENT_PARTNER_CHANGED] =
@@ -92,10 +92,11 @@ static const struct row {
     {"forwarded: refused", "B", "as above"},
     {"forwarded: unknown", "B", "as above"},
     [EVENT_PASSED_OVER] = {"passed over", "B", "as above"},
+    [EVENT_FIXED_EXISTS] = {"fixed exists", "E", "as for created"},
     [EVENT_LOCK_NODE_GONE] = {"lock node gone", "E", "as for created"},
-    [EVENT_UNMARKED] = {"unmarked", "LIRWPGFHAQV",
-                        "only a holder's node is marked; its successor has it"},
-    [EVENT_TOLD_HELD] = {"told held", "W", "only a try asks, in WAIT"},
+    [EVENT_MARK_OVERWRITTEN] = {"mark overwritten", "LIRWPGFHAQV",
+                                "only a holder's node is marked; its successor has it"},
+    [EVENT_AHEAD_IS_HELD] = {"ahead is held", "W", "only a try asks, in WAIT"},
     [EVENT_SIGNALLED] = {"signalled", "WV", "asked for in WAIT"},
 
     [EVENT_OWN_DELETED] = {"own deleted", "ELSKIRWPGFHDACBQV",
@@ -106,7 +107,6 @@ static const struct row {
     [EVENT_AHEAD_CHANGED] = {"ahead changed", "WB", "as above"},
     [EVENT_LOOKAHEAD_DELETED] = {"lookahead deleted", "W", "only a claim in WAIT has one"},
     [EVENT_LOOKAHEAD_CHANGED] = {"lookahead changed", "W", "as above"},
-    [EVENT_TAKEN] = {"created: taken", "E", "as for created"},
     [EVENT_CONTENDED] = {"contended", "HQ", "in other states it matters later"},
     [EVENT_WAKE] = {"wake", "N", "a pause is a new beginning"},
     [EVENT_AHEAD_MARKED] = {"ahead marked", "ELIRWPGHQV", "as for got ahead: ok"},

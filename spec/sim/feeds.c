@@ -134,7 +134,7 @@ FEED(adopt_fixed, EVENT_ADOPT, (CLAIM, int64_t czxid), (claim, czxid))
 FEED(cancel, cancel_event(claim, why), (CLAIM, enum zkl_code why), (claim, why))
 FEED(release, release_event(claim), (CLAIM, zkl_time now), (claim, now))
 FEED(yield, EVENT_YIELD, (CLAIM), (claim))
-FEED(offer_kept, EVENT_TAKE, (CLAIM, zkl_time now), (claim, now))
+FEED(offer_kept, EVENT_OFFER_KEPT, (CLAIM, zkl_time now), (claim, now))
 FEED(contended, EVENT_CONTENDED, (CLAIM, zkl_time now), (claim, now))
 FEED(downgrade, EVENT_DOWNGRADE, (CLAIM), (claim))
 FEED(resume, EVENT_RESUME, (CLAIM, zkl_time now), (claim, now))
@@ -176,7 +176,7 @@ FEED(created, REPLIED(EVENT_CREATED),
      (CLAIM, enum zkl_reply reply, enum zkl_code why, const char *name, int64_t czxid),
      (claim, reply, why, name, czxid))
 FEED(fixed_created, EVENT_CREATED, (CLAIM, int64_t czxid, zkl_time now), (claim, czxid, now))
-FEED(fixed_exists, EVENT_TAKEN, (CLAIM), (claim))
+FEED(fixed_exists, EVENT_FIXED_EXISTS, (CLAIM), (claim))
 FEED(listed, REPLIED(EVENT_LISTED), (CLAIM, enum zkl_reply reply, enum zkl_code why, zkl_time now),
      (claim, reply, why, now))
 FEED(synced, REPLIED(EVENT_SYNCED), (CLAIM, enum zkl_reply reply, zkl_time now),
@@ -191,7 +191,7 @@ FEED(got_ahead, REPLIED(ahead_event(claim, contender, reply, EVENT_GOT_AHEAD, EV
 FEED(ahead_marked, EVENT_AHEAD_MARKED, (CLAIM, struct zkl_contender *contender, int64_t at),
      (claim, contender, at))
 FEED(marked, REPLIED(EVENT_MARKED), (CLAIM, enum zkl_reply reply), (claim, reply))
-FEED(mark_overwritten, EVENT_UNMARKED, (CLAIM), (claim))
+FEED(mark_overwritten, EVENT_MARK_OVERWRITTEN, (CLAIM), (claim))
 FEED(ranked, REPLIED(EVENT_RANKED),
      (CLAIM, struct zkl_contender *contender, enum zkl_reply reply, int64_t czxid, zkl_time now),
      (claim, contender, reply, czxid, now))
@@ -199,7 +199,7 @@ FEED(downgraded, REPLIED(EVENT_DOWNGRADED), (CLAIM, enum zkl_reply reply, enum z
      (claim, reply, why))
 FEED(removed, REPLIED(EVENT_REMOVED), (CLAIM, enum zkl_reply reply), (claim, reply))
 FEED(lock_node_gone, EVENT_LOCK_NODE_GONE, (CLAIM), (claim))
-FEED(ahead_is_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS,
+FEED(ahead_is_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_AHEAD_IS_HELD : EVENTS,
      (CLAIM, const struct zkl_contender *contender), (claim, contender))
 /* Only waiters take this write for a signal. */
 FEED(signalled, claim->as_waiter ? EVENT_SIGNALLED : EVENTS, (CLAIM), (claim))

@@ -30,12 +30,16 @@ static inline void forget_own(struct zkl_claim *claim) {
     if (own) zkl_line_forget(claim->line, own);
 }
 
+static inline bool another_is_new(const struct zkl_claim *claim) {
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        if (each != claim && each->state == ZKL_NEW) return true;
+    }
+    return false;
+}
+
 /* Resumes claims in NEW, which may have waited for this claim. */
 static inline zkl_actions make_way(const struct zkl_claim *claim) {
-    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        if (each != claim && each->state == ZKL_NEW) return ZKL_DO_FOLLOW;
-    }
-    return 0;
+    return another_is_new(claim) ? ZKL_DO_FOLLOW : 0;
 }
 
 /* The claim may have inherited such a node, without a `keep`. */

@@ -62,7 +62,7 @@ zkl_actions zkl_keep_granted(struct zkl_claim *claim, zkl_time now) {
     if (has_keepable_node(claim)) claim->line->keeper = claim;
     if (claim->last_of_turn) return make_way(claim) | write_held_word(claim);
     if (has_keepable_node(claim)) return zkl_keep_held(claim);
-    return make_way(claim) ? zkl_turn_watch(claim, now) : 0;
+    return another_is_new(claim) ? zkl_turn_watch(claim, now) : 0;
 }
 
 /* --- the node after a release ---------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now) {
     *route = (struct zkl_route){
-        .attempts = 1, .random_state = seed | 1, .attempt_at = now, .resolve_at = now};
+        .attempt_number = 1, .random_state = seed | 1, .attempt_at = now, .resolve_at = now};
 }
 
 void zkl_route_clear(struct zkl_route *route) {
@@ -52,7 +52,7 @@ zkl_time zkl_route_resolve_due(const struct zkl_route *route) {
     return route->state == ZKL_ROUTE_CONNECTED ? ZKL_NEVER : route->resolve_at;
 }
 
-static uint64_t last_attempt_at(const struct zkl_route *route, uint64_t key) {
+static uint64_t last_attempt_number(const struct zkl_route *route, uint64_t key) {
     for (size_t i = 0; i < route->count; i++)
         if (route->servers[i].key == key) return route->servers[i].tried;
     return 0;
@@ -70,7 +70,7 @@ static bool replace(struct zkl_route *route, const uint64_t *keys, size_t count)
     if (!servers) return false;
     for (size_t i = 0; i < count; i++)
         servers[i] =
-            (struct zkl_route_server){.key = keys[i], .tried = last_attempt_at(route, keys[i])};
+            (struct zkl_route_server){.key = keys[i], .tried = last_attempt_number(route, keys[i])};
     free(route->servers);
     route->servers = servers;
     route->count = count;
@@ -98,7 +98,7 @@ void zkl_route_hurry(struct zkl_route *route, zkl_time by) {
 }
 
 /*
- * Smallest rank first: untried servers, the server of the last connection if it is untried, then
+ * Smallest rank first: untried servers, the server of the last connection while untried, then
  * tried servers, those tried longest ago first. Attempts are numbered from 2.
  */
 static uint64_t rank(const struct zkl_route *route, size_t index) {
@@ -119,7 +119,7 @@ size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     assert(route->count > 0 && now >= zkl_route_due(route));
     size_t index = choose(route);
     route->attempt_key = route->servers[index].key;
-    route->servers[index].tried = ++route->attempts;
+    route->servers[index].tried = ++route->attempt_number;
     if (all_tried(route)) {
         zkl_time tenth = tenth_of(timeout);
         route->attempt_at = now + tenth + (zkl_time)random_below(route, (uint64_t)tenth / 2 + 1);

@@ -34,7 +34,7 @@ struct zkl_route {
     struct zkl_route_server *servers;
     size_t count;
     size_t search_from;      /* index of the server that comes first among equals */
-    uint64_t attempts;       /* number so far */
+    uint64_t attempt_number; /* the latest attempt's; 1: none yet */
     uint64_t attempt_key;    /* the latest attempt's */
     uint64_t connection_key; /* the latest connection's */
     enum zkl_route_state state;

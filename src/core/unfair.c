@@ -19,7 +19,7 @@
 /* --- the owner of a node ---------------------------------------------------------------------- */
 
 /* No claim of the session but `claim`, which may be NULL, has the node of this czxid. */
-static bool is_no_other_claims(const struct zkl_line *line, const struct zkl_claim *claim,
+static bool no_other_claim_has(const struct zkl_line *line, const struct zkl_claim *claim,
                                int64_t czxid) {
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
         if (is_other_unfair(claim, each) && each->node.czxid == czxid) return false;
@@ -29,7 +29,7 @@ static bool is_no_other_claims(const struct zkl_line *line, const struct zkl_cla
 
 enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owner, int64_t czxid) {
     bool ours = owner != 0 && owner == line->common->session;
-    if (!ours || !is_no_other_claims(line, NULL, czxid)) return ZKL_NO_ORPHAN;
+    if (!ours || !no_other_claim_has(line, NULL, czxid)) return ZKL_NO_ORPHAN;
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
         if (is_other_unfair(NULL, each) && is_unsure_of_node(each)) return ZKL_PERHAPS_ORPHAN;
     }
@@ -77,7 +77,7 @@ zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
 /* The get follows a sync, so it settles the outcome of the create or delete. */
 static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
     bool is_own = ours && (claim->node.czxid ? czxid == claim->node.czxid
-                                             : is_no_other_claims(claim->line, claim, czxid));
+                                             : no_other_claim_has(claim->line, claim, czxid));
     claim->node.watched = true;
     if (is_own) {
         claim->node.czxid = czxid;

@@ -58,7 +58,7 @@ static int push_time_unless_never(lua_State *L, zkl_time time) {
 
 /* world:ends_at() -> earliest end of a hold, a pause or a request's deadline, or nil */
 static int ends_at(lua_State *L) {
-    return push_time_unless_never(L, zkl_world_ends_at(self_world(L)));
+    return push_time_unless_never(L, zkl_world_next_end(self_world(L)));
 }
 
 /* world:date() -> seconds since 1970 */

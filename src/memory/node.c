@@ -112,5 +112,5 @@ void zkl_nodes_empty(struct zkl_nodes *nodes) {
 void zkl_nodes_clear(struct zkl_nodes *nodes) {
     if (nodes->root) zkl_nodes_empty(nodes);
     zkl_node_free(nodes->root);
-    zkl_table_clear(&nodes->table);
+    zkl_table_destroy(&nodes->table);
 }

@@ -11,7 +11,7 @@ bool zkl_table_init(struct zkl_table *table) {
     return buckets != NULL;
 }
 
-void zkl_table_clear(struct zkl_table *table) {
+void zkl_table_destroy(struct zkl_table *table) {
     free(table->buckets);
     *table = (struct zkl_table){0};
 }

@@ -27,7 +27,7 @@ struct zkl_table {
 /* False: no memory. */
 bool zkl_table_init(struct zkl_table *table);
 
-void zkl_table_clear(struct zkl_table *table);
+void zkl_table_destroy(struct zkl_table *table);
 
 /* For texts use zkl_hash(). */
 uint32_t zkl_hash_number(uint64_t number);

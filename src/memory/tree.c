@@ -27,7 +27,7 @@ void zkl_tree_free(struct zkl_tree *tree) {
     zkl_tree_reset(tree);
     zkl_nodes_clear(&tree->nodes);
     zkl_data_watches_clear(&tree->watches);
-    zkl_table_clear(&tree->sessions_by_id);
+    zkl_table_destroy(&tree->sessions_by_id);
     free(tree->names);
     free(tree->results);
     free(tree);

@@ -14,7 +14,7 @@ bool zkl_data_watches_init(struct zkl_data_watches *watches) {
 
 void zkl_data_watches_clear(struct zkl_data_watches *watches) {
     while (zkl_data_watches_next(watches)) continue;
-    zkl_table_clear(&watches->table);
+    zkl_table_destroy(&watches->table);
 }
 
 static struct zkl_watch *new_watch(uint64_t session, const char *path) {

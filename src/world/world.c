@@ -95,7 +95,7 @@ zkl_time zkl_world_changed_at(const struct zkl_world *world) {
     return world->changed_at - BEGIN;
 }
 
-zkl_time zkl_world_ends_at(const struct zkl_world *world) {
+zkl_time zkl_world_next_end(const struct zkl_world *world) {
     zkl_time first = ZKL_NEVER;
     for (const struct resident *each = world->residents; each; each = each->next)
         if (!each->dead) first = zkl_earlier(first, zkl_session_next_end(each->client.session));
@@ -377,7 +377,7 @@ enum zkl_world_next zkl_world_under_way(const struct zkl_world *world, uint32_t 
     const struct packet *packet = packet_of(world, number, up);
     if (!packet) return ZKL_WORLD_NOTHING;
     bool is_last = packet->kind == PACKET_EXPIRED || packet->kind == PACKET_CLOSED;
-    return is_last ? ZKL_WORLD_LAST : ZKL_WORLD_PACKET;
+    return is_last ? ZKL_WORLD_SESSION_END : ZKL_WORLD_PACKET;
 }
 
 bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, char text[200]) {

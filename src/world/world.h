@@ -62,8 +62,8 @@ zkl_time zkl_world_date_now(const struct zkl_world *world);
 
 /* The time of the last change of a server's data. */
 zkl_time zkl_world_changed_at(const struct zkl_world *world);
-/* The first end of a client's hold, pause or request, or ZKL_NEVER. */
-zkl_time zkl_world_ends_at(const struct zkl_world *world);
+/* When a client next ends a hold, pause or request by itself; ZKL_NEVER: not at all. */
+zkl_time zkl_world_next_end(const struct zkl_world *world);
 
 /*
  * Postpones the drop of an object that the collector found to the world's end, so that the moment
@@ -110,11 +110,7 @@ uint32_t zkl_world_settle(struct zkl_world *world);
 /* The first due time, held packets left out, or ZKL_NEVER. */
 zkl_time zkl_world_due(const struct zkl_world *world);
 
-enum zkl_world_next {
-    ZKL_WORLD_NOTHING,
-    ZKL_WORLD_PACKET,
-    ZKL_WORLD_LAST /* ends the client's session */
-};
+enum zkl_world_next { ZKL_WORLD_NOTHING, ZKL_WORLD_PACKET, ZKL_WORLD_SESSION_END };
 
 /* The kind of the next packet from a client to its server (`up`), or back. */
 enum zkl_world_next zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up);
