@@ -1,5 +1,6 @@
 --- [lua luajit asan tsan] The recipe of tokens of README.md and docs/which-lock.md, unchanged, on
--- MariaDB. A transaction reads committed rows, and locks no row by that (Q-01, Q-03).
+-- MariaDB. There a SELECT sees committed rows and locks none, so the recipe's first UPDATE must
+-- lock the row (Q-01, Q-03).
 
 local database = require "zklock.seckill.database"
 local files = require "spec.files"

@@ -275,7 +275,7 @@ describe("an outage of an engine", function()
 end)
 
 
--- Each sale is right without the cause of its scenario's failure.
+-- The sales of DEMO-19a and DEMO-20a are right without the cause of their failure.
 describe("the sale of two buyers", function()
     local A_WHILE = 1
 

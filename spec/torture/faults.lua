@@ -7,7 +7,7 @@
 --                       active = the proxy in use, connects = number of connections,
 --                       gone = connections through former proxies,
 --                       clock = the file of clock.c, names = the folder of names.c }, … },
---          paths, counter_path (its numbers end), session_of(place) → id,
+--          paths, counter_path (whose sequence numbers run out), session_of(place) → id,
 --          replace(place): kills its process, starts another }
 --
 -- A kind is { name, needs, begin(world, victim, fault), … }:
@@ -49,7 +49,7 @@ local function meddle(world, ...)
 end
 
 
--- Whether nothing happened, for certain. Without an answer it may have.
+-- Whether the commands certainly had no effect. Without an answer they may have had one.
 local function is_refused(answer)
     return answer:find("^error") ~= nil
 end
@@ -328,7 +328,8 @@ loss("killed in an election", function(server, leader, one)
 end)
 
 
--- Kills a server `delay` seconds after it has accepted a new leader, by its file.
+-- Kills a server `delay` seconds after it accepts a new leader, and so replaces its file
+-- currentEpoch.
 local function kill_as_it_joins(server, n, delay)
     rig.shell([[perl -MTime::HiRes=sleep,time -e '
         my ($file, $delay, $pid) = @ARGV;
@@ -340,8 +341,8 @@ local function kill_as_it_joins(server, n, delay)
 end
 
 
--- Kills a server that missed some writes as it joins a new leader, and then that leader. The old
--- leader, which has these writes, and the server that joined elect a leader of the two
+-- A server misses some writes, and is killed as it joins a new leader. Then that leader is killed.
+-- The old leader, which has these writes, and the server that joined elect a leader of the two
 -- (ZOOKEEPER-4643).
 loss("killed as it joins", function(server, leader, late, other)
     server:kill(late)

@@ -113,8 +113,9 @@ local function confirm(given, err)
 end
 
 
--- Deletes the node if its data still ask the holder to give way, because a later holder was not
--- asked. True if a write to the node came between the read and the delete.
+-- Deletes the node, but only if its data still ask to give way. Otherwise a later holder, which was
+-- not asked, may hold the node. Returns true, to try again, if the node was written between the
+-- read and the delete.
 local function remove_as_seen(session, node)
     local timeout = session:timeout()
     local data, version, code = session:get(node)
@@ -130,7 +131,8 @@ local function remove_as_seen(session, node)
 end
 
 
--- Tries again if the holder has just written ZKL_HELD_WORD to the node.
+-- Tries again, because the holder may append its held word (zklock.value.node_data) behind the
+-- request meanwhile, which changes only the version.
 local function remove(session, path, entry)
     local deadline = now() + session:timeout()
     while remove_as_seen(session, path .. "/" .. entry.name) and now() < deadline do end

@@ -79,8 +79,8 @@ end
 ---@field waited? number seconds, of "granted"
 ---@field held? number seconds, of "lost" and "released"
 
--- C calls an event for on_event a step. It comes only to sessions with on_event, or in a world that
--- keeps a story.
+-- A `step` is C's name for an event for on_event. It comes only to sessions with on_event, or in a
+-- world that keeps a story.
 function deliver.step(self, event)
     self.runtime:note_event(event)
     if not self.on_event then return end

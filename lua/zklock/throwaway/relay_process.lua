@@ -1,6 +1,6 @@
 --- The process of a relay (zklock.throwaway.relay). It says "ready PORT CONTROL-PORT", takes
--- clients at the first port and commands at the second, and ends with the command connection. Each
--- side waits until the other has taken its bytes, which are few.
+-- clients at the first port and commands at the second, and ends with the command connection. Its
+-- sends block. While a receiver takes its bytes, which are few, all else waits.
 
 local dependency = require "zklock.system.dependency"
 

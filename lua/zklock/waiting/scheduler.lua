@@ -5,8 +5,9 @@
 -- with coroutine.wrap(fn)(), which are driven too. A coroutine that waits yields, and is resumed
 -- when its request is done.
 --
--- An error may come between any two instructions (Ctrl-C raises one), so a scheduler's end needs no
--- code. It drives only while a coroutine that it resumed runs, and only its run refers to it.
+-- An error may come between any two instructions (Ctrl-C raises one), so a scheduler needs no
+-- clean-up when it stops. It counts as driving only while a coroutine that it resumed runs, and
+-- `latest` refers to it weakly.
 
 local agenda = require "zklock.waiting.agenda"
 local keys_of = require "zklock.value.keys"
@@ -239,7 +240,8 @@ function Scheduler:new_pause(request)
 end
 
 
---- Makes an entry ready. Build it before the call, for a finalizer may add another meanwhile.
+--- Makes an entry ready. Takes a finished table, because a finalizer that runs while a table is
+-- made could add another entry after `#ready` was read.
 function Scheduler:add(entry)
     local ready = self.ready
     ready[#ready + 1] = entry
@@ -348,7 +350,8 @@ function Scheduler:bury()
 end
 
 
---- Ends closed tasks whose waits were closed. False if there was no such wait.
+--- Notes the end of tasks that other code closed. Looks only at those in `closed`; false if there
+-- are none.
 function Scheduler:bury_closed()
     local closed = self.closed
     if not closed[1] then return false end
@@ -360,8 +363,8 @@ function Scheduler:bury_closed()
 end
 
 
---- Ends closed tasks; all of them if the look is due, else those whose waits were closed. False if
--- no task was looked at.
+--- Notes the end of tasks that other code closed. Looks at all tasks if that is due, else at those
+-- in `closed`. False if it looked at none.
 function Scheduler:bury_when_due(time)
     if time < self.bury_at then return self:bury_closed() end
     self.bury_at = time + SLICE

@@ -39,8 +39,8 @@ _M.defaults = {
 -- Only the beginning of a wait is exposed, because a long wait would meet all faults.
 local EXPOSED = 0.1 -- seconds
 
---- Seconds of exposure added to each wait, unless the user sets the rate. A short wait would meet
--- no fault.
+--- Seconds of exposure added to each wait, without which a short wait would meet no fault. None
+-- are added if the user sets per_second.
 _M.MORE = 0.02
 
 ---@class zklock.DrawnFaults
@@ -52,7 +52,8 @@ local Drawn = {}
 Drawn.__index = Drawn
 
 
--- Draws the next fault of the kind. Half of the faults come at the end of a wait.
+-- Draws the next fault of the kind. Half of the faults come only at the end of a wait, the others
+-- also within it, when their time is up.
 local function draw(self, process, kind)
     local core, setting = self.world.core, self.settings[kind]
     return {

@@ -1,5 +1,5 @@
---- An engine makes locks for several clients. All engines have this interface, and return
---- "unsupported" for missing features.
+--- An engine makes locks on servers of its kind, such as Redis, for clients in several processes.
+--- All engines have this interface, and return "unsupported" for missing features.
 
 local Lock = require "zklock.seckill.engine.lock"
 local check_lock_name = require "zklock.seckill.engine.checked"
@@ -28,7 +28,8 @@ local strict_methods = require "zklock.value.strict_methods"
 ---@field name string
 ---@field has zklock.engine.Has
 ---@field options table
----@field way table  the engine's own functions; see zklock.seckill.engine.lock
+---@field way table  the engine's own part: has, fields, defaults, multi, the functions validate,
+--- open, close and switch, and those of zklock.seckill.engine.lock
 ---@field requests table<zklock.engine.Request, true>  running acquires; weak, because a coroutine
 --- may be dropped with its request
 local Engine = { __name = "zklock.engine" }
@@ -148,7 +149,7 @@ function Engine:switch(value, timeout)
 end
 
 
---- Closes the connections. Held locks stay until they expire.
+--- Closes the connections. The engine decides whether held locks stay (docs/engines.md).
 function Engine:close() self.way.close(self) end
 
 

@@ -38,7 +38,7 @@ local function results_of_pcall(subject, ok, first, ...)
 end
 
 
---- Calls fn(...), which must not wait; returns its results or its failure.
+--- Calls fn(...); returns its results or its failure.
 function failure.catch(subject, fn, ...)
     return results_of_pcall(subject, pcall(fn, ...))
 end

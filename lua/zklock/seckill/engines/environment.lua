@@ -8,7 +8,7 @@ local processes = require "zklock.seckill.environment"
 local shell = require "zklock.system.shell"
 
 
--- The work of S4's snippet (DEMO-13).
+-- Redisson's code in seed article S4 works for 3 s while it holds the lock (DEMO-13).
 local HOLD = { who = "Redisson's snippet holds", original = 3, default = 0.3 }
 
 

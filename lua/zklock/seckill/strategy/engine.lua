@@ -19,6 +19,7 @@ local Strategy = {}
 Strategy.__index = Strategy
 
 
+---@param wish zklock.seckill.Wish
 local function new_mutex(engine, name, wish) return engine:mutex(name, { lease = wish.lease }) end
 
 local function new_fair_mutex(engine, name, wish)
@@ -50,6 +51,7 @@ local function address_options(needs, redis, database)
 end
 
 
+---@param wish zklock.seckill.Wish?
 function Strategy:enter(name, _, wish)
     wish = wish or {}
     local key = ("%s %s %s"):format(wish.side or "write", wish.lease or "", name)
