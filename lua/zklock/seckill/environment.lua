@@ -29,12 +29,12 @@ local environment = {
 ---@param hold { who: string, original: number, default: number }  the holder in the help of --hold,
 ---and seconds for which the lock is held in the seed article and by default
 function environment.add_options(target, hold)
-    function target.describe(parser, seconds)
+    function target.describe(parser, to_seconds)
         parser:mutex(
             parser:option("--hold", ("Seconds for which %s the lock "
                 .. "(default %g; in the original %g).")
                 :format(hold.who, hold.default, hold.original))
-                :argname "S" :convert(seconds),
+                :argname "S" :convert(to_seconds),
             parser:flag("--seed-times", ("As long as in the original: --hold %g.")
                 :format(hold.original)))
         parser:option("--lua", "Interpreter for the processes (default: the one that runs this).")

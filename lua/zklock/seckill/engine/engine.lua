@@ -2,7 +2,7 @@
 --- All engines have this interface, and return "unsupported" for missing features.
 
 local Lock = require "zklock.seckill.engine.lock"
-local check_lock_name = require "zklock.seckill.engine.checked"
+local CHECK_LOCK = require "zklock.seckill.engine.checked"
 local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
@@ -115,7 +115,7 @@ end
 ---@return string? message
 ---@return string? code  "connection"
 function Engine:check()
-    local lease, message, code = self:mutex(check_lock_name):acquire(0)
+    local lease, message, code = self:mutex(CHECK_LOCK):acquire(0)
     if lease then lease, message, code = lease:release() end
     if lease or code == "busy" then return true end
     return nil, message, code == "timeout" and "connection" or code

@@ -2,7 +2,7 @@
 --- that a server of any kind does not answer.
 
 local brief = require("zklock.value.misuse").brief
-local failure_of = require "zklock.value.failure"
+local zklock_failure = require "zklock.value.failure"
 
 
 local failure = {}
@@ -14,7 +14,7 @@ local failure = {}
 ---@param detail string?   the server's reason, or the engine's
 ---@return nil, string message, string code
 function failure.of(code, subject, detail)
-    if code ~= "connection" then return failure_of(code, subject, detail) end
+    if code ~= "connection" then return zklock_failure(code, subject, detail) end
     return nil, ("connection: %s: %s"):format(brief(subject), detail or "no answer"), code
 end
 

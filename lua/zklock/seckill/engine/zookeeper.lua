@@ -1,7 +1,7 @@
 --- Engine "zookeeper", zklock behind the interface of engines, for comparison. Its locks and
 --- leases are zklock's own (docs/reference).
 
-local check_lock_name = require "zklock.seckill.engine.checked"
+local CHECK_LOCK = require "zklock.seckill.engine.checked"
 local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
@@ -77,7 +77,7 @@ end
 
 
 function ZooKeeper:check()
-    local lease, message, code = self:mutex(check_lock_name):acquire(0)
+    local lease, message, code = self:mutex(CHECK_LOCK):acquire(0)
     if lease then lease:release() end
     if lease or code == "busy" then return true end
     return nil, message, code == "timeout" and "connection" or code

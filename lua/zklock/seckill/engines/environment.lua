@@ -4,7 +4,7 @@
 local clocks = require "zklock.throwaway.clock"
 local runs = require "zklock.seckill.run"
 local matrix = require "zklock.seckill.engines.matrix"
-local processes = require "zklock.seckill.environment"
+local default_environment = require "zklock.seckill.environment"
 local shell = require "zklock.system.shell"
 
 
@@ -21,11 +21,11 @@ local environment = {
     example = "DEMO-12,PIT-15",
     modules = { "luasql.sqlite3", "luasql.mysql", "redis", "socket", "dkjson" },
     open_run = runs.open,
-    prepare = processes.prepare,
+    prepare = default_environment.prepare,
 }
 
 
-processes.add_options(environment, HOLD)
+default_environment.add_options(environment, HOLD)
 
 
 --- The reason why scenarios cannot run here, besides missing modules, or nil.

@@ -83,17 +83,18 @@ function Strategy.shared(_, lease) return lease.lock.kind == "read" end
 function Strategy:close() self.engine:close() end
 
 
-local function check(definition, engine, plan)
+local function check(definition, engine_name, plan)
     local given = plan.parameters and plan.parameters.engine
-    engine_options.complete(given, engines.fields(engine), {}, "parameters.engine of " .. engine)
+    local subject = "parameters.engine of " .. engine_name
+    engine_options.complete(given, engines.fields(engine_name), {}, subject)
     if not (definition.needs.redis and plan.redis) then return end
     engine_options.addresses(plan.redis, "redis")
     if definition.needs.redis == 1 then engine_options.address(plan.redis, "redis") end
 end
 
 
-local function open_strategy(server, engine, options, new_lock)
-    local opened, message = engines.open(engine, options)
+local function open_strategy(server, engine_name, options, new_lock)
+    local opened, message = engines.open(engine_name, options)
     if not opened then error(message, 0) end
     return setmetatable({
         server = server, engine = opened, new_lock = new_lock, locks = {},
@@ -118,12 +119,12 @@ end
 
 
 -- Opens an engine other than cerberus.
-local function open_single(definition, engine, server)
+local function open_single(definition, engine_name, server)
     local options = address_options(definition.needs, server.plan.redis,
         server.plan.place.database)
     for name, value in pairs(server.parameters.engine or {}) do options[name] = value end
-    local strategy = open_strategy(server, engine, options, definition.new_lock or new_mutex)
-    if engine == "redlock" then wait_for_master(strategy.engine) end
+    local strategy = open_strategy(server, engine_name, options, definition.new_lock or new_mutex)
+    if engine_name == "redlock" then wait_for_master(strategy.engine) end
     return strategy
 end
 
@@ -131,11 +132,11 @@ end
 local strategies = {}
 
 for name, definition in pairs(definitions) do
-    local engine = definition.engine or name
+    local engine_name = definition.engine or name
     strategies[name] = {
         needs = definition.needs,
-        check = function(plan) check(definition, engine, plan) end,
-        open = function(server) return open_single(definition, engine, server) end,
+        check = function(plan) check(definition, engine_name, plan) end,
+        open = function(server) return open_single(definition, engine_name, server) end,
     }
 end
 
