@@ -28,7 +28,7 @@ return function(fn)
         process.stopped = false
         world:wake(pause)
     end)
-    pause:rest()
+    pause:wait_and_close()
     go_on(world, process)
     if not ok then error(problem, 0) end
 end

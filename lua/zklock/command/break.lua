@@ -49,13 +49,13 @@ end
 
 
 local function holders(session, path)
-    local lock, queue, absent = tree.lock(session, path)
-    if not lock then connect.fail(queue, absent) end
+    local lock, queue_or_message, code = tree.lock(session, path)
+    if not lock then connect.fail(queue_or_message, code) end
     local held = {}
-    for _, entry in ipairs(queue) do
+    for _, entry in ipairs(queue_or_message) do
         if entry.held then held[#held + 1] = entry end
     end
-    return held, absent
+    return held, code == "no_node"
 end
 
 

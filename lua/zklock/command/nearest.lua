@@ -2,7 +2,7 @@
 
 local byte, lower, min, pairs, type = string.byte, string.lower, math.min, pairs, type
 
-local FAR = 3 -- so many edits make another name
+local TOO_FAR = 3 -- edits; a name this far away is a different one
 
 
 -- The "optimal string alignment" distance of Damerau and Levenshtein.
@@ -28,9 +28,9 @@ end
 ---@param names table<string, any>
 ---@return string?
 return function(word, names)
-    local nearest, least = nil, FAR
+    local nearest, least = nil, TOO_FAR
     for name in pairs(names) do
-        local count = type(name) == "string" and edit_count(lower(word), lower(name)) or FAR
+        local count = type(name) == "string" and edit_count(lower(word), lower(name)) or TOO_FAR
         if count < least or nearest and count == least and name < nearest then
             nearest, least = name, count
         end

@@ -103,9 +103,10 @@ local function deliver_again(self)
 end
 
 
-local function deliver_mixed_tokens(self)
-    local events = self.mixed_tokens
-    self.mixed_tokens = nil
+-- Delivers the events that zklock.object.token_uses made, which are not in the inbox.
+local function deliver_mixed_token_events(self)
+    local events = self.mixed_token_events
+    self.mixed_token_events = nil
     for _, event in ipairs(events) do deliver.step(self, event) end
 end
 
@@ -116,7 +117,7 @@ local function deliver_each(self)
         self.cut_short = false
         deliver_again(self)
     end
-    if self.mixed_tokens then deliver_mixed_tokens(self) end
+    if self.mixed_token_events then deliver_mixed_token_events(self) end
     while true do
         local kind, subject, more, position = handle:next()
         if not kind then return count end
@@ -131,7 +132,7 @@ end
 local function deliver_all(self)
     local ok, result = pcall(deliver_each, self)
     if ok then return result end
-    sessions.deliver_more(self)
+    sessions.mark_unfinished(self)
     self.cut_short = true -- by an interrupt, or an error of request:on_done()'s function
     error(result, 0)
 end

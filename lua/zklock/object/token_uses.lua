@@ -27,10 +27,10 @@ function _M.record(lock)
     tokens.uses[key] = "mixed"
     local time = session.runtime:date()
     local made, event = {}, { event = "mixed_tokens", path = lock.path, time = time }
-    local events = session.mixed_tokens or made -- a finalizer may have made them
-    session.mixed_tokens = events
+    local events = session.mixed_token_events or made -- a finalizer may have made them
+    session.mixed_token_events = events
     events[#events + 1] = event
-    sessions.deliver_more(session)
+    sessions.mark_unfinished(session)
 end
 
 

@@ -108,7 +108,7 @@ function Barriers:wait(name, count)
     if (self.counts[name] or 0) < count then
         local pause = self.world:new_pause()
         self.waiters[#self.waiters + 1] = { name = name, count = count, pause = pause }
-        pause:rest()
+        pause:wait_and_close()
     end
     return true
 end

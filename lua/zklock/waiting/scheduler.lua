@@ -109,7 +109,7 @@ Pause.__close = Pause.close
 
 
 --- Waits until the pause is woken.
-function Pause:rest()
+function Pause:wait_and_close()
     return scope(self, self.wait, self, this_thread())
 end
 
@@ -330,7 +330,7 @@ function Scheduler:sleep_until(due)
     local sleeper = self:new_pause()
     sleeper.due = due
     self.sleepers:add(sleeper)
-    sleeper:rest()
+    sleeper:wait_and_close()
 end
 
 

@@ -15,7 +15,7 @@ local _M = {}
 -- Sessions by number, in order of opening. A session without other references is collected.
 local numbered = { last = 0, sessions = setmetatable({}, { __mode = "v" }) }
 local boards = {} -- thread -> core.board(), which lists its sessions with news
-local unfinished = {} -- numbers, as a set; see deliver_more()
+local unfinished = {} -- numbers, as a set; see mark_unfinished()
 
 local deliver -- delivers a session's news
 
@@ -51,8 +51,8 @@ end
 
 
 --- Makes dispatch() deliver for a session, even without events, while the session's field
--- `cut_short` or `mixed_tokens` is set.
-function _M.deliver_more(session)
+-- `cut_short` or `mixed_token_events` is set.
+function _M.mark_unfinished(session)
     if session.number then unfinished[session.number] = true end
 end
 
@@ -64,7 +64,7 @@ local function deliver_numbered(numbers)
         if session and session.thread == thread and not session.handle:foreign() then
             count = count + deliver(session)
         end
-        local more = session and (session.cut_short or session.mixed_tokens)
+        local more = session and (session.cut_short or session.mixed_token_events)
         if not more then unfinished[number] = nil end
     end
     return count

@@ -115,7 +115,7 @@ local function drive(run, fn, ...)
     else
         run:start(fn, ...)
     end
-    if run.waiter then run.waiter:rest() else scheduler:loop(run) end
+    if run.waiter then run.waiter:wait_and_close() else scheduler:loop(run) end
     if run.problem then error(run.problem[1], 0) end
     return unpack(run.results, 1, run.results.n)
 end

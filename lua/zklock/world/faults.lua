@@ -60,7 +60,7 @@ local function draw(self, process, kind)
         kind = kind,
         process = process,
         time_left = -log(1 - core:fraction("faults")) / setting.per_second,
-        at_end = core:draw("faults", 2) == 1,
+        only_at_end = core:draw("faults", 2) == 1,
         lasts = setting.longest and (1 - core:fraction("faults")) * setting.longest,
     }
 end
@@ -68,7 +68,8 @@ end
 
 local NONE = {}
 
-function Drawn.offers() return NONE end
+--- The faults that a search may choose. A seed or a list leaves none to choose.
+function Drawn.possible() return NONE end
 
 
 --- The process has its first connected session.
@@ -96,7 +97,9 @@ end
 
 
 local function time_of_drawn(self, fault)
-    if fault.at_end or fault.time_left > EXPOSED or not may_come(self, fault) then return huge end
+    if fault.only_at_end or fault.time_left > EXPOSED or not may_come(self, fault) then
+        return huge
+    end
     return fault.process.turned_at + fault.time_left
 end
 
@@ -133,7 +136,7 @@ end
 local Replayed = {}
 Replayed.__index = Replayed
 
-Replayed.offers = Drawn.offers
+Replayed.possible = Drawn.possible
 
 function Replayed:begin(process) self.begun[process] = true end
 
@@ -195,9 +198,9 @@ function Decided.strike_before_turn() end
 --- The faults that can come to the process now. A cut lasts for no time or for the longest.
 ---@param goes_on boolean the process is about to go on
 ---@return zklock.Step[]
-function Decided:offers(process, goes_on)
-    local offers = {}
-    if not self.begun[process] or process.over or process.stopped then return offers end
+function Decided:possible(process, goes_on)
+    local possible = {}
+    if not self.begun[process] or process.over or process.stopped then return possible end
     for _, kind in ipairs(kinds) do
         local setting = self.settings[kind]
         if setting and self.count[kind] == setting.most then
@@ -205,14 +208,14 @@ function Decided:offers(process, goes_on)
         elseif setting then
             local lasts = kind == "cut" and { setting.longest, 0 } or { setting.longest or false }
             for _, seconds in ipairs(lasts) do
-                offers[#offers + 1] = {
+                possible[#possible + 1] = {
                     kind = kind, process = process, lasts = seconds or nil, is_fault = true,
                     after = not goes_on and self.world:now() - process.turned_at or nil,
                 }
             end
         end
     end
-    return offers
+    return possible
 end
 
 

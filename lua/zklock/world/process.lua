@@ -158,7 +158,7 @@ function Process:close(session, bound)
     if not waits or session.handle:ended() or self.over then return end
     local pause, closing = self.world:new_pause(), self.closing[session] or {}
     closing[#closing + 1], self.closing[session] = pause, closing
-    pause:rest()
+    pause:wait_and_close()
 end
 
 
@@ -265,7 +265,7 @@ end
 function Process:pause()
     local ready, pause = self.world.ready, self.world:new_pause()
     ready[#ready + 1] = pause -- its turn wakes it
-    pause:rest()
+    pause:wait_and_close()
 end
 
 

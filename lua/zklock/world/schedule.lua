@@ -103,7 +103,7 @@ end
 
 
 local function add_faults(self, steps, process, goes_on)
-    for _, fault in ipairs(self.world.faults:offers(process, goes_on)) do
+    for _, fault in ipairs(self.world.faults:possible(process, goes_on)) do
         steps[#steps + 1] = fault
     end
 end

@@ -28,7 +28,7 @@ function Lock:acquire(owner)
     table.insert(self.line, lease)
     if self.line[2] then
         lease.pause = self.world:new_pause()
-        lease.pause:rest()
+        lease.pause:wait_and_close()
     else
         grant(self)
     end
