@@ -30,13 +30,13 @@ describe("make bench WHAT=engines", function()
             .. "--engines redis-set,sql-optimistic,sql-table,zookeeper")
         for label, requests in pairs{ ["redis-set"] = 2, ["sql-table, SQLite"] = 3,
                                       ["sql-table, MariaDB"] = 3 } do
-            local alone, among, once = rows[label][1], rows[label][2], rows[label][3]
+            local alone, among, crowd = rows[label][1], rows[label][2], rows[label][3]
             assert.is_true(numbers(alone[1])[1] >= 0, label) -- 0 if the machine stood still
             assert.equal(requests, tonumber(alone[5]), label) -- SELECT, INSERT, DELETE; SET, EVAL
             assert.is_nil(alone[6]) -- a single client has no order
             assert.is_true(tonumber(among[5]) >= requests)
             assert.is_true(tonumber(among[6]) >= 0 and tonumber(among[7]) <= 1)
-            assert.is_true(numbers(once[1])[1] > 0)
+            assert.is_true(numbers(crowd[1])[1] > 0)
         end
         assert.equal("1.00", rows.zookeeper[2][2])
         local jain = tonumber(rows.zookeeper[2][7])
@@ -44,7 +44,7 @@ describe("make bench WHAT=engines", function()
         assert.equal("—", rows["sql-optimistic, MariaDB"][2][6])
     end)
 
-    it("make bench measures the claims of the seeds (NUM-01, NUM-02, NUM-04) #slow",
+    it("make bench measures the numbers that seed articles claim (NUM-01, NUM-02, NUM-04) #slow",
        function()
         local rows = bench("--rows claims --rounds 1 --seconds 0.1 --locks 2000 "
             .. "--engines redis-expire,redis-set,redlock,zookeeper")

@@ -6,6 +6,7 @@
 --          places = { { name, process, pid, proxies = one before each server,
 --                       active = the proxy in use, connects = number of connections,
 --                       gone = connections through former proxies,
+--                       last_totals = of each proxy's counts, when last looked at,
 --                       clock = the file of clock.c, names = the folder of names.c }, … },
 --          paths, counter_path (whose sequence numbers run out), session_of(place) → id,
 --          replace(place): kills its process, starts another }
@@ -153,7 +154,7 @@ function faults.move(world, place, n)
     place.proxies[n] = rig.proxy(world.server:host(n))
     files.replace(("%s/zk%d"):format(place.names, n), place.proxies[n].hosts)
     if not old then return end
-    place.gone, place.sums[n] = place.gone + old:counts().connect, 0
+    place.gone, place.last_totals[n] = place.gone + old:counts().connect, 0
     if place.active == old then place.active = nil end
     old:stop()
 end

@@ -43,8 +43,8 @@ function Nemesis:watch_places()
         for i, proxy in ipairs(place.proxies) do
             local counts = proxy:counts()
             local sum = total(counts)
-            if sum > (place.sums[i] or 0) then place.active = proxy end
-            place.sums[i] = sum
+            if sum > (place.last_totals[i] or 0) then place.active = proxy end
+            place.last_totals[i] = sum
             connects = connects + counts.connect
         end
         place.connects = connects

@@ -133,8 +133,8 @@ end
 
 
 local function make_place(world, index)
-    local place = { name = "c" .. index, index = index, number = 0, proxies = {}, sums = {},
-                    connects = 0, gone = 0 }
+    local place = { name = "c" .. index, index = index, number = 0, proxies = {},
+                    last_totals = {}, connects = 0, gone = 0 }
     place.clock = ("%s/clock.%s"):format(world.folder, place.name)
     place.names = ("%s/names.%s"):format(world.folder, place.name)
     rig.shell("printf 0 > %s && mkdir %s", place.clock, place.names)
