@@ -74,7 +74,7 @@ describe("zklock #server", function()
             for _, option in ipairs{ "-n -E 9", "-w 0" } do
                 expect(ends(69, run("%s %s true", option, path)), "nobody said whether it is taken")
             end
-            assert.equal("", ends(75, run("-w 5 %s true", path)))
+            assert.equal("", ends(75, run("-q -w 5 %s true", path)))
             link.heal()
             link.stop()
         end)
