@@ -9,8 +9,8 @@ local count = 0
 
 local function go_on(world, process)
     local unheard = process.unheard
-    for _, entry in ipairs(process.held) do world:add(entry) end
-    process.held, process.unheard = {}, {}
+    for _, entry in ipairs(process.delayed) do world:add(entry) end
+    process.delayed, process.unheard = {}, {}
     world:at(world:now(), function()
         for _, session in ipairs(unheard) do process:hear(session, world:now()) end
     end)
