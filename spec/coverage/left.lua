@@ -28,7 +28,8 @@ return {
     { "src/core/claim_replies.c", "not_created", "case ZKL_DONE",
       "Its callers have handled a create that was carried out." },
     { "src/core/condition.c", "was_refused",
-      "waiter->refusal != ZKL_OK && `waiter->as_waiter == ZKL_WAITER_CAME` && !waiter->node.doubted",
+      "waiter->refusal != ZKL_OK && `waiter->as_waiter == ZKL_WAITER_CAME` && "
+      .. "!waiter->node.doubted",
       "A refusal of the create is noted only while the lock's node is there, and a create that "
       .. "is carried out clears it." },
     { "src/core/condition.c", "zkl_waiter_take", "claim->partner",
