@@ -7,6 +7,7 @@ local promises = require "spec.promises"
 local reference = require "spec.reference"
 local rig = require "spec.rig"
 local table_of_states = require "spec.sim.states"
+local test_names = require "spec.test_names"
 
 local WIDTH = 100
 
@@ -318,8 +319,7 @@ describe("the table of docs/design/engines.md", function()
         local names, wrong, count = {}, {}, 0
         for path, title in documents["docs/design/engines.md"]:gmatch
             '`(spec/[%w_/]+_spec%.lua)` "([^"]+)"' do
-            names[path] = names[path] or rig.shell(
-                'env ZKLOCK_SERVER=memory "$ZKLOCK_LUA" "$(command -v busted)" --list %s', path)
+            names[path] = names[path] or test_names(path)
             count = count + 1
             if not names[path]:find(title, 1, true) then wrong[#wrong + 1] = title end
         end
@@ -335,7 +335,7 @@ describe("the table of docs/design/states.md", function()
     for name in header:match "enum zkl_claim_state (%b{})":gmatch "ZKL_([%u_]+)" do
         states[name] = true
     end
-    for name in header:gmatch "ZKL_DO_([%u_]+) =%s+1" do
+    for name in header:gmatch "ZKL_DO_([%u_]+) = 1" do
         actions[name:lower():gsub("_", " ")] = true
     end
 
