@@ -87,7 +87,7 @@ local function holders_left(before, session, path)
 end
 
 
--- Asks the `held` holders, and no later holders, to give way. Returns those that could be asked.
+-- Asks the `held` holders, and no later holders, to give way. Returns the holders asked.
 local function ask(held, session, path)
     local asked, timeout = {}, session:timeout()
     for _, entry in ipairs(held) do

@@ -438,7 +438,7 @@ local function new(handle, hosts, opts, current)
         state_caller = Caller.new(),
         event_caller = Caller.new(),
         callback_errors = 0,
-        untold_events = 0, -- besides those that C counts
+        untold_events = 0, -- besides the events that C counts
     }, Session)
     current:add(self)
     return self

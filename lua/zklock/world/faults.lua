@@ -52,8 +52,8 @@ local Drawn = {}
 Drawn.__index = Drawn
 
 
--- Draws the next fault of the kind. Half of the faults come only at the end of a wait, the others
--- also within it, when their time is up.
+-- Draws the next fault of the kind. Half of the faults come only at the end of a wait, the other
+-- half also within it, when their time is up.
 local function draw(self, process, kind)
     local core, setting = self.world.core, self.settings[kind]
     return {

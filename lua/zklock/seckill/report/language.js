@@ -14,7 +14,7 @@ const RULES = sentences.map(([english, text]) => ({ text, pattern: new RegExp("^
     .replaceAll("{#}", "([\\d.,]*\\d)")
     .replaceAll("\\(s\\)", "s?").replaceAll("\\(were\\)", "w(?:as|ere)")
     .replaceAll("\\(are\\)", "(?:is|are)") + "$"), isWhole: BREAKS.test(english) }));
-// Some rules match a whole text of several sentences, the others one sentence.
+// Some rules match a whole text of several sentences, all other rules one sentence.
 const OF_WHOLES = RULES.filter(rule => rule.isWhole);
 const OF_PARTS = RULES.filter(rule => !rule.isWhole);
 const KNOWN = new Map(sentences);
