@@ -6,8 +6,8 @@ local require = require
 
 local seckill = {
     summary = "The flash-sale laboratory.",
-    description = "What follows is the laboratory's: zklock seckill --help. Without --hosts and "
-        .. "ZK_HOSTS it starts a ZooKeeper of its own.",
+    description = "The options of the laboratory stand behind this verb: zklock seckill --help. "
+        .. "Without --hosts and ZK_HOSTS it starts a ZooKeeper of its own.",
     tail = "all",
 }
 
