@@ -73,6 +73,17 @@ describe("a process with a limit of threads #zklock.connect", function()
         child:ends()
     end)
 
+    it("a signal may close a session whose connect fails for lack of a thread", function()
+        local child = start(rig.shared().hosts, [[
+            assert(zklock.close_on_signal("TERM"))
+            allow("0 15")
+            say(select(3, zklock.connect(HOSTS)))
+            zklock.sleep(20)
+        ]])
+        child:says("connection")
+        child:ends(128 + 15)
+    end)
+
     for count = 0, 2 do
         it(("an expired session with %d threads is opened anew when there are more " ..
             "#slow"):format(count),

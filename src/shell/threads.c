@@ -46,7 +46,7 @@ zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_
     if (!error) error = zkl_timer_start(self);
     if (!error) return &self->client;
     zkl_process_delist(self);
-    destroy(&self->client);
+    zkl_client_drop(&self->client); /* a signal's thread may be closing the client */
     errno = error;
     return NULL;
 }
