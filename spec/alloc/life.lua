@@ -608,6 +608,22 @@ end
 
 
 -- Loses the connection with the answer to a create, and heals it.
+-- Longer without a server than its timeout, so that the session's probe (zookeeper/probe.c) opens.
+function chapters.probe(book)
+    local session = book.session
+    use(book.lock)
+    proxy:break_off(session)
+    local begin = core.now()
+    local function wait_until(share)
+        wait_for(session, "the probe", function() return core.now() > begin + share * TIMEOUT end)
+    end
+    wait_until(0.9)
+    book.arm()
+    wait_until(1.5)
+    proxy:command("accept")
+end
+
+
 function chapters.memory_cut(book)
     local lock, session = book.lock, book.session
     use(lock)

@@ -237,9 +237,11 @@ static void open_probe(struct zkl_link *link) {
     zkl_route_clear(&probe->route);
     zkl_route_init(&probe->route, link->route.random_state, zkl_now());
     zkl_names_tell_route(link, &probe->route);
-    zkl_client_leave(link->client);
-    open_handle(link, &probe->gate, &probe->route, &probe->handle);
-    zkl_client_enter(link->client);
+    if (probe->route.count > 0) { /* else memory was lacking */
+        zkl_client_leave(link->client);
+        open_handle(link, &probe->gate, &probe->route, &probe->handle);
+        zkl_client_enter(link->client);
+    }
     probe->open_at = zkl_now() + REOPEN_PAUSE;
 }
 
