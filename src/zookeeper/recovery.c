@@ -139,17 +139,20 @@ void zkl_recovery_forget(struct zkl_link *link, bool over) {
 /* Writes a file with the new hosts. If that fails, the old one stays. */
 void zkl_recovery_move(struct zkl_link *link) {
     zkl_lock(link->client);
-    struct zkl_session_file *old = link->file;
-    struct zkl_session_key key = old ? old->key : (struct zkl_session_key){0};
+    bool saved = link->file;
+    struct zkl_session_key key = saved ? link->file->key : (struct zkl_session_key){0};
     const struct zkl_session_storage storage = link->storage;
     zkl_unlock(link->client);
-    if (!old) return;
-    struct zkl_session_file *file = zkl_session_file_write(&storage, &key);
+    if (!saved) return;
+    struct zkl_session_file *file = zkl_session_file_write(&storage, &key), *unused = file;
     int error = file ? 0 : errno;
     zkl_lock(link->client);
-    bool current = link->file == old; /* the handle has not ended */
-    if (current && file) link->file = file;
+    bool current = link->file && link->file->key.id == key.id; /* the session has not ended */
+    if (current && file) {
+        unused = link->file;
+        link->file = file;
+    }
     if (current) link->trouble.save_error = error;
     zkl_unlock(link->client);
-    if (file) zkl_session_file_remove(current ? old : file);
+    if (unused) zkl_session_file_remove(unused);
 }
