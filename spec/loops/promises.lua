@@ -1,8 +1,10 @@
 --- Promises that hold in every loop. promises(loop, it, before_each, after_each) describes them for
 -- a loop (see loop.lua) with busted's functions, which only spec files have.
 
+local Request = require "zklock.waiting.request"
 local assert = require "luassert"
 local core = require "zklock.core"
+local drivers = require "zklock.waiting.drivers"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -110,6 +112,18 @@ return function(loop, it, before_each, after_each)
         assert.equal(800, counter)
         assert.same({ timeout = 100, interrupted = 100 }, codes)
         check_nothing_left()
+    end)
+
+    it("a wait ends at once if a dispatch, as in a finalizer, told of its end before", function()
+        run(function()
+            local request = Request.new(session, session.handle:pause(0))
+            loop:wait_for("told", function()
+                session:dispatch()
+                return request.told
+            end)
+            drivers.driver().wait(session, request)
+            request:close()
+        end)
     end)
 
     it("the loop's timers and sockets go on while many coroutines wait", function()

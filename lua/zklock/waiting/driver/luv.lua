@@ -74,11 +74,14 @@ function hooks.stop(waiters)
 end
 
 
--- If other code than the poller dispatches, one timer resumes all waiters.
+-- If other code than the poller dispatches, one timer resumes all waiters. Before start() no waiter
+-- is suspended.
 function hooks.wake(waiter)
     local waiters = waiter.waiters
-    waiters.ready[#waiters.ready + 1] = waiter
-    if waiters.polled or #waiters.ready > 1 then return end
+    local ready = waiters.ready
+    if not ready then return end
+    ready[#ready + 1] = waiter
+    if waiters.polled or #ready > 1 then return end
     local timer = uv.new_timer()
     timer:start(0, 0, function()
         timer:close()
@@ -94,7 +97,7 @@ local function suspend(waiter)
 end
 
 
-function _M.spawn(fn)
+function _M.spawn(_, fn)
     wrap(fn)()
     return true
 end
