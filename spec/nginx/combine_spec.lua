@@ -130,15 +130,12 @@ describe("combine in nginx #nginx #lock:combine", function()
         assert.same({ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, batches())
     end)
 
-    it("waiting items are carried out although nginx did not run their timer #slow", function()
+    it("waiting items are carried out although nginx drops their timer", function()
         start{ http = "lua_max_running_timers 2;",
                expected = "lua_max_running_timers are not enough" }
-        host:get("/long_timer?seconds=3")
+        host:get("/long_timer?seconds=30")
         local begun = begin_requests(10)
         wait_for_requests(10)
-        rig.wait_for("a later request", function()
-            return host:get(request(0, "&timeout=0.5")).body == "done 0"
-        end)
         check_all_done(begun, 10)
     end)
 

@@ -105,11 +105,11 @@ local function submit(self, item, timeout)
     if item == nil then misuse.refuse("submit takes an item, not nil") end
     timeout = options.timeout(timeout, self.timeout)
     if session:forked() then return failure("forked", path) end
-    local refusal, why = wait.refusal(session)
-    if refusal then return nil, refusal, why end
+    local driver, refusal, why = wait.driver(session)
+    if not driver then return nil, refusal, why end
     if is_inside(self) then return failure("would_deadlock", path, "submit inside its fn") end
     local owner = owners.key()
-    if is_held_by(self, owner) or callers.stopped_holders(wait.driver(session), self.lock) then
+    if is_held_by(self, owner) or callers.stopped_holders(driver, self.lock) then
         return submit_alone(self, item, timeout)
     end
     if timeout == 0 then

@@ -31,7 +31,7 @@ _M.usual = require(ngx and BUILT_IN.ngx or BUILT_IN.block)
 
 
 local function starter(spawn)
-    return function(fn)
+    return function(_, fn)
         spawn(fn)
         return true
     end

@@ -93,7 +93,7 @@ local function new_scheduler(outer)
     local self = schedulers.init(setmetatable({}, Tasks), outer)
     self.driver = {
         wait = function(_, request, deadline) return self:wait(request, deadline) end,
-        spawn = function(fn) return spawn(self, fn) end,
+        spawn = function(_, fn) return spawn(self, fn) end,
     }
     return self
 end

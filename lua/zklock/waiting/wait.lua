@@ -72,13 +72,11 @@ function _M.driver(session)
 end
 
 
---- Starts fn() beside the caller, if something can run it there.
+--- Starts fn(), which waits in the session, beside the caller, if something can run it there.
 ---@return boolean begun
----@return (fun(): boolean)? is_gone true when fn will not be resumed any more
-function _M.spawn(fn)
+function _M.spawn(session, fn)
     local spawn = runtime.current():driver().spawn
-    if not spawn then return false end
-    return spawn(fn)
+    return spawn ~= nil and spawn(session, fn)
 end
 
 

@@ -17,7 +17,6 @@ local running = coroutine.running
 ---@field begun? boolean it was started; an interrupt may prevent that
 ---@field thread? thread|"main"
 ---@field task? zklock.Task
----@field is_gone? fun(): boolean true when its coroutine will not be resumed any more
 local Runner = {}
 Runner.__index = Runner
 
@@ -68,12 +67,12 @@ end
 local _M = {}
 
 
---- The combiner's runner, if it has begun and can go on.
+--- The combiner's runner, if it has begun.
 ---@param combiner zklock.Combiner
 ---@return zklock.Runner?
 function _M.of(combiner)
     local self = combiner.weak.runner
-    if self and self.begun and not (self.is_gone and self.is_gone()) then return self end
+    return self and self.begun and self
 end
 
 
@@ -83,7 +82,7 @@ end
 function _M.start(combiner)
     local self = setmetatable({ combiner = combiner }, Runner)
     combiner.weak.runner = self
-    self.begun, self.is_gone = wait.spawn(function() scope(self, work, self) end)
+    self.begun = wait.spawn(combiner.lock.session, function() scope(self, work, self) end)
     return self.begun
 end
 

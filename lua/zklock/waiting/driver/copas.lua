@@ -114,7 +114,7 @@ local function suspend(waiter)
 end
 
 
-function _M.spawn(fn)
+function _M.spawn(_, fn)
     copas.addthread(fn)
     return true
 end

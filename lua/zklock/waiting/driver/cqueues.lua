@@ -71,7 +71,7 @@ local function suspend(waiter)
 end
 
 
-function _M.spawn(fn)
+function _M.spawn(_, fn)
     running():wrap(fn)
     return true
 end

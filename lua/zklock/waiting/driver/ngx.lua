@@ -363,14 +363,9 @@ function _M.unsent(session)
 end
 
 
---- Starts fn() in a timer, which outlives the client. nginx may drop a timer when it runs many.
-function _M.spawn(fn)
-    local began, runs = now(), false
-    local pends = timer_at(0, function()
-        runs = true
-        fn()
-    end)
-    return pends ~= nil, function() return not runs and now() > began + 1 end
+--- Starts fn() in a timer, which outlives the client. False if nginx refuses a timer.
+function _M.spawn(session, fn)
+    return dispatcher_of(session).calls:start(fn)
 end
 
 

@@ -5,7 +5,7 @@
 
 local core = require "zklock.core"
 
-local setmetatable = setmetatable
+local ipairs, setmetatable = ipairs, setmetatable
 local remove, select, unpack = table.remove, select, unpack
 local now = core.now
 local spawn, timer_at = ngx.thread.spawn, ngx.timer.at
@@ -86,6 +86,27 @@ end
 
 local function on_timer(_, self)
     self:begin()
+end
+
+
+local function run_alone(_, self, call)
+    for at, each in ipairs(self.unsent) do
+        if each == call then
+            remove(self.unsent, at)
+            return call.fn()
+        end
+    end
+end
+
+
+--- Calls fn() in a timer of its own, or, if nginx drops that, in the dispatcher's. False if nginx
+-- refuses a timer.
+function Calls:start(fn)
+    local call = fill({ key = false }, fn)
+    if not timer_at(0, run_alone, self, call) then return false end
+    self.asked_at = self.asked_at or now()
+    self.unsent[#self.unsent + 1] = call
+    return true
 end
 
 
