@@ -224,7 +224,7 @@ static int answer(lua_State *L) {
     return 0;
 }
 
-/* background:stop(): removes the socket. A client that awaits an answer still gets it. */
+/* background:stop(): removes the socket with its folder. An accepted client gets its answer. */
 static int stop(lua_State *L) {
     stop_listening(check_background(L));
     return 0;

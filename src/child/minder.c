@@ -214,7 +214,10 @@ static bool is_over(const struct minder *self, enum zkl_group group) {
            zkl_now() >= self->kill_at + ZKL_ZOMBIES_AFTER;
 }
 
-/* Reports the end, and resets all for the next launch. A launch replaces limits that came late. */
+/*
+ * Reports the end, and resets all for the next launch. Limits that came late do no harm, because
+ * the next command's limits precede its launch.
+ */
 static void finish_if_over(struct minder *self) {
     if (!self->command_ended) return;
     enum zkl_group group = zkl_group_state(self->command);

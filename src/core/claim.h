@@ -20,7 +20,6 @@
  *   - adds 1 to claim->rank_gets for each get of DO_RANK;
  *   - feeds zkl_claim_tick() before a release or a re-entry, so that a lease whose clock ran out is
  *     lost;
- *   - cancels a claim that is `trying` when the session is suspended;
  *   - for ZKL_UNFAIR, calls zkl_line_fixed_orphan() after each reply to DO_WATCH_OWN, and gets the
  *     node besides the list on DO_DOUBT;
  *   - when a lock's claim gives DO_GRANT or DO_FAIL, first feeds its partner in a condition

@@ -63,8 +63,9 @@ struct zkl_name {
 #define ZKL_NONCE_COUNTS (UINT64_C(1) << 61)
 
 /*
- * Data of a contender's node. ZKL_REVOKE_DATA, Curator's word, asks the holder to give way.
- * ZKL_HELD_WORD, behind any data, says that a node that may be kept is held, and will not be kept.
+ * Data of a contender's node. ZKL_REVOKE_DATA alone, Curator's word, asks the holder to give way.
+ * ZKL_HELD_WORD, behind any data, also behind that word, says that a node that may be kept is held,
+ * and will not be kept.
  */
 #define ZKL_REVOKE_DATA "__REVOKE__"
 #define ZKL_HELD_WORD "\x1fheld"

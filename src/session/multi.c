@@ -51,7 +51,10 @@ static void feed_create(struct stake *part, const struct answer *answer, const c
     zkl_stake_perform(part, zkl_claim_created(&part->claim, answer->reply, answer->why, name, 0));
 }
 
-/* A part that is fed may end, and cancel other parts. All stay in the ring, so the walk goes on. */
+/*
+ * A part that is fed may end, which takes it out of the ring, and cancel other parts, which stay
+ * in the ring until they are fed.
+ */
 void zkl_multi_answer_create(const struct call *call, const struct answer *answer) {
     struct stake *part = zkl_call_stake(call);
     size_t count = count_parts(part);

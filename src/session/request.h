@@ -36,7 +36,7 @@ static inline bool zkl_request_ends_with_lease(enum request_kind kind) {
     return kind == REQUEST_CHECK || kind == REQUEST_GUARD || kind == REQUEST_SIGNAL;
 }
 
-/* The handle that a done acquire or wait holds until its user takes it. */
+/* The handle that a done acquire holds until its user takes it. */
 enum request_handle {
     REQUEST_NO_HANDLE, /* not granted, or taken */
     REQUEST_HANDLE,

@@ -1,5 +1,5 @@
 /*
- * hosts.c - resolves a host list, once per handle. libzookeeper would resolve on every turn of its
+ * hosts.c - resolves a host list, as names.c asks. libzookeeper would resolve on every turn of its
  * loop, and send nothing on failure (ZOOKEEPER-1998). It gets an odd number of numeric addresses,
  * because it tries only every other one of an even number (ZOOKEEPER-2466).
  */
