@@ -140,7 +140,7 @@ describe("zklock #server", function()
 
         -- Returns the output of repl on a terminal. `keys` alternates a text that repl prints and
         -- the keys sent after it.
-        local function press_keys(keys, hosts)
+        local function press_keys(keys, hosts, home)
             local script = {}
             for i = 1, #keys, 2 do
                 script[#script + 1] = ("await '%s'; printf '%s' >&3"):format(keys[i], keys[i + 1])
@@ -151,16 +151,22 @@ describe("zklock #server", function()
                     do sleep 0.01; done
                 }
                 exec 3>$folder/keys; %s) 2>&1 & keys=$!
-                HOME=$folder TERM=dumb timeout 60 script -qfec \
+                HOME=%s TERM=dumb timeout 60 script -qfec \
                     'exec %s bin/zklock repl --hosts %s' \
                     /dev/null <$folder/keys >$folder/said
                 echo =$? >>$folder/said; cat $folder/said; kill $keys 2>/dev/null; rm -r $folder]],
-                table.concat(script, "; ") .. "; sleep 60", LUA, hosts or "memory:repl")
+                table.concat(script, "; ") .. "; sleep 60", home or "$folder", LUA,
+                hosts or "memory:repl")
         end
 
         it("Ctrl-C on a terminal drops earlier lines, and quit ends repl", function()
             local text = press_keys{ "> ", [[print("x"\n]], ">> ", [[\003]], "\n> ", [[40+2\n]],
                                 "42", [[quit\n]] }
+            assert.matches("\n42\r\n> .*=0\r?\n$", text)
+        end)
+
+        it("repl without a home has a prompt on a terminal, too", function()
+            local text = press_keys({ "> ", [[40+2\n]], "42", [[quit\n]] }, nil, "''")
             assert.matches("\n42\r\n> .*=0\r?\n$", text)
         end)
 

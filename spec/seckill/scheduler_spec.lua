@@ -203,6 +203,18 @@ describe("the bun", function()
         assert.is_true(sold > 0 and refused > 0)
     end)
 
+    it("a store that checks tokens names the greatest, once it was shown one", function()
+        local texts_of = {}
+        for _, path in ipairs{ {}, { "ask 1", "read 1" } } do
+            local game = played.token.game
+            local views = play.views(game, path)
+            local rows = texts.rows(views[#views], game, words_of.en)
+            texts_of[#texts_of + 1] = rows[#rows]
+        end
+        assert.same({ "stock 1, orders 0, no token seen yet", "stock 1, orders 0, greatest token 1" },
+                    texts_of)
+    end)
+
     it("a store that checks tokens of writes only sells the bun twice", function()
         local read = store.read
         finally(function() store.read = read end)
