@@ -4,7 +4,9 @@
 local core = require "zklock.core"
 local engine = require "zklock.engine"
 local engines = require "spec.seckill.engines"
+local failure = require "zklock.seckill.engine.failure"
 local is_refused = require "spec.seckill.refused"
+local place = require "zklock.seckill.engine.cerberus.place"
 local redis_servers = require "zklock.seckill.throwaway.redis"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -226,6 +228,26 @@ end)
 
 
 -- --- the seed's way ----------------------------------------------------------------------------
+
+describe("the nodes of cerberus", function()
+    it("a node that others write without the desk is not overwritten", function()
+        local root = service(FIRST_TWO).root
+        local own = place.open({ zookeeper = HOSTS, root = root, session = SESSION }, "sql-table")
+        local pen = rig.hold(rig.session(HOSTS):mutex(root .. "-pen"))
+        finally(function()
+            own:close()
+            rig.close_sessions()
+        end)
+        local _, message, code = failure.catch("sql-table", own.edit, own, "members", function()
+            assert(pen:guard{ { "set", root .. "/members", "theirs" } })
+            return "ours"
+        end)
+        assert.same({ "connection", "connection: sql-table: " .. root ..
+                      "/members is changed by others" }, { code, message })
+        assert.equal("theirs", (own:read "members"))
+    end)
+end)
+
 
 describe("the switch of the seed (S4, CFG-17)", function()
     local function two_clients()
