@@ -36,7 +36,7 @@ BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 # For language servers.
 TYPESDIR ?= $(PREFIX)/share/zklock/types
-BUILD ?= build
+BUILD = build
 
 # The same order and text on each machine; and Debian's users have no path to its servers.
 export LC_ALL = C.UTF-8
@@ -110,9 +110,11 @@ $(foreach build,5.4 5.1 $(OLDER) asan tsan,\
 	$(eval $(call modules,$(BUILD)/$(build),$$(FLAGS_$(build)))))
 
 # The installed modules are built anew, in a folder that goes, so that `sudo make install` leaves no
-# file of root's in the tree. They have no asserts; all other builds do.
+# file of root's in the tree. They have no asserts; all other builds do. A folder with a space in its
+# name would be two targets.
 install:
-	@build=$$(mktemp -d) && trap 'rm -rf "$$build"' EXIT && \
+	@build=$$(mktemp -d $(or $(if $(word 2,$(TMPDIR)),,$(TMPDIR)),/tmp)/zklock.XXXXXX) && \
+		trap 'rm -rf "$$build"' EXIT && trap 'exit 130' INT TERM && \
 		$(MAKE) install-files INSTALL="$$build"
 
 INSTALL = $(BUILD)/install
@@ -132,15 +134,17 @@ STARTERS = $(LUA) $(abspath $(LUA_INCDIR)/../../bin/luajit) luajit
 loads = -e 'package.cpath = "$(DESTDIR)$(LIBDIR)/?.so" require "zklock.core"' 2>/dev/null
 
 install-files: $(INSTALLED_C)
-	install -D -m 755 -t $(DESTDIR)$(LIBDIR)/zklock $(INSTALLED_C)
-	@set -e; for file in $(INSTALLED); do install -D -m 644 lua/$$file $(DESTDIR)$(LUADIR)/$$file; done
-	install -D -m 644 docs/zklock.1 $(DESTDIR)$(MANDIR)/man1/zklock.1
+	install -D -m 755 -t "$(DESTDIR)$(LIBDIR)/zklock" $(INSTALLED_C)
+	@set -e; for file in $(INSTALLED); do \
+		install -D -m 644 lua/$$file "$(DESTDIR)$(LUADIR)/$$file"; done
+	install -D -m 644 docs/zklock.1 "$(DESTDIR)$(MANDIR)/man1/zklock.1"
 	@lua=$$(for each in $(STARTERS); do "$$each" $(loads) && command -v "$$each" && break; done); \
-	lua=$${lua:-$(if $(DESTDIR),$(LUA))}; file=$(DESTDIR)$(BINDIR)/zklock; \
+	lua=$${lua:-$(if $(DESTDIR),$(LUA))}; file="$(DESTDIR)$(BINDIR)/zklock"; \
+	case $$lua in [!/]*/*) lua=$(CURDIR)/$$lua ;; esac; \
 	if [ "$$lua" ]; then install -d "$${file%/*}" && install -m 755 /dev/null "$$file" && \
 		sed "s|^exec lua5.4 |exec $$lua |" bin/zklock >"$$file"; \
 	else echo "zklock: no command, for none of these loads the module: $(STARTERS)" >&2; fi
-	@file=$(DESTDIR)$(TYPESDIR)/zklock.lua; install -D -m 644 /dev/null "$$file"; \
+	@file="$(DESTDIR)$(TYPESDIR)/zklock.lua"; install -D -m 644 /dev/null "$$file"; \
 	for each in $(STARTERS); do "$$each" rig/types.lua >"$$file" 2>/dev/null && exit; done; \
 	rm "$$file"; echo "zklock: no types, for none of these starts: $(STARTERS)" >&2
 
@@ -155,7 +159,7 @@ dist: $(BUILD)/types/zklock.lua
 	if [ -e .git ]; then git archive --prefix=$(DIST)/types/ --add-file=$< --prefix=$(DIST)/ \
 		-o $(BUILD)/$(DIST).tar.gz HEAD; else \
 		find . '(' -path './$(BUILD)' -o -path ./types ')' -prune -o ! -type d -print | sort | \
-		tar -czf $(BUILD)/$(DIST).tar.gz --transform='s,^\.,$(DIST),' -T - -C $(BUILD) ./types/zklock.lua; fi
+		tar -czf $(BUILD)/$(DIST).tar.gz --transform='s,^\.,$(DIST),S' -T - -C $(BUILD) ./types/zklock.lua; fi
 	sed 's/"scm-1"/"$(VERSION)-1"/; s,"file://zklock-scm.tar.gz","$(DIST_URL)/$(DIST).tar.gz",' \
 		rockspec/zklock-scm-1.rockspec >$(BUILD)/$(DIST)-1.rockspec
 
@@ -497,7 +501,7 @@ test-valgrind: $(BUILD)/5.4/zklock/core.so
 
 # zklock is installed, by LuaRocks and by make, for each Lua or one, and used from there.
 test-rock test-rock-5.4: test-rock%:
-	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && trap 'exit 130' INT TERM && \
 		rig/zookeeper run -- rig/rock "$$folder" $(*:-%=lua%)
 
 # The commands of README.md, docs/install.md and docs/start.md, each section in a root of its own.

@@ -121,6 +121,16 @@ describe("make install", function()
         assert.equal(start, rig.shell("sed -n 3p %s/usr/bin/zklock", folder))
     end)
 
+    it("make install takes spaces in PREFIX, DESTDIR and TMPDIR, and a relative LUA #slow", function()
+        local folder, printed = install("'DESTDIR=FOLDER/in here/' 'PREFIX=/my tree' CFLAGS=-O0 "
+            .. "LUA=build/lua-link TMPDIR='a b' $(ln -sf $(command -v lua5.4) build/lua-link)")
+        assert.equal("", printed)
+        assert.equal("in here\n", rig.shell("ls %s | grep -v build", folder))
+        assert.equal("bin\nlib\nshare\n", rig.shell("ls '%s/in here/my tree'", folder))
+        local start = rig.shell("sed -n 3p '%s/in here/my tree/bin/zklock'", folder)
+        assert.matches("^exec /[^ ]*/build/lua%-link ", start)
+    end)
+
     it("the command starts LuaJIT where LUA is plain Lua 5.1, also by a link #slow", function()
         local folder = install("PREFIX=FOLDER LUA_VERSION=5.1 LUA=lua5.1 "
             .. "LUA_INCDIR=/usr/include/luajit-2.1")
@@ -179,12 +189,13 @@ describe("the archive of make dist", function()
     setup(function() folder = rig.shell("mktemp -d"):match("[^\n]+") end)
     teardown(function() rig.shell("rm -rf %s", folder) end)
 
-    -- The archive that `make dist` leaves in `build`, and its list of files.
+    -- The archive that `make dist` leaves in `build`, and its list of files and of links.
     local function dist(tree, build)
         rig.shell("cd %s && env -u MAKEFLAGS make -s dist OVERWEIGHT=1 BUILD=%s 2>&1", tree, build)
         local where = build:find("^/") and build or tree .. "/" .. build
         local archive = ("%s/%s.tar.gz"):format(where, release)
-        return archive, "\n" .. rig.shell("tar -tzf %s | grep -v '/$' | LC_ALL=C sort", archive)
+        return archive, "\n" .. rig.shell("tar -tzf %s | grep -v '/$' | LC_ALL=C sort; "
+            .. "tar -tvzf %s | grep -o '[^ ]* -> .*'", archive, archive)
     end
 
     it("the archive has the same files when made in git, and again from the unpacked archive #slow",
