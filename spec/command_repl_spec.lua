@@ -138,14 +138,15 @@ describe("zklock #server", function()
             assert.matches("\n> on\n> \n$", text)
         end)
 
-        -- Returns the output of repl on a terminal. `keys` alternates a text that repl prints and
-        -- the keys sent after it.
+        -- Returns the history and the output of repl on a terminal. `keys` alternates a text that
+        -- repl prints and the keys sent after it.
         local function press_keys(keys, hosts, home)
             local script = {}
             for i = 1, #keys, 2 do
                 script[#script + 1] = ("await '%s'; printf '%s' >&3"):format(keys[i], keys[i + 1])
             end
-            return rig.shell([[folder=$(mktemp -d); mkfifo $folder/keys; (
+            return rig.shell([[folder=$(mktemp -d)
+                mkfifo $folder/keys; : >$folder/said; (
                 await() {
                     until case $(tail -c 20 $folder/said) in *"$1"*) ;; *) false;; esac
                     do sleep 0.01; done
@@ -154,7 +155,8 @@ describe("zklock #server", function()
                 HOME=%s TERM=dumb timeout 60 script -qfec \
                     'exec %s bin/zklock repl --hosts %s' \
                     /dev/null <$folder/keys >$folder/said
-                echo =$? >>$folder/said; cat $folder/said; kill $keys 2>/dev/null; rm -r $folder]],
+                echo =$? >>$folder/said
+                cat $folder/.zklock_history $folder/said 2>/dev/null; kill $keys 2>/dev/null; rm -r $folder]],
                 table.concat(script, "; ") .. "; sleep 60", home or "$folder", LUA,
                 hosts or "memory:repl")
         end
@@ -165,10 +167,20 @@ describe("zklock #server", function()
             assert.matches("\n42\r\n> .*=0\r?\n$", text)
         end)
 
-        it("repl without a home has a prompt on a terminal, too", function()
-            local text = press_keys({ "> ", [[40+2\n]], "42", [[quit\n]] }, nil, "''")
-            assert.matches("\n42\r\n> .*=0\r?\n$", text)
+        it("repl keeps each line once in its history, and the last 1000 lines", function()
+            local keys = { "> ", [[40+2\n]], "42\r\n> ", [[6*8\n]], "48\r\n> ", [[quit\n]] }
+            local home = "$(seq 1003 >$folder/.zklock_history; echo $folder)"
+            local text = press_keys(keys, nil, home)
+            assert.matches("^4\n5\n6\n", text)
+            assert.matches("\n1002\n1003\n40%+2\n6%*8\nquit\n", text)
         end)
+
+        for home, what in pairs{ ["''"] = "without a home", ["/proc"] = "in a home of others" } do
+            it("repl " .. what .. " works on a terminal, too", function()
+                local text = press_keys({ "> ", [[40+2\n]], "42", [[quit\n]] }, nil, home)
+                assert.matches("40%+2\r\n42\r\n> .*=0\r?\n$", text)
+            end)
+        end
 
         it("Ctrl-C ends a wait, and repl goes on", function()
             local text = type_lines{

@@ -11,11 +11,13 @@ local getenv, getmetatable, io = os.getenv, getmetatable, io
 local load = loadstring or load -- Lua 5.1's load takes no text
 local pairs, pcall, print, require = pairs, pcall, print, require
 local select, tostring, type, xpcall = select, tostring, type, xpcall
+local concat = table.concat
 local unpack = table.unpack or unpack
 
 local NAME = "=stdin"
 local INTERRUPTED = 4 -- EINTR, on every Unix
 local FIRST, NEXT = "> ", ">> " -- of an input, and of its further lines
+local KEPT = 1000 -- lines of the history, from one prompt to the next
 
 local _M = {}
 
@@ -31,8 +33,29 @@ local function read_plain(prompt)
 end
 
 
+-- Returns a function that appends a line to the history, if it can. readline's save_history would
+-- append all earlier lines again.
+local function open_history(readline, path)
+    local lines = {}
+    for line in (io.open(path) or io.tmpfile()):lines() do lines[#lines + 1] = line end
+    local file = #lines > KEPT and io.open(path, "w")
+    if file then
+        file:write(concat(lines, "\n", #lines - KEPT + 1), "\n")
+        file:close()
+    end
+    readline.set_options{ histfile = path }
+    return function(line)
+        file = io.open(path, "a")
+        if file then
+            file:write(line, "\n")
+            file:close()
+        end
+    end
+end
+
+
 -- Reads key by key, because the loop of readline (the Lua module) keeps the line at Ctrl-C.
-local function reader_by(readline)
+local function reader_by(readline, save)
     return function(prompt)
         local line, over
         readline.handler_install(prompt, function(text)
@@ -47,21 +70,23 @@ local function reader_by(readline)
             readline.read_char()
         end
         line = line and line:gsub(" $", "") -- a space that completion may have added
-        if line and line ~= "" then readline.add_history(line) end
+        if line and line ~= "" then
+            readline.add_history(line)
+            save(line)
+        end
         return line
     end
 end
 
 
--- Returns a reader, with history and completion if it can, and a function that saves the history.
+-- Returns a reader, with history and completion if it can.
 local function reader(is_terminal)
     local ok, readline = pcall(require, "readline")
     if not (ok and is_terminal) then return read_plain end
     completions.install(readline)
     local home = getenv "HOME" or ""
-    if home == "" then return reader_by(readline) end
-    readline.set_options{ histfile = home .. "/.zklock_history", keeplines = 1000 }
-    return reader_by(readline), readline.save_history
+    if home == "" then return reader_by(readline, function() end) end
+    return reader_by(readline, open_history(readline, home .. "/.zklock_history"))
 end
 
 
@@ -156,11 +181,10 @@ end
 ---@param words table<string, function>  globals that are called when typed alone
 ---@param notice fun()  called before each input
 function _M.run(is_terminal, words, notice)
-    local read, save = reader(is_terminal)
+    local read = reader(is_terminal)
     core.interruptible(false)
     notice()
     for text, chunk, message in read_input, read do
-        if save then save() end
         local word = typed_word(text, words)
         if word then word()
         elseif chunk then run(text, chunk)

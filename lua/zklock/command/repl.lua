@@ -42,8 +42,10 @@ end
 
 
 local function command_text(given, hosts, is_shared)
+    local version = _VERSION:gsub("^Lua (%d)%.(%d)$", "_%1_%2")
     local environment = {
-        "env", "-u", "LUA_INIT", "-u", "LUA_PATH_5_4", "-u", "LUA_CPATH_5_4",
+        "env", "-u", "LUA_INIT", "-u", "LUA_INIT" .. version,
+        "-u", "LUA_PATH" .. version, "-u", "LUA_CPATH" .. version,
         "LUA_PATH=" .. package.path, "LUA_CPATH=" .. package.cpath,
         "ZKLOCK_REPL_HOSTS=" .. hosts, ("ZKLOCK_REPL_TIMEOUT=%s"):format(given.timeout or ""),
         "ZKLOCK_REPL_AUTH=" .. auth_of_option(given), "ZKLOCK_REPL_ACL=" .. (given.acl or ""),
