@@ -225,6 +225,10 @@ end)
 
 
 describe("make", function()
+    it("a command on a throwaway server runs although the input is closed #slow", function()
+        assert.equal("on\n", rig.shell "rig/zookeeper run -- echo on <&- 2>&1")
+    end)
+
     it("make sets a locale, and a PATH with the folder of Debian's servers", function()
         assert.equal("C.UTF-8 /usr/bin:/bin:/usr/sbin\n", rig.shell(
             "env -u MAKEFLAGS PATH=/usr/bin:/bin LC_ALL=de_DE.UTF-8 make -s "

@@ -343,6 +343,7 @@ open_rig() {
 # Runs a command in the background as if in the foreground, where a shell would defer
 # its traps of TERM and HUP until the command ends.
 run_command() {
+    { true 9<&0; } 2>/dev/null || exec </dev/null # a closed input
     exec 9<&0
     # A shell starts background commands with INT and QUIT ignored.
     env --default-signal=INT,QUIT "$@" <&9 9<&- &
