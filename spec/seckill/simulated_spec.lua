@@ -232,6 +232,15 @@ describe("a simulated sale", function()
         assert.equal("right", it_is.verdict)
     end)
 
+    it("a fault that is planned after the sale, or after its limit, does not come", function()
+        for _, whom in ipairs{ "server 2", "holder" } do
+            local faults = {}
+            for n, at in ipairs{ 4, 5, 10 } do faults[n] = { at = at, kill = whom } end
+            local it_is = sale{ limit = 5, faults = faults }
+            assert.same({ "right", 10, 0 }, { it_is.verdict, it_is.sold, #it_is.faults })
+        end
+    end)
+
     it("servers may have no buyers, or many", function()
         assert.equal(1, sale{ buyers = 1, servers = 3 }.sold)
         local it_is = sale{ buyers = 2500, servers = 2, pause = 0, timeout = 3600 }

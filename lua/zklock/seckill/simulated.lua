@@ -74,7 +74,7 @@ local function schedule_faults(play)
         end
         if planned.at == 0 and whom == "holder" then
             strike_or_arm()
-        else
+        elseif planned.at < play.plan.limit then -- the world would wait for a later one
             play.world:at(planned.at, strike_or_arm)
         end
     end
