@@ -49,7 +49,7 @@ LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
 # Sources of zklock.core, and of zklock.child, which the command line alone loads.
 FOLDERS = core session shell zookeeper memory world lua
 SOURCES = $(wildcard $(FOLDERS:%=src/%/*.c))
-CHILD_SOURCES = $(wildcard src/child/*.c) src/lua/values.c src/shell/linux.c src/shell/now.c
+CHILD_SOURCES = $(wildcard src/child/*.c) src/lua/values.c $(patsubst %,src/shell/%.c,linux now pin)
 HEADERS = $(wildcard src/*/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
@@ -89,7 +89,7 @@ $(1)/zklock/core.so: $(SOURCES) $(HEADERS) | $(1)/zklock/child.so
 	$$(call module,$(2),$(SOURCES),$$(LIBS))
 
 $(1)/zklock/child.so: $(CHILD_SOURCES) $(HEADERS)
-	$$(call module,$(2),$(CHILD_SOURCES),-lpthread)
+	$$(call module,$(2),$(CHILD_SOURCES),-lpthread -ldl)
 endef
 
 # $(call modules-of,<folder>,<flags>,<packages>,<architecture>): with the libzookeeper of packages

@@ -288,6 +288,18 @@ describe("zklock #server", function()
             process:ends(143, "TERM")
         end)
 
+        -- A session that is not open yet keeps the process for up to a second at its end.
+        it("signals while zklock ends do no harm", function()
+            local fake = rig.servant("perl spec/fault/fake.pl")
+            finally(function() fake:stop() end)
+            local port = fake:greet()
+            fake:command("deaf")
+            local process = start("--hosts 127.0.0.1:%s " .. run("%s true", path), port)
+            rig.wait_for("a session", function() return fake:command("sessions") == "1" end)
+            rig.shell("while kill -INT %d 2>&-; do sleep 0.02; done", process.pid)
+            process:ends(130)
+        end)
+
         -- TSTP stops a process group only if a parent outside the group is of its terminal session.
         it("TSTP and CONT stop and continue zklock with its command #slow", function()
             commands.prefix = "perl -e 'setpgrp; exec @ARGV'"

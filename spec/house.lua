@@ -14,7 +14,7 @@ local INCLUDES = {
               "shell/client.h", "core" },
     lua = { "zookeeper/zookeeper_link.h", "memory/memory_link.h", "world/world.h",
             "shell/client.h", "core" },
-    child = { "lua/values.h", "shell/now.h", "shell/linux.h", "core" },
+    child = { "lua/values.h", "shell/linux.h", "shell/now.h", "shell/pin.h", "core" },
 }
 
 -- The system's headers that the pure rooms may include, without threads, clock, or I/O but into a

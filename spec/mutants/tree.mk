@@ -69,7 +69,7 @@ zklock/core.so: $(MODULE) | zklock/child.so
 	$(CC) -shared -o $@ $^ $(LIBS)
 
 zklock/child.so: $(patsubst src/%.c,zklock/%.o,$(wildcard src/child/*.c) src/lua/values.c \
-	src/shell/linux.c src/shell/now.c)
+	src/shell/linux.c src/shell/now.c src/shell/pin.c)
 	$(CC) -shared -o $@ $^ $(LIBS)
 
 .SECONDARY:

@@ -19,6 +19,7 @@
 
 #include "../lua/values.h"
 #include "../shell/now.h"
+#include "../shell/pin.h"
 #include "background.h"
 #include "minder.h"
 
@@ -61,8 +62,10 @@ static void catch_signal(int signal) {
     if (before.sa_handler != SIG_IGN) sigaction(signal, &action, NULL);
 }
 
+/* Signals may come until the process ends, so after lua_close(). */
 static void catch_all(void) {
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    zkl_pin_module();
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) catch_signal(passed_on[i]);
     sigaction(SIGPIPE, &ignored, NULL);
 }

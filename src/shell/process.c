@@ -4,7 +4,6 @@
  * os.exit() runs atexit() handlers but no Lua finalizer, so such a handler releases all locks. A
  * signal that ends the process runs neither, so zkl_process_close_on() installs a signal handler.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "pin.h"
 
 #define EXIT_BOUND ZKL_SECOND
 
@@ -65,15 +65,13 @@ static void at_exit(void) {
 }
 
 /*
- * Once per process, installs the handlers of fork and exit, and pins the module, which lua_close()
- * would unload under its threads. A forked child inherits handlers and pin, and empties the list.
+ * Once per process, installs the handlers of fork and exit, and pins the module under its threads.
+ * A forked child inherits handlers and pin, and empties the list.
  */
 static int prepare(void) {
-    Dl_info module;
     if (list_owner == 0) {
         if (zkl_process_note_id(reset_after_fork) != 0 || atexit(at_exit) != 0) return -1;
-        if (dladdr((void *)&list_owner, &module) && module.dli_fname)
-            dlopen(module.dli_fname, RTLD_NOW | RTLD_NODELETE);
+        zkl_pin_module();
     }
     if (!zkl_process_is(list_owner)) {
         clients = NULL;
