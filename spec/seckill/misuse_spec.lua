@@ -169,7 +169,7 @@ describe("the files of a sale", function()
             local list = cases("--strategy", "local,none", "--servers", "1", "--pause", "0.1")
             assert.same({ "local", "", "none" }, { list[1], list[2], list[3] })
             assert.matches("^none: WRONG, 10 sold and %d+ left of 100 pieces: ", list[4])
-            assert.same({ "none", "none: 3 of 3 schedules wrong, 6 sold; the first: seed 1" },
+            assert.same({ "none", "none: 1 of 3 schedules wrong, 6 sold; the first: seed 3" },
                 cases("--explore", "3", "--strategy", "none", "--buyers", "2"))
             assert.same({ "local lock, one server (DEMO-02)", "" }, cases("--only", "DEMO-02"))
         end)

@@ -6,6 +6,7 @@ local files = require "spec.files"
 local is_refused = require "spec.seckill.refused"
 local rig = require "spec.rig"
 local run = require "spec.seckill.demo"
+local runtime = require "zklock.waiting.runtime"
 local seckill = require "zklock.seckill"
 local zklock = require "zklock"
 
@@ -370,7 +371,8 @@ end)
 describe("many schedules of a simulated sale", function()
     it("zklock's locks keep all schedules right, whatever happens", function()
         for _, options in ipairs{ {}, { strategy = "zookeeper-turns" },
-                                  { strategy = "zookeeper-none" } } do
+                                  { strategy = "zookeeper-none" }, { buyers = 6, servers = 1 },
+                                  { buyers = 6, servers = 3, products = { bun = 9 } } } do
             local found = explore(with(options, {
                 faults = { stop = true, kill = true, cut = true, expire = true },
             }), 300)
@@ -381,7 +383,54 @@ describe("many schedules of a simulated sale", function()
     end)
 
     it("schedules without a lock are wrong", function()
-        assert.equal(200, explore{ strategy = "none" }.wrong)
+        assert.equal(200, explore{ strategy = "none", faults = {} }.wrong)
+    end)
+
+    -- A lock in a variable, whose holder has it for `lease` seconds.
+    local function lock_in_variable(lease)
+        local strategy, held_until = { simulated = true }, nil
+        strategy.__index = strategy
+        function strategy.prepare() held_until = 0 end
+        function strategy.open(server) return setmetatable({ wait = server.timeout }, strategy) end
+        function strategy:enter()
+            local due = runtime.now() + self.wait
+            while held_until > runtime.now() do
+                if runtime.now() > due then return nil, "waited too long", "timeout" end
+                zklock.sleep(0.01)
+            end
+            held_until = runtime.now() + lease
+            return {}
+        end
+        function strategy.leave() held_until = 0 end
+        return strategy
+    end
+
+    it("servers without a session meet faults, too", function()
+        with_module("leased", lock_in_variable(5), function()
+            local options = { strategy = "leased", fenced = false }
+            assert.equal(0, explore(with(options, { faults = {} })).wrong)
+            local found = explore(options)
+            assert.is_true(found.wrong > 0)
+            assert.equal("2 sold of 1 piece: 1 more than there were", found.first.finding)
+            local all = seckill.explore(with(SMALL, options), { all = { preemptions = 0 } })
+            assert.is_true(all.wrong > 0)
+        end)
+    end)
+
+    it("a stuck sale is no right one", function()
+        local forgetful = lock_in_variable(1000)
+        forgetful.leave = function() end
+        with_module("forgetful", forgetful, function()
+            local options = { strategy = "forgetful", products = { bun = 2 }, faults = {} }
+            local found = explore(options, 5)
+            assert.equal(5, found.wrong)
+            assert.same({ "stuck", "1 sold and 1 left of 2 pieces; 1 buyer waited in vain; "
+                .. "1 of 2 buyers failed (1 timeout)" },
+                { found.first.verdict, found.first.finding })
+            local status, out = run{ "--explore", "5", "--strategy", "forgetful" }
+            assert.equal(1, status)
+            assert.matches("^forgetful: 5 of 5 schedules wrong, .*\nforgetful: STUCK, ", out)
+        end)
     end)
 
     it("schedules with a release before the commit are wrong (DEMO-06) #slow", function()
@@ -459,7 +508,7 @@ describe("many schedules of a simulated sale", function()
     it("an exploration writes a report of the first wrong sale", function()
         local name = rig.shell("mktemp"):match "%S+"
         finally(function() os.remove(name) end)
-        assert(explore({ strategy = "none" }, 1).first:report(name))
+        assert(explore({ strategy = "none", faults = {} }, 1).first:report(name))
         assert.matches("2 sold of 1", files.read(name))
     end)
 
@@ -500,7 +549,7 @@ describe("--explore", function()
         assert.matches("^none: 5 of 5 schedules wrong, 50 sold; the first: seed 1\nnone: WRONG",
             out)
         assert.matches("\nzookeeper: 0 of 5 schedules wrong, %d+ sold\n", out)
-        assert.matches("\nlocal: 5 of 5 .*\ncsv: [^\n]+\n$", out)
+        assert.matches("\nlocal: 2 of 5 .*\ncsv: [^\n]+\n$", out)
         local lines = select(2, files.read(name):gsub("\n", ""))
         assert.equal(1 + 2 * 10, lines)
     end)

@@ -164,6 +164,7 @@ end)
 local KILLS = { { kill = "server 1" }, { kill = "server 2" } }
 local STOP = { { at = 0, stop = "holder", length = 30 } }
 local ONE = { servers = 1, strategy = "local" }
+local CHANCE = { kill = true, stop = true, cut = true, expire = true } -- seed 10 kills the server
 
 -- Sales that break each rule, with their findings, and sales that keep it.
 local RULES = {
@@ -326,7 +327,7 @@ local RULES = {
     ["some buyer is served"] = {
         { "no buyer was served", { faults = KILLS } },
         { "no buyer was served", { strategy = says "busy", buyers = 1, products = { bun = 0 } } },
-        right = { { faults = { KILLS[1] } } },
+        right = { { faults = { KILLS[1] } }, { buyers = 1, seed = 10, faults = CHANCE } },
     },
     ["each fault ends"] = {
         { "the fault pulling of plug did not end", { simulated = false, servers = 1,
@@ -409,6 +410,20 @@ describe("buyers that waited in vain", function()
     it("buyers of a server that was cut off do not wait in vain", function()
         local cut = { at = 9, kind = "cut", target = "server 2" }
         assert.equal(2, count(5, { cut }, waits(10), waits(10, { server = 1 }), waits(8)))
+    end)
+
+    it("buyers of a server whose session ended do not wait in vain, and those of a stopped one do "
+        .. "if the lock is free for long after the stop", function()
+        local function of_fault(kind, ended, outcome)
+            local fault = { at = 1, ended = ended, kind = kind, target = "server 2" }
+            local others = waits(10, { server = 1, outcome = "sold", granted = 0, released = 0.1 })
+            return count(5, { fault }, others, waits(10, { outcome = outcome }))
+        end
+        assert.equal(0, of_fault("expire", nil, "expired"))
+        assert.equal(0, of_fault("stop", 9, "expired"))
+        assert.equal(0, of_fault("stop", 10, "timeout"))
+        assert.equal(0, of_fault("stop", nil, "timeout"))
+        assert.equal(1, of_fault("stop", 4, "timeout"))
     end)
 
     it("buyers of a hung sale wait in vain, whatever is left", function()

@@ -1,4 +1,5 @@
---- Runs a simulated sale under many schedules, counts the wrong sales, and keeps the first of them.
+--- Runs a simulated sale under many schedules, counts the sales that are not right, and keeps the
+--- first of them.
 
 local explore = require "zklock.world.explore"
 local found_of_worlds = require "zklock.world.found"
@@ -24,11 +25,11 @@ local KNOWN = { seeds = true, all = true, schedule = true, pct = true, moment = 
 ---@class zklock.seckill.Exploration
 ---@field name string
 ---@field schedules integer
----@field wrong integer
+---@field wrong integer    number of sales that are wrong or stuck
 ---@field sold integer     number of buyers told "sold", over all schedules
 ---@field complete boolean?  true if a systematic search ran all schedules
 ---@field bounds table<string, integer>?  of a systematic search
----@field first zklock.seckill.Sale?  the first wrong sale, with no more faults than it needs
+---@field first zklock.seckill.Sale?  the first of these, with no more faults than it needs
 local Exploration = { __name = "zklock.seckill.exploration" }
 Exploration.__index = Exploration
 

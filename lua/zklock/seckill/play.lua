@@ -251,6 +251,7 @@ end
 ---@field orders table[]
 ---@field late boolean?   the sale was ended at its limit
 ---@field endless zklock.seckill.Fault?  the fault that did not end in time
+---@field by_chance boolean?  in a simulated sale, faults that its seed chose came
 
 -- The store's session may have ended when a fault struck ZooKeeper.
 local function open_store_again(self)

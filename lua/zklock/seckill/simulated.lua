@@ -142,6 +142,7 @@ local function run_server(play, number)
     server.open_store = function(...) return with_delayed_writes(play, open(...)) end
     server.faults = setmetatable({ play = play, server = server }, Faults)
     server:open()
+    play.world.faults:begin(play.world.by_name[server.name]) -- also without a session
     server:serve()
     server:close()
 end
@@ -190,7 +191,7 @@ local function outcome_of(play)
     end)
     return {
         purchases = play.purchases, notes = play.notes, faults = faults, seconds = last,
-        left = play.left, orders = play.orders,
+        left = play.left, orders = play.orders, by_chance = play.world.happened[1] ~= nil,
         messages = messages.of(play.world.messages or {}, ROOT .. "/lock/"),
     }
 end
@@ -218,13 +219,13 @@ local function begin_play(plan, world)
     world:finally(function()
         read_store(play)
         local verdict, finding = sales.judge(plan, outcome_of(play))
-        if verdict == "wrong" then error(finding, 0) end
+        if verdict ~= "right" then error(finding, 0) end
     end)
     return play
 end
 
 
---- Returns the sale as a program for worlds, which fails in worlds where the sale is wrong.
+--- Returns the sale as a program for worlds, which fails in worlds where the sale is not right.
 ---@param plan zklock.seckill.Plan
 ---@return fun(world: zklock.World) program
 ---@return fun(world: zklock.World): zklock.seckill.Sale sale_of  the sale in that world
@@ -237,7 +238,7 @@ function simulated.program(plan)
         if not play.orders then read_store(play) end
         local sale = sales.of(plan, outcome_of(play))
         sale.seed, sale.story = world.seed, world.story and table.concat(world.story, "\n")
-        if world.problem ~= nil then
+        if world.problem ~= nil and world.problem ~= sale.finding then -- not the verdict on it
             sale.verdict, sale.finding = "wrong", tostring(world.problem)
         end
         return sale

@@ -22,15 +22,18 @@ local function killed_server_test(faults)
 end
 
 
--- True if a cut may have hidden from the buyer's server that the lock was free.
-local function was_cut_off(purchase, faults, the_end)
+-- The time from which no fault of its server kept the buyer from the lock; infinite if a cut or the
+-- end of its session may have done so until the end. After a stop it has to get a free lock, unless
+-- it failed in another way than by waiting too long.
+local function able_since(purchase, faults, the_end)
+    local since, server = 0, "server " .. purchase.server
     for _, fault in ipairs(faults) do
-        if fault.kind == "cut" and fault.target == "server " .. purchase.server
-           and fault.at < (purchase.told or the_end) then
-            return true
+        if fault.target == server and fault.at < (purchase.told or the_end) then
+            local is_over = fault.kind == "stop" and purchase.outcome == "timeout"
+            since = math.max(since, is_over and fault.ended or huge)
         end
     end
-    return false
+    return since
 end
 
 
@@ -69,9 +72,10 @@ end
 
 -- True if the lock was free for the last half of the buyer's wait, or for the last tenth if no
 -- buyer got the lock later. A shorter time is a normal hand-off.
-local function was_free(purchase, holds, the_end)
+local function was_free(purchase, holds, faults, the_end)
     local wait_end, of_lock = purchase.told or the_end, holds[purchase.lock] or {}
-    local since = math.max(purchase.asked, free_since(of_lock, wait_end))
+    local since = math.max(purchase.asked, free_since(of_lock, wait_end),
+        able_since(purchase, faults, the_end))
     local is_last = not of_lock[1] or of_lock[#of_lock].from <= wait_end
     local part = is_last and 0.1 or 0.5
     return since <= wait_end and wait_end - since >= part * (wait_end - purchase.asked)
@@ -86,8 +90,7 @@ end
 
 local function was_kept_out(purchase, holds, outcome, the_end)
     return purchase.asked ~= nil and not purchase.granted and not UNRELATED[purchase.outcome]
-        and not was_cut_off(purchase, outcome.faults, the_end)
-        and was_free(purchase, holds, the_end)
+        and was_free(purchase, holds, outcome.faults, the_end)
 end
 
 

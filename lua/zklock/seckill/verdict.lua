@@ -301,7 +301,8 @@ verdict.rules = {
     {
         name = "some buyer is served", verdict = "stuck", subject = "sale",
         broken = function(outcome, account)
-            return next(account.in_vain) == nil and not any(outcome.purchases, is_served)
+            return next(account.in_vain) == nil and not outcome.by_chance
+                and not any(outcome.purchases, is_served)
         end,
         says = function() return "no buyer was served" end,
     },
