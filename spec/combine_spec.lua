@@ -361,6 +361,15 @@ describe("combine #lock:combine", function()
             end
         end)
 
+        it("an error that the result list raises is raised in every submitter", function()
+            local strict = { __index = function() error("no such field", 0) end }
+            for _, answer in ipairs(answers_to(function(_, items)
+                return setmetatable({ unpack(items, 1, 2) }, strict)
+            end)) do
+                assert.same({ false, "no such field" }, answer)
+            end
+        end)
+
         it("a result that is no list of the right length raises, and names the function", function()
             for text, result in pairs{
                 ["list of 3 results, and result 3 is nil"] = { 1, 2 },
@@ -588,6 +597,15 @@ describe("combine #lock:combine", function()
                 return #server:nodes(path) == 0
             end)
             zklock.run(function() assert(submit(2) == 2) end)
+        end)
+
+        it("a submit after a run that failed before its runner began starts another runner",
+           function()
+            local submit = new_doubler()
+            rig.error_of(zklock.run, function() submit(1) end, function() error "enough" end)
+            local answer
+            zklock.run(function() answer = submit(2, 30) end)
+            assert.equal(4, answer)
         end)
 
         it("a run dropped inside a task does not stop the outer run's batch", function()

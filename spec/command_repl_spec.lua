@@ -156,7 +156,8 @@ describe("zklock #server", function()
                     'exec %s bin/zklock repl --hosts %s' \
                     /dev/null <$folder/keys >$folder/said
                 echo =$? >>$folder/said
-                cat $folder/.zklock_history $folder/said 2>/dev/null; kill $keys 2>/dev/null; rm -r $folder]],
+                cat $folder/.zklock_history $folder/said 2>/dev/null
+                kill $keys 2>/dev/null; rm -r $folder]],
                 table.concat(script, "; ") .. "; sleep 60", home or "$folder", LUA,
                 hosts or "memory:repl")
         end

@@ -150,6 +150,23 @@ describe("a lease #lease:state", function()
         assert.same({ "suspect" }, told)
     end)
 
+    it("on_lost is called although another session gets news all the time while it waits #real",
+       function()
+        local lease, told = hold_new{ timeout = 20 }
+        local busy = rig.session(lease.session.hosts)
+        local taken, leases = busy:mutex(lease.path), {}
+        for n = 1, 200 do leases[n] = rig.hold(busy:mutex(rig.path())) end
+        local function go_on(n)
+            if told[1] or not leases[n] then return busy:interrupt("waiter") end
+            leases[n]:on_lost(function(_, state) if state == "lost" then go_on(n + 1) end end)
+            leases[n]:expire(0.02)
+        end
+        lease:expire(0.1)
+        go_on(1)
+        taken:acquire{ owner = "waiter" }
+        assert.same({ "lost" }, told)
+    end)
+
     it("on_lost tells suspect again when the lease is suspect again", function()
         local lease, told, proxy = hold_new({ timeout = 20 }, true)
         for _ = 1, 10 do -- a state between two dispatches is not told

@@ -121,7 +121,8 @@ describe("make install", function()
         assert.equal(start, rig.shell("sed -n 3p %s/usr/bin/zklock", folder))
     end)
 
-    it("make install takes spaces in PREFIX, DESTDIR and TMPDIR, and a relative LUA #slow", function()
+    it("make install takes spaces in PREFIX, DESTDIR and TMPDIR, and a relative LUA #slow",
+       function()
         local folder, printed = install("'DESTDIR=FOLDER/in here/' 'PREFIX=/my tree' CFLAGS=-O0 "
             .. "LUA=build/lua-link TMPDIR='a b' $(ln -sf $(command -v lua5.4) build/lua-link)")
         assert.equal("", printed)

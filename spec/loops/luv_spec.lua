@@ -1,4 +1,6 @@
 --- [lua luajit memory] Waits inside luv.
+local Request = require "zklock.waiting.request"
+local driver = require "zklock.waiting.driver.luv"
 local loop = require "spec.loops.loop" "luv"
 local program = require "spec.fault.program"
 local promises = require "spec.loops.promises"
@@ -59,6 +61,47 @@ describe("in luv #zklock.driver", function()
             end)
         end)
     end
+
+    it("a session whose poll handle was closed is polled again by its next wait", function()
+        local other = session:mutex(rig.path())
+        loop.run(function()
+            coroutine.wrap(function() lock:acquire() end)()
+            wait_for_nodes(2)
+            uv.walk(function(handle)
+                if not handle:is_closing() then handle:close() end
+            end)
+        end)
+        loop.run(function()
+            rig.use(other)
+            holder:release() -- ends the first wait, too
+        end)
+    end)
+
+    it("a wait is not forgotten when it ends while another wait begins", function()
+        local first, ended = Request.new(session, session.handle:pause(0.1)), {}
+        local function wait(request)
+            driver.wait(session, request)
+            request:close()
+            ended[request] = true
+        end
+        loop.run(function()
+            coroutine.wrap(wait)(first)
+            coroutine.wrap(function()
+                local second = Request.new(session, session.handle:pause(0.2))
+                local on_done = second.on_done
+                rawset(second, "on_done", function(...) -- as a finalizer may run there
+                    rig.wait_apart("the first", function()
+                        session:dispatch()
+                        return first.told
+                    end)
+                    return on_done(...)
+                end)
+                wait(second)
+                assert.is_true(ended[first])
+            end)()
+        end)
+        assert.is_true(ended[first])
+    end)
 
     it("closing all handles forgets the waits", function()
         local ended = false

@@ -1,6 +1,7 @@
 --- [lua luajit memory] A second thread of the operating system.
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
+local zklock = require "zklock"
 
 
 describe("a session in a second thread #context", function()
@@ -11,7 +12,8 @@ describe("a session in a second thread #context", function()
         local lock = session:mutex(rig.path())
         local holder = rig.hold(rig.session(session.hosts):mutex(lock.path))
         for _, call in ipairs{ function() session:dispatch() end,
-                               function() lock:acquire(20) end } do
+                               function() lock:acquire(20) end,
+                               function() zklock.run(function() lock:acquire(20) end) end } do
             local ok, problem = system.call(call)
             assert.is_false(ok)
             assert.is_truthy(problem:find("in a second thread; open", 1, true), problem)

@@ -2,6 +2,7 @@
 
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
+local zklock = require "zklock"
 
 local server, host, path
 
@@ -52,6 +53,23 @@ describe("a callback in nginx #nginx #callbacks", function()
         assert.equal("0", host:get("/pending").body)
         host:get("/let_go?path=" .. path)
         rig.release(queue)
+    end)
+
+    it("callbacks run while more come all the time and nginx drops their timers", function()
+        start("lua_max_running_timers 2;")
+        host:get("/open")
+        host:get("/listen_for_many?path=" .. path)
+        host:get("/fill_running?count=4&path=" .. path)
+        local pen = rig.hold(rig.session(server.hosts):mutex(path .. "/pen"))
+        local number, is_called = 0, false
+        while not is_called and number < 300 do
+            number = number + 1
+            assert(pen:guard{ { "create", ("%s/data%d"):format(path, number), "x" } })
+            zklock.sleep(0.01)
+            is_called = number % 20 == 0 and host:get("/told").body:find("watch x", 1, true)
+        end
+        host:get("/let_go?path=" .. path)
+        assert.truthy(is_called, "none in the time of 300")
     end)
 
     it("a callback runs although the pending timers are used up", function()

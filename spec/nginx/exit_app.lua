@@ -127,6 +127,17 @@ function app.listen()
 end
 
 
+--- Watches 300 nodes, each with a callback of its own.
+function app.listen_for_many()
+    for number = 1, 300 do
+        assert(session:watch(arg("path") .. "/data" .. number, function(data)
+            if data then told[#told + 1] = "watch " .. data end
+        end))
+    end
+    ngx.say("listening")
+end
+
+
 local inside, most_inside, seen = 0, 0, {}
 
 function app.watch_slowly()

@@ -211,8 +211,8 @@ describe("the bun", function()
             local rows = texts.rows(views[#views], game, words_of.en)
             texts_of[#texts_of + 1] = rows[#rows]
         end
-        assert.same({ "stock 1, orders 0, no token seen yet", "stock 1, orders 0, greatest token 1" },
-                    texts_of)
+        assert.same({ "stock 1, orders 0, no token seen yet",
+                      "stock 1, orders 0, greatest token 1" }, texts_of)
     end)
 
     it("a store that checks tokens of writes only sells the bun twice", function()

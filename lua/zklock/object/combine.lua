@@ -12,10 +12,12 @@ local new_queue = require "zklock.object.combine.queue"
 local options = require "zklock.value.options"
 local owners = require "zklock.waiting.owner"
 local runners = require "zklock.object.combine.runner"
+local runtime = require "zklock.waiting.runtime"
 local scope = require "zklock.waiting.scope"
 local wait = require "zklock.waiting.wait"
 
 local ipairs, pairs = ipairs, pairs
+local max, now = math.max, runtime.now
 local setmetatable, tostring = setmetatable, tostring
 local brief = misuse.brief
 local running = coroutine.running
@@ -73,14 +75,26 @@ local function submit_alone(self, item, timeout)
 end
 
 
+local function wait_for_answer(entry, self, timeout)
+    local session, path = self.lock.session, self.lock.path
+    return wait.wait(session, entry.request, timeout, entries.take, entry, path, timeout)
+end
+
+
+local function unless_alone(entry, self, due, ...)
+    if not (entry.answer and entry.answer.is_alone) then return ... end
+    return submit_alone(self, entry.item, due and max(due - now(), 0))
+end
+
+
 local function attend(entry, self, timeout)
+    local due = timeout and now() + timeout
     self.queue:add(entry)
     if not runners.of(self) and not runners.start(self) then
         entry:close()
         return submit_alone(self, entry.item, timeout)
     end
-    local session, path = self.lock.session, self.lock.path
-    return wait.wait(session, entry.request, timeout, entries.take, entry, path, timeout)
+    return unless_alone(entry, self, due, wait_for_answer(entry, self, timeout))
 end
 
 

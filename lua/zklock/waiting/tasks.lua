@@ -4,6 +4,7 @@
 -- runs, and the task waits until all have ended.
 
 local core = require "zklock.core"
+local misuse = require "zklock.value.misuse"
 local schedulers = require "zklock.waiting.scheduler"
 local scope = require "zklock.waiting.scope"
 local sessions = require "zklock.waiting.sessions"
@@ -12,7 +13,7 @@ local error, select, setmetatable, type = error, select, setmetatable, type
 local huge, max = math.huge, math.max
 local unpack = table.unpack or unpack
 local driving = schedulers.driving
-local now = core.now
+local now, this_thread = core.now, core.thread
 
 local _M = {}
 
@@ -92,7 +93,12 @@ end
 local function new_scheduler(outer)
     local self = schedulers.init(setmetatable({}, Tasks), outer)
     self.driver = {
-        wait = function(_, request, deadline) return self:wait(request, deadline) end,
+        wait = function(session, request, deadline)
+            if session.thread ~= this_thread() then
+                misuse.refuse("context: a wait in a second thread; open a session in each thread")
+            end
+            return self:wait(request, deadline)
+        end,
         spawn = function(_, fn) return spawn(self, fn) end,
     }
     return self

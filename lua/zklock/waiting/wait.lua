@@ -73,10 +73,13 @@ end
 
 
 --- Starts fn(), which waits in the session, beside the caller, if something can run it there.
+--- on_dropped() is called if it will not be run after all.
 ---@return boolean begun
-function _M.spawn(session, fn)
+---@return (fun(): boolean)? is_gone true when fn will not be resumed any more
+function _M.spawn(session, fn, on_dropped)
     local spawn = runtime.current():driver().spawn
-    return spawn ~= nil and spawn(session, fn)
+    if not spawn then return false end
+    return spawn(session, fn, on_dropped)
 end
 
 

@@ -1,8 +1,9 @@
 --- The waiters of a session in one event loop. While there are any, one poller watches the
 -- session's descriptor and dispatches for all.
 --
--- A driver gives its hooks start(waiters) and stop(waiters), for the poller, and wake(waiter). Only
--- the loop refers to these objects, so a loop that is dropped takes its waiters along.
+-- A driver gives its hooks for the poller, polls(waiters), start(waiters) and stop(waiters), and
+-- wake(waiter). Only the loop refers to these objects, so a loop that is dropped takes its waiters
+-- along.
 
 local keys_of = require "zklock.value.keys"
 local scope = require "zklock.waiting.scope"
@@ -59,10 +60,9 @@ Waiter.__index = Waiter
 
 local function attend(self, suspend)
     local waiters = self.waiters
-    local first = not waiters:any()
     waiters.count = waiters.count + 1
     waiters.set[self] = true
-    if first then waiters.hooks.start(waiters) end
+    if not waiters.hooks.polls(waiters) then waiters.hooks.start(waiters) end
     while not self.request:done() do
         suspend(self)
         if self.problem then error(self.problem, 0) end

@@ -33,7 +33,8 @@ return function(fn, inside, lease, items)
     local ok, results = pcall(fn, lease, items)
     inside[thread] = nil
     if not ok then return nil, { value = results, raised = true } end
-    local why = flaw(results, count)
+    local checked, why = pcall(flaw, results, count)
+    if not checked then return nil, { value = why, raised = true } end
     if why then
         local text = "%scombine's function must return a list of %d results, %s"
         return nil, { value = text:format(misuse.defined_at(fn), count, why), raised = true }

@@ -5,12 +5,14 @@ local failure = require "zklock.value.failure"
 
 local error, select, setmetatable = error, select, setmetatable
 
---- An answer to a submitter is a result, a failure, or an error to raise.
+--- An answer to a submitter is a result, a failure, or an error to raise; or `is_alone`, because
+--- nobody else will carry the item out.
 ---@class zklock.Answer
 ---@field value any
 ---@field message? string
 ---@field code? string
 ---@field raised? boolean
+---@field is_alone? boolean
 
 ---@class zklock.Entry
 ---@field item any

@@ -17,6 +17,7 @@ local running = coroutine.running
 ---@field begun? boolean it was started; an interrupt may prevent that
 ---@field thread? thread|"main"
 ---@field task? zklock.Task
+---@field is_gone? fun(): boolean true when its coroutine will not be resumed any more
 local Runner = {}
 Runner.__index = Runner
 
@@ -67,12 +68,12 @@ end
 local _M = {}
 
 
---- The combiner's runner, if it has begun.
+--- The combiner's runner, if it has begun and can go on.
 ---@param combiner zklock.Combiner
 ---@return zklock.Runner?
 function _M.of(combiner)
     local self = combiner.weak.runner
-    return self and self.begun and self
+    if self and self.begun and not (self.is_gone and self.is_gone()) then return self end
 end
 
 
@@ -82,7 +83,12 @@ end
 function _M.start(combiner)
     local self = setmetatable({ combiner = combiner }, Runner)
     combiner.weak.runner = self
-    self.begun = wait.spawn(combiner.lock.session, function() scope(self, work, self) end)
+    self.begun, self.is_gone = wait.spawn(combiner.lock.session,
+        function() scope(self, work, self) end,
+        function()
+            self:close()
+            combiner.queue:refuse{ is_alone = true }
+        end)
     return self.begun
 end
 

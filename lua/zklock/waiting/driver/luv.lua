@@ -53,13 +53,20 @@ end
 local hooks = {} -- see zklock.waiting.waiters
 
 
+-- The user may have closed the handle, with uv.walk.
+function hooks.polls(waiters)
+    return waiters.poll and not waiters.poll:is_closing()
+end
+
+
 -- libuv allows one poll handle for a descriptor. A user who polls the session's descriptor
 -- must call session:dispatch().
 function hooks.start(waiters)
-    waiters.ready = {}
-    waiters.poll = uv.new_poll(waiters.fd)
-    if not waiters.poll then return end
-    waiters.poll:start("r", function()
+    waiters.ready = waiters.ready or {}
+    local poll = uv.new_poll(waiters.fd)
+    if not poll then return end
+    waiters.poll = poll
+    poll:start("r", function()
         waiters.polled = true
         waiters:dispatch()
         waiters.polled = false
@@ -68,9 +75,8 @@ function hooks.start(waiters)
 end
 
 
--- The user may have closed this handle, too, with uv.walk.
 function hooks.stop(waiters)
-    if waiters.poll and not waiters.poll:is_closing() then waiters.poll:close() end
+    if hooks.polls(waiters) then waiters.poll:close() end
 end
 
 

@@ -310,6 +310,7 @@ function Dispatcher:sleep(session, request, deadline)
     request.asleep = false
     if posted then return end
     session:dispatch()
+    if not self.runs then self.calls:drop_late() end
     if not self.runs and leaving.check_exiting() then
         leaving.proceed()
         self:interrupt_waits()
@@ -363,9 +364,10 @@ function _M.unsent(session)
 end
 
 
---- Starts fn() in a timer, which outlives the client. False if nginx refuses a timer.
-function _M.spawn(session, fn)
-    return dispatcher_of(session).calls:start(fn)
+--- Starts fn() in a timer, which outlives the client. False if nginx refuses a timer. Calls
+--- on_dropped() if nginx drops it.
+function _M.spawn(session, fn, on_dropped)
+    return dispatcher_of(session).calls:start(fn, on_dropped)
 end
 
 

@@ -5,7 +5,7 @@
 
 local core = require "zklock.core"
 
-local ipairs, setmetatable = ipairs, setmetatable
+local ipairs, pairs, setmetatable = ipairs, pairs, setmetatable
 local remove, select, unpack = table.remove, select, unpack
 local now = core.now
 local spawn, timer_at = ngx.thread.spawn, ngx.timer.at
@@ -22,6 +22,8 @@ local LATE = 0.3 -- seconds; a timer that has not begun by then was dropped
 ---@field running table<any, table> key -> a token on the stack of the running call; weak, so that
 -- the token of a killed light thread is collected
 ---@field asked_at? number when a timer was asked for
+---@field unbegun_since? number when a timer was first asked for since begin()
+---@field starts table<table, true> functions that wait for timers of their own
 local Calls = {}
 Calls.__index = Calls
 
@@ -69,7 +71,7 @@ end
 --- Begins all calls that can begin. Each leaves `unsent` only as it begins, because a call may end
 -- the timer.
 function Calls:begin()
-    self.asked_at = nil
+    self.asked_at, self.unbegun_since = nil, nil
     local at, unsent = 1, self.unsent
     while unsent[at] do
         local call = unsent[at]
@@ -89,28 +91,40 @@ local function on_timer(_, self)
 end
 
 
-local function run_alone(_, self, call)
-    for at, each in ipairs(self.unsent) do
-        if each == call then
-            remove(self.unsent, at)
-            return call.fn()
+local function on_start(_, self, start)
+    if not self.starts[start] then return end
+    self.starts[start] = nil
+    start.fn()
+end
+
+
+--- Calls fn() in a timer of its own, or on_dropped() if nginx drops that. False if nginx refuses a
+-- timer.
+function Calls:start(fn, on_dropped)
+    local start = { fn = fn, on_dropped = on_dropped, late_at = now() + LATE }
+    self.starts[start] = true
+    local pends = timer_at(0, on_start, self, start)
+    if not pends then self.starts[start] = nil end
+    return pends ~= nil
+end
+
+
+function Calls:drop_late()
+    local late = {}
+    for start in pairs(self.starts) do
+        if now() > start.late_at then late[#late + 1] = start end
+    end
+    for _, start in ipairs(late) do
+        if self.starts[start] then
+            self.starts[start] = nil
+            start.on_dropped()
         end
     end
 end
 
 
---- Calls fn() in a timer of its own, or, if nginx drops that, in the dispatcher's. False if nginx
--- refuses a timer.
-function Calls:start(fn)
-    local call = fill({ key = false }, fn)
-    if not timer_at(0, run_alone, self, call) then return false end
-    self.asked_at = self.asked_at or now()
-    self.unsent[#self.unsent + 1] = call
-    return true
-end
-
-
 function Calls:ask_for_timer()
+    self.unbegun_since = self.unbegun_since or now()
     if self.asked_at and now() < self.asked_at + LATE then return end
     self.asked_at = timer_at(0, on_timer, self) and now()
 end
@@ -118,8 +132,9 @@ end
 
 --- Begins overdue calls, in the caller's timer.
 function Calls:retry()
+    self:drop_late()
     if not self.unsent[1] then return end
-    if self.asked_at and now() < self.asked_at + LATE then return end
+    if self.unbegun_since and now() < self.unbegun_since + LATE then return end
     self:begin()
 end
 
@@ -133,6 +148,7 @@ end
 return function()
     return setmetatable({
         unsent = {},
+        starts = {},
         latest = {},
         running = setmetatable({}, { __mode = "v" }),
     }, Calls)
