@@ -10,7 +10,7 @@ local SEED = tonumber(os.getenv "SEED") or 1
 
 local world = assert(zklock.world(function(world)
     world:process("spec", function() require "busted.runner" { standalone = false } end)
-end, { seed = SEED, limit = { steps = 1e9, seconds = 1e7 } }))
+end, { seed = SEED, limit = { steps = 1e9, seconds = 4e6 } }))
 
 world.story = nil
 world.keeps_errors = true -- of callbacks; specs look at them

@@ -547,10 +547,23 @@ describe("a world #zklock.world", function()
         local stepped = zklock.world(program, { limit = { steps = 1000 } })
         while stepped:step() do end
         assert.equal(result.first.problem, stepped.problem)
-        result = simulate(function(world)
-            world:process("sleeper", function() zklock.sleep(1e6) end)
-        end, { seeds = 1, limit = { seconds = 100 } })
-        assert.matches("not over after 100 s", result.first.problem)
+        for seconds, problem in pairs{ [1e6] = "^it is not over after 100 s",
+                [1e300] = "^it is not over after 100 s",
+                [math.huge] = "^nothing more can happen: sleeper waits" } do
+            result = simulate(function(world)
+                world:process("sleeper", function() zklock.sleep(seconds) end)
+            end, { seeds = 1, limit = { seconds = 100 } })
+            assert.matches(problem, result.first.problem)
+        end
+    end)
+
+    it("a world may go on for 4e6 seconds #slow", function()
+        play(function(world)
+            world:process("sleeper", function()
+                zklock.sleep(4e6 - 10)
+                for n = 1, 1000 do zklock.sleep(1 / n) end
+            end)
+        end, { limit = { seconds = 4e6 } })
     end)
 
     it("simulate() and a world name their wrong arguments", function()
@@ -565,6 +578,8 @@ describe("a world #zklock.world", function()
             ["seeds must be a whole number"] = { seeds = 0.5 },
             ["not both"] = { seeds = 1, seed = 1 },
             ["must be a table, not 1"] = { limit = 1 },
+            ["limit.seconds must be at most 4000000, not 4000001"] =
+                { limit = { seconds = 4000001 } },
             ["unknown option \"fire\" in faults"] = { faults = { fire = true } },
             ["stop.longest must be a number above 0"] = { faults = { stop = { longest = 0 } } },
             ["unknown option \"longest\" in the fault kill"] =

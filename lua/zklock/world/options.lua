@@ -16,6 +16,7 @@ local PREEMPTIONS, RUNS = 2, 10000 -- of a systematic search
 local MOMENT_SEEDS = 100
 
 local limits = { steps = 1e6, seconds = 86400 }
+local MOST_SECONDS = 4e6 -- of a world, whose loop needs times that are exact to nanoseconds
 
 local _M = {}
 
@@ -114,17 +115,18 @@ end
 local function limit(given)
     if given == nil then return limits end
     known(given, limits, "limit")
-    return {
-        steps = whole(given.steps or limits.steps, "limit.steps"),
-        seconds = positive(given.seconds or limits.seconds, "limit.seconds"),
-    }
+    local seconds = positive(given.seconds or limits.seconds, "limit.seconds")
+    if seconds > MOST_SECONDS then
+        refuse("limit.seconds must be at most %d, not %s", MOST_SECONDS, show(seconds))
+    end
+    return { steps = whole(given.steps or limits.steps, "limit.steps"), seconds = seconds }
 end
 
 
 ---@class zklock.WorldOptions
 ---@field seed? integer default 1
 ---@field faults? zklock.Faults
----@field limit? { steps?: integer, seconds?: number } default 1e6, 86400
+---@field limit? { steps?: integer, seconds?: number } default 1e6, 86400; at most 4e6 seconds
 
 function _M.world(given)
     given = given == nil and {} or given
