@@ -139,6 +139,60 @@ describe("a simulated program #zklock.simulate", function()
         assert.matches("nothing more can happen: forgetful waits for /locks/bun",
                        result.first.problem)
     end)
+
+    -- The process "p" does the first; after a second the test does the second to it.
+    for text, case in pairs{
+        ["its death in zklock.run"] = {
+            function()
+                zklock.sleep(0.5)
+                zklock.run(function() connect():mutex("/locks/bun"):acquire(20) end)
+            end,
+            function(world) world:kill "p" end,
+        },
+        ["its death in zklock.run during a sleep"] = {
+            function() zklock.run(function() zklock.sleep(1e6) end) end,
+            function(world) world:kill "p" end,
+        },
+        ["its end while its coroutine sleeps"] = {
+            function() coroutine.wrap(function() zklock.sleep(1e6) end)() end, function() end,
+        },
+        ["its death during a stop"] = {
+            function() zklock.sleep(10) end,
+            function(world)
+                world:stop("p", 1e6)
+                world:kill "p"
+            end,
+        },
+        ["a cut that was healed"] = {
+            function() zklock.sleep(10) end,
+            function(world)
+                world:cut("p", 1e6)
+                world:heal "p"
+            end,
+        },
+        ["its end during a cut"] = {
+            function() zklock.sleep(10) end, function(world) world:cut("p", 1e6) end,
+        },
+    } do
+        it("nothing of a process is to come after " .. text, function()
+            local function program(world)
+                world:process("p", case[1])
+                world:at(1, function() case[2](world) end)
+            end
+            assert.is_true(play(program):now() < 50)
+            local world = zklock.world(function(world)
+                world:process("forgetful", function()
+                    local lease = hold()
+                    hold()
+                    lease:release()
+                end)
+                program(world)
+            end)
+            world:run()
+            assert.matches("^nothing more can happen: forgetful waits", world.problem)
+            assert.is_true(world:now() < 200)
+        end)
+    end
 end)
 
 
@@ -515,6 +569,23 @@ describe("a world #zklock.world", function()
         assert.is_false(world:choose(1))
         assert.same({}, world:choices())
         assert.is_true(ended)
+    end)
+
+    it("choose() goes on to the end though a coroutine of an ended process was ready", function()
+        local world = assert(zklock.world(function(world)
+            world:process("p", function()
+                coroutine.wrap(function() zklock.sleep(1) end)()
+                zklock.sleep(1)
+            end)
+        end))
+        local steps = 0
+        repeat
+            steps = steps + 1
+            local texts = world:choices()
+            assert.is_not_nil(texts[1])
+            local last = texts[2] and #texts - 1 or 1 -- p's main coroutine, if it can go on
+        until not world:choose(last)
+        assert.equal(3, steps)
     end)
 
     it("choose() can let any packet arrive first", function()

@@ -1,7 +1,7 @@
 --- The effect of each kind of fault on a process.
 
 local ipairs = ipairs
-local huge, max = math.huge, math.max
+local huge = math.huge
 
 local inflict = {}
 
@@ -9,8 +9,7 @@ function inflict.stop(self, process, seconds)
     process.stopped = true
     self.core:stop(process.number)
     self:tell(process, "is stopped for %g s", seconds)
-    self:schedule(self:now() + seconds, function()
-        if process.over then return end
+    process:end_fault("stop", self:now() + seconds, function()
         self:tell(process, "goes on")
         self.core:go_on(process.number)
         process:go_on()
@@ -22,7 +21,6 @@ function inflict.kill(self, process)
     self:tell(process, "is killed")
     process:finish()
     self.core:kill(process.number)
-    self:forget_sleepers(process.run)
 end
 
 
@@ -35,6 +33,7 @@ local function heal(self, process, all)
         end
     end
     process.cut_until, process.cut_sessions = 0, {}
+    process:end_fault "cut"
     if done then self:tell(process, "has a network again") end
     return done
 end
@@ -50,11 +49,9 @@ function inflict.cut(self, process, seconds)
     self:tell(process, "is cut off%s", seconds and (" for %g s"):format(seconds) or "")
     for _, session in ipairs(process.sessions) do process:cut(session, silently) end
     local due = seconds and self:now() + seconds or huge
-    process.cut_until = max(process.cut_until, due)
-    if not seconds then return end
-    self:schedule(due, function()
-        if not process.over and process.cut_until == due then heal(self, process, false) end
-    end)
+    if due < process.cut_until then return end -- an earlier cut lasts for longer
+    process.cut_until = due
+    process:end_fault("cut", seconds and due, function() heal(self, process, false) end)
 end
 
 

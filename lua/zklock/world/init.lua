@@ -189,8 +189,11 @@ function World:process(name, fn)
 end
 
 
+---@return table event
 function World:schedule(at, fn)
-    self.events:add{ due = at, fn = fn, chain_length = self.chain_length }
+    local event = { due = at, fn = fn, chain_length = self.chain_length }
+    self.events:add(event)
+    return event
 end
 
 
@@ -349,7 +352,7 @@ function World:choose(number)
     if not choice then misuse.refuse("there is no choice %s", misuse.show(number)) end
     within(self, function()
         choice.fn()
-        if not self.over and not choices(self)[1] then go_on(self) end -- ends the world
+        while not self.over and not choices(self)[1] do go_on(self) end -- ends the world
     end)
     return not self.over
 end

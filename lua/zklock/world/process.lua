@@ -5,7 +5,7 @@ local current = require "zklock.world.current"
 local schedulers = require "zklock.waiting.scheduler"
 local sessions = require "zklock.waiting.sessions"
 
-local ipairs, select, setmetatable = ipairs, select, setmetatable
+local ipairs, pairs, select, setmetatable = ipairs, pairs, select, setmetatable
 local max = math.max
 local running = coroutine.running
 local unpack = table.unpack or unpack
@@ -30,6 +30,7 @@ local LEAST = 1e-9 -- seconds; a shorter sleep takes no time
 ---@field unheard zklock.Session[] with news that came during a stop
 ---@field cut_until number
 ---@field cut_sessions table<zklock.Session, true> that went offline with the process
+---@field fault_ends table<"stop"|"cut", table> events of the world
 local Process = setmetatable({}, { __index = current.InWorld })
 Process.__index = Process
 
@@ -53,11 +54,23 @@ function Run:fail(problem)
 end
 
 
+--- Ends the process. Nothing of it is to come any more, for which the world would wait.
 function Process:finish()
+    local world = self.world
     self.over = true
     self.run:stop()
-    self.world.runs[self.run] = nil
-    self.world.live = self.world.live - 1
+    world:forget_sleepers(self.run)
+    for _, run in ipairs(self.run:with_inner()) do world.runs[run] = nil end
+    for _, event in pairs(self.fault_ends) do world.events:remove(event) end
+    world.live = world.live - 1
+end
+
+
+--- Calls fn() when a fault of the kind ends, and no more when an earlier one ends. No `due`: never.
+function Process:end_fault(kind, due, fn)
+    local before = self.fault_ends[kind]
+    if before then self.world.events:remove(before) end
+    self.fault_ends[kind] = due and self.world:schedule(due, fn)
 end
 
 
@@ -253,6 +266,7 @@ function Process.new(world, number, name, fn)
         unheard = {},
         cut_until = 0,
         cut_sessions = {},
+        fault_ends = {},
     }, Process)
     self.own_driver = driver_of(self)
     self.run = setmetatable(world:new_run(), Run)
