@@ -192,6 +192,22 @@ describe("zklock #server", function()
                 rig.shell("kill -TERM $(pgrep -P %d)", process.pid)
                 process:ends(143)
             end)
+
+            it("zklock leaves no process to the first of a container, which may collect none",
+               function()
+                for line, status in pairs{
+                    [run("%s true", path)] = 0,
+                    [join("%s a true", path)] = 0,
+                    [("--hosts 127.0.0.1:1 run -w 0.1 %s true"):format(path)] = 69,
+                } do
+                    local script = files.write(fresh_path(), ([[
+                        system "%s bin/zklock %s 2>/dev/null";
+                        print $? >> 8, "\n";
+                        exec "ps", "-o", "stat=,args=", "--ppid", "1"]]):format(LUA, line))
+                    assert.equal(status .. "\n", rig.shell("unshare --pid --fork --mount-proc "
+                        .. "perl %s", script))
+                end
+            end)
         end
 
         it("the command may have 20 000 words", function()

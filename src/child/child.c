@@ -30,6 +30,7 @@ struct child {
     int socket;         /* to the minder; -1: the minder is gone */
     pid_t minder;       /* 0: never started */
     pid_t command;      /* 0: not started, or its group is gone */
+    bool may_run;       /* the minder was told to start a command, whose end was not reported */
     bool rest_may_live; /* the minder is gone, and members of the command's group may live */
     zkl_time killed_at; /* when the minder's end was seen, and the group first killed */
     bool complained;    /* about a command of another user */
@@ -139,10 +140,12 @@ static void copy_text(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
  * this process ends, the command gets SIGTERM, and SIGKILL at most `seconds` later.
  */
 static int launch(lua_State *L) {
+    struct child *child = check_child(L);
     struct zkl_order order = {.kind = ZKL_ORDER_LAUNCH, .orphan_for = zkl_lua_time(L, 4)};
     copy_text(L, 2, order.token);
     copy_text(L, 3, order.session);
-    send_order(check_child(L), &order);
+    child->may_run = true;
+    send_order(child, &order);
     return 0;
 }
 
@@ -176,9 +179,10 @@ static int resume(lua_State *L) {
  * false if the command is another user's, whose end the minder awaits
  */
 static int kill_all(lua_State *L) {
-    const struct child *child = check_child(L);
+    struct child *child = check_child(L);
     bool refused = child->command && kill(-child->command, SIGKILL) != 0 && errno == EPERM;
     if (child->socket >= 0) kill(child->minder, refused ? SIGCONT : SIGKILL);
+    child->may_run = refused;
     lua_pushboolean(L, !refused);
     return 1;
 }
@@ -224,6 +228,8 @@ static int push_report(lua_State *L, struct child *child, const struct zkl_repor
         [ZKL_REPORT_FAILED] = "failed"};
     if (report->kind == ZKL_REPORT_STARTED) child->command = report->number;
     if (report->kind == ZKL_REPORT_OVER) child->command = 0;
+    if (report->kind == ZKL_REPORT_OVER || report->kind == ZKL_REPORT_FAILED)
+        child->may_run = false;
     return push_news(L, kinds[report->kind], report->number);
 }
 
@@ -276,11 +282,18 @@ static int next_news(lua_State *L) {
     return push_news(L, "gone", 0);
 }
 
-/* The minder takes a closed socket for the end of its owner, and ends the command. */
+/*
+ * The minder takes a closed socket for the end of its owner, and ends the command. A minder without
+ * a command is ended and collected here, as a container may have no other collector.
+ */
 static int drop(lua_State *L) {
     struct child *child = check_child(L);
-    if (child->socket >= 0) close(child->socket);
+    if (child->socket < 0) return 0;
+    close(child->socket);
     child->socket = -1;
+    if (child->may_run) return 0;
+    kill(child->minder, SIGKILL);
+    waitpid(child->minder, NULL, 0);
     return 0;
 }
 
