@@ -232,6 +232,22 @@ describe("zklock #server", function()
             end
         end)
 
+        it("zklock tells of a loss on a terminal that stops writers in the background " ..
+           "#slow", function()
+            local out = fresh_path()
+            local script = files.write(fresh_path(), ([[
+                stty tostop
+                %s bin/zklock %s sh -c 'echo in >%s; exec sleep 600'
+                echo status $?]]):format(LUA, run("--grace 0 %s", path), out))
+            local terminal = io.popen(("timeout 30 script -qec 'sh %s' /dev/null </dev/null")
+                :format(script))
+            first_line(out)
+            remove_node()
+            local text = terminal:read "*a"
+            terminal:close()
+            expect(text, "the lease is lost", "status 76")
+        end)
+
         it("the command gets the terminal once it reads it, in a pipeline", function()
             local script = files.write(fresh_path(), ("%s bin/zklock %s sh -c 'read x; echo got $x'"
                 .. " | cat\n"):format(LUA, run("%s", path)))

@@ -63,12 +63,16 @@ static void catch_signal(int signal) {
     if (before.sa_handler != SIG_IGN) sigaction(signal, &action, NULL);
 }
 
-/* Signals may come until the process ends, so after lua_close(). */
+/*
+ * Signals may come until the process ends, so after lua_close(). SIGTTOU would stop this process
+ * when it writes to the command's terminal.
+ */
 static void catch_all(void) {
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
     zkl_pin_module();
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) catch_signal(passed_on[i]);
     sigaction(SIGPIPE, &ignored, NULL);
+    sigaction(SIGTTOU, &ignored, NULL);
 }
 
 /* --- the beginning ---------------------------------------------------------------------------- */
