@@ -153,6 +153,16 @@ describe("zklock hold #server", function()
                 lease:release()
             end
         end)
+
+        it("an ignored signal does not end the wait", function()
+            local lease = rig.hold(session:mutex(path))
+            commands.ignore "INT"
+            local process = start(hold("%s --for 5m", path))
+            server:wait_for_nodes(path, 2)
+            process:signal("INT")
+            lease:release()
+            remember(process:ends(0):match "%S+")
+        end)
     end)
 
 
@@ -171,6 +181,12 @@ describe("zklock hold #server", function()
             } do
                 expect(ends(64, "%s", line), text)
             end
+        end)
+
+        it("hold ends with 69 without a server, also if SIGCHLD is ignored #slow", function()
+            commands.prefix = "env --ignore-signal=CHLD"
+            local line = "--hosts 127.0.0.1:1 hold -n %s --for 5m"
+            expect(start(line, path):ends(69), "no ZooKeeper server answered")
         end)
 
         it("a token file that cannot be written ends with 70, without the lock", function()

@@ -291,12 +291,15 @@ describe("zklock #server", function()
             end
         end)
 
-        it("an ignored signal, as with nohup, reaches nobody", function()
-            commands.prefix = "env --ignore-signal=HUP"
-            local process = launch(run("%s %s", path, SLEEP))
-            process:signal("HUP")
-            process:ends(143, "TERM")
-        end)
+        for _, name in ipairs{ "HUP", "INT" } do
+            it("an ignored signal reaches nobody, as with nohup or in the background of a script: "
+                .. name, function()
+                commands.ignore(name)
+                local process = launch(run("%s %s", path, SLEEP))
+                process:signal(name)
+                process:ends(143, "TERM")
+            end)
+        end
 
         for verb, line in pairs{ run = run, elect = elect } do
             it("a signal ends the wait, and frees the place in line: " .. verb, function()

@@ -68,6 +68,15 @@ function commands.start(text, ...)
 end
 
 
+--- Makes the next start() ignore the signal. Runs also the part of bin/zklock for a shell.
+function commands.ignore(name)
+    local program = files.write(commands.fresh_path(),
+        (files.read("bin/zklock"):gsub("\nexec lua5.4 ", "\nexec " .. LUA .. " ")))
+    commands.prefix = ("env --ignore-signal=%s sh -c 'shift 2; exec sh %s \"$@\"' sh"):format(name,
+        program)
+end
+
+
 --- Starts `zklock TEXT`, waits until its command says "in", and returns the process and that line.
 function commands.launch(text, ...)
     local self = commands.start(text, ...)

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "../lua/values.h"
@@ -59,6 +60,13 @@ static void close_others(int kept) {
     closedir(directory);
 }
 
+/* Lua's handler would not end await_outcome(). An ignored SIGINT stays ignored. */
+static void end_by_interrupt(void) {
+    struct sigaction before;
+    sigaction(SIGINT, NULL, &before);
+    if (before.sa_handler != SIG_IGN) signal(SIGINT, SIG_DFL);
+}
+
 /*
  * child.fork(), before a session is opened -> background, and true in the background process, false
  * in the owner; nil, reason
@@ -80,7 +88,7 @@ static int fork_background(lua_State *L) {
     if (is_background) {
         setsid();
         close_others(self->peer);
-    } else signal(SIGINT, SIG_DFL); /* Lua's handler would not end await_outcome() */
+    } else end_by_interrupt();
     lua_pushboolean(L, is_background);
     return 2;
 }
@@ -89,16 +97,16 @@ static int fork_background(lua_State *L) {
 static int await_outcome(lua_State *L) {
     const struct background *self = check_background(L);
     char text[ANSWER_MAX];
-    int status = 0;
+    int status;
     ssize_t size = recv(self->peer, text, sizeof text, 0);
     if (size > 0) {
         lua_pushlstring(L, text, (size_t)size);
         return 1;
     }
-    waitpid(self->process, &status, 0);
     lua_pushnil(L);
-    /* as in a shell */
-    lua_pushinteger(L, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    if (waitpid(self->process, &status, 0) < 0) lua_pushinteger(L, EX_SOFTWARE);
+    else if (WIFEXITED(status)) lua_pushinteger(L, WEXITSTATUS(status));
+    else lua_pushinteger(L, 128 + WTERMSIG(status)); /* as in a shell */
     return 2;
 }
 
