@@ -47,6 +47,7 @@ int zkl_lua_board(lua_State *L);
 int zkl_lua_session(lua_State *L);
 int zkl_lua_folder(lua_State *L);
 int zkl_lua_trials(lua_State *L);
+int zkl_lua_ask(lua_State *L);
 int zkl_lua_acquire_options(lua_State *L);
 int zkl_lua_world(lua_State *L);
 int zkl_lua_poll(lua_State *L);

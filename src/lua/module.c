@@ -207,6 +207,7 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"close_on_signal", close_on_signal},
                                          {"folder", zkl_lua_folder},
                                          {"trials", zkl_lua_trials},
+                                         {"ask", zkl_lua_ask},
                                          {"acquire_options", zkl_lua_acquire_options},
                                          {"poll", zkl_lua_poll},
                                          {"board", zkl_lua_board},

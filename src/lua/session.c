@@ -151,6 +151,15 @@ int zkl_lua_trials(lua_State *L) {
     return 1;
 }
 
+/* core.ask(host, word, timeout) -> a server's answer to a four-letter word, "" without one */
+int zkl_lua_ask(lua_State *L) {
+    char text[ZKL_WORD_ANSWER];
+    zkl_time by = zkl_due(zkl_lua_time(L, 3));
+    zkl_zookeeper_ask(luaL_checkstring(L, 1), luaL_checkstring(L, 2), by, text);
+    lua_pushstring(L, text);
+    return 1;
+}
+
 /* --- verbs ----------------------------------------------------------------------------------- */
 
 static int close_session(lua_State *L) {

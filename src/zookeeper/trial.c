@@ -229,3 +229,17 @@ size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known kn
     free(servers.list);
     return ZKL_OPERATIONS;
 }
+
+void zkl_zookeeper_ask(const char *host, const char *word, zkl_time by,
+                       char text[ZKL_WORD_ANSWER]) {
+    struct servers servers = {0};
+    *text = '\0';
+    if (zkl_hosts_resolve(host, &servers) != 0) return;
+    for (size_t i = 0; i < servers.count && !*text; i++) {
+        int fd = zkl_wire_connect(&servers.list[i], by);
+        if (fd < 0) continue;
+        zkl_wire_ask(fd, word, by, text, ZKL_WORD_ANSWER);
+        close(fd);
+    }
+    free(servers.list);
+}

@@ -172,3 +172,8 @@ enum zkl_wire zkl_wire_hear(int fd, zkl_time by, int *error) {
     if (said == ZKL_WIRE_ANSWERED) *error = (int)be32toh(reply.error);
     return said;
 }
+
+void zkl_wire_ask(int fd, const char *word, zkl_time by, char *text, size_t size) {
+    memset(text, 0, size);
+    if (send_all(fd, word, strlen(word))) read_all(fd, text, size - 1, by);
+}

@@ -25,6 +25,9 @@ struct zkl_known {
 #define ZKL_TRIALS 10
 /* Tries each operation at the host's first answering address, and blocks. 0: no address. */
 size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]);
+#define ZKL_WORD_ANSWER 4096
+/* Sets `text` to an address's answer to a four-letter word, "" without one. Blocks until `by`. */
+void zkl_zookeeper_ask(const char *host, const char *word, zkl_time by, char text[ZKL_WORD_ANSWER]);
 extern const char zkl_zookeeper_version[];
 
 #endif

@@ -6,7 +6,6 @@ local core = require "zklock.core"
 local hosts_of = require "zklock.value.hosts"
 local options = require "zklock.value.options"
 local printable = require "zklock.command.printable"
-local shell = require "zklock.system.shell"
 local status = require "zklock.command.status"
 local tree = require "zklock.command.tree"
 local zklock = require "zklock"
@@ -96,22 +95,10 @@ end
 
 -- --- each server --------------------------------------------------------------------
 
-local function ask_word(server, word)
-    local host, port = server:match("^%[?(.-)%]?:(%d+)$")
-    local script = ("exec 3<>/dev/tcp/%s/%s && printf %s >&3 && cat <&3"):format(
-        host or server:gsub("[%[%]]", ""), port or "2181", word)
-    local pipe = assert(io.popen(("timeout %d bash -c %s 2>/dev/null"):format(WORD_TIMEOUT,
-        shell.quote(script))))
-    local text = pipe:read("*a")
-    pipe:close()
-    return text
-end
-
-
 -- Version and mode of a server in words; in an ensemble also its version alone. By default servers
 -- answer srvr.
 local function introduction(server)
-    local text = ask_word(server, "srvr")
+    local text = core.ask(server, "srvr", WORD_TIMEOUT)
     local version, mode = text:match("version: ([%d.]+)"), text:match("Mode: (%w+)")
     if not (version and mode) then
         return "does not say what it is (srvr is not in its 4lw.commands.whitelist)"
@@ -164,7 +151,7 @@ end
 
 -- The lease clock needs two ticks. A server tells its tick if its whitelist has "conf".
 function Doctor:check_ticks(name, granted)
-    local tick = tonumber(ask_word(name, "conf"):match("tickTime=(%d+)"))
+    local tick = tonumber(core.ask(name, "conf", WORD_TIMEOUT):match("tickTime=(%d+)"))
     if not tick or granted * 1000 >= 2 * tick then return end
     self:fail(name, "%g s are less than two ticks of %g s: a lease may be held for longer than its "
         .. "session lives; ask for a longer timeout, and raise minSessionTimeout in its zoo.cfg",
