@@ -105,6 +105,19 @@ describe("zklock #server", function()
             assert.matches("^zklock: connection: [^\n]+refused%)$", text)
         end)
 
+        it("the session of repl has the credentials of --auth, or else of ZK_AUTH", function()
+            local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
+            local path = rig.path()
+            rig.hold(own:mutex(path))
+            for _, words in ipairs{ "ZK_AUTH=digest:a:b", "ZK_AUTH=other:x ZK=--auth=digest:a:b",
+                                    "ZK_AUTH=digest:c:d" } do
+                local text = rig.shell("export %s; echo 'queue %q' | %s bin/zklock $ZK repl "
+                    .. "--hosts %s 2>&1", words, path, LUA, server.hosts)
+                expect(text, words:find "a:b" and "1 holds mutex" or "auth: ")
+            end
+            rig.close_sessions()
+        end)
+
         it("repl starts programs without ZK_AUTH in their arguments", function()
             local text = rig.shell([[folder=$(mktemp -d)
                 printf '#!/bin/sh\necho "$@"; cat /proc/$PPID/cmdline' >$folder/env
