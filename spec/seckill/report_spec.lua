@@ -2,6 +2,7 @@
 
 local browser = require "spec.seckill.report.browser"
 local check = require "spec.torture.checker"
+local columns = require "zklock.seckill.report.columns"
 local dkjson = require "dkjson"
 local history = require "spec.torture.history"
 local record_of_history = require "spec.torture.record"
@@ -85,6 +86,20 @@ describe("the files of a report", function()
     it("the page of 10 000 purchases is smaller than 2 MB", function()
         local size = #written("html", { sales = { sales.right(10000) } })
         assert.is_true(size < 2e6, size .. " bytes")
+    end)
+
+    it("the page has each hold and write of a buyer, and its last answer", function()
+        local record = sales.right(2)
+        local first = record.purchases[1]
+        first.earlier = { {
+            buyer = 1, server = 1, product = first.product, granted = 0, released = 0.0005,
+            shared = true, writes = { { product = first.product, left = 9, at = 0.0004 } },
+        } }
+        local data = columns.of(record, false)
+        assert.same({ 3, { 1, 0, 0 } }, { #data.purchases.granted, data.purchases.shared })
+        assert.same({ 0 }, data.writes.purchase)
+        assert.matches("^Each lock had readers, or one writer", data.why)
+        assert.same({}, data.reasons)
     end)
 
     it("equal records give equal files", function()
@@ -178,6 +193,12 @@ describe("a report as CSV", function()
         assert.is_truthy(lines[2]:find ",8589934595,3,0%.%d+,sold,,,$")
         assert.is_truthy(lines[#lines]:find ",,8589934682,,,killed,,,$")
         assert.equal(text, table.concat(lines, "\r\n") .. "\r\n")
+    end)
+
+    it("CSV has the purchases of histories, too", function()
+        local text = written("csv", { sales = {}, histories = { sales.right(2) } })
+        assert.equal(1 + 2, select(2, text:gsub("\r\n", "")))
+        assert.matches("\r\nzookeeper,2,server %d,", text)
     end)
 
     it("CSV has the wanted pieces, the time of the answer, and the reason for a failure", function()

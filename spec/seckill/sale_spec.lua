@@ -110,6 +110,11 @@ describe("overlaps", function()
             of(hold(1, 5), hold(2, 4), hold(3, 6), hold(4.5, 9), hold(8, 10)))
     end)
 
+    it("earlier holds of a buyer overlap, too", function()
+        assert.same({ { "bun", 2, 3, 2 } },
+            of(hold(7, 8, { earlier = { hold(1, 3) } }), hold(2, 4)))
+    end)
+
     it("holds of two locks do not overlap", function()
         assert.same({}, of(hold(1, 3), hold(2, 4, { lock = "tea" })))
     end)
@@ -241,6 +246,30 @@ describe("a record", function()
         assert.same({ {
             at = notes[1].at, buyer = 1, server = 1, line = "it's mine", token = "8589934595",
         } }, notes)
+    end)
+
+    it("a record keeps the earlier requests of a buyer, with holds and wishes", function()
+        local purchases = { { buyer = 1, server = 2, product = "bun", quantity = 1 } }
+        local record = records.in_memory(purchases, {}, 2, 0)
+        for _, event in ipairs{
+            { "asked", "bun" }, { "granted", "5" }, { "read", "9 bun" }, { "written", "8 bun 1" },
+            { "told", "sold" }, { "written", "7 bun 1" }, { "told", "sold" }, { "told", "refused" },
+            { "released" }, { "wants", "bun 2" }, { "asked", "all" }, { "told", "timeout" },
+        } do
+            record:write(1, event[1], event[2])
+        end
+        local last, earlier = purchases[1], purchases[1].earlier
+        assert.same({ "all", "timeout", 2, nil, nil, nil },
+            { last.lock, last.outcome, last.quantity, last.granted, last.left, last.token })
+        assert.same({ "sold", "sold", "refused" },
+            { earlier[1].outcome, earlier[2].outcome, earlier[3].outcome })
+        local first, second, held = earlier[1], earlier[2], earlier[3]
+        assert.same({ nil, nil, 1 }, { first.granted, first.left, first.quantity })
+        assert.same({ nil, 7, 8, 1 },
+            { second.granted, second.left, second.writes[1].left, second.quantity })
+        assert.same({ "bun", "5", 2, 1, nil },
+            { held.lock, held.token, held.server, held.quantity, held.left })
+        assert.is_true(held.granted <= held.released)
     end)
 
     it("a record is counted while it is written", function()

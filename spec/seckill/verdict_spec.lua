@@ -61,6 +61,48 @@ local function buying(times)
     end
 end
 
+-- A purchase of each of these wishes, with `buy`.
+local function wishing(wishes, buy)
+    return function(buyer)
+        for _, wish in ipairs(wishes) do
+            buyer:want(wish)
+            local product, quantity = next(wish)
+            if not buyer:enter{ products = { product } } then return end
+            buy(buyer, product, quantity)
+            buyer:leave()
+        end
+    end
+end
+
+local function buy_wish(buyer, product, quantity)
+    local left = buyer:stock(product) - quantity
+    if left < 0 then return buyer:tell "refused" end
+    buyer:buy_all{ { product = product, quantity = quantity, left = left } }
+end
+
+-- A purchase of these wishes, or of its own product so often, in one hold.
+local function in_one_hold(wishes)
+    return holding(function(buyer)
+        for _, wish in ipairs(wishes) do
+            if wish.bun or wish.tea then buyer:want(wish) end
+            local product, quantity = next(wish)
+            buy_wish(buyer, product or buyer.product, quantity or buyer.quantity)
+        end
+    end)
+end
+
+-- The first buyer holds the lock for so long that the second gives up, and buys again later.
+local function holding_long(buyer)
+    if buyer.number == 2 then zklock.sleep(0.5) end
+    for _ = 1, 3 - buyer.number do
+        if not buyer:enter() then return end
+        buyer:try_to_buy()
+        zklock.sleep(5)
+        buyer:leave()
+        zklock.sleep(5)
+    end
+end
+
 local function paying(factor)
     return holding(function(buyer, stock)
         buyer:buy(stock - 1, function(store, order)
@@ -212,16 +254,28 @@ local RULES = {
                 buying(1)(buyer)
                 tells "sold"(buyer)
             end } },
-        right = { { orders = 2, purchase = buying(2) } },
+        { "4 buyers were told \"sold\", without an order", { orders = 2, products = TWO,
+            lock = "one", purchase = wishing({ { bun = 1 }, { tea = 1 } },
+                function(buyer, product, quantity)
+                    if product == "tea" then buyer:tell "sold" end
+                    if product == "bun" then buy_wish(buyer, product, quantity) end
+                end) } },
+        right = {
+            { orders = 2, purchase = buying(2) },
+            { orders = 2, products = TWO, purchase = wishing({ { bun = 1 }, { tea = 1 } },
+                buy_wish) },
+            { orders = 2, products = TWO, lock = "one",
+              purchase = in_one_hold{ { bun = 1 }, { tea = 2 } } },
+            { purchase = holding(function(buyer, stock)
+                buyer:buy(stock - 1)
+                buyer:tell "sold"
+            end) },
+        },
     },
     ["a buyer that cannot have bought has no order"] = {
         { "4 buyers were told \"refused\", with an order", { purchase = telling "refused" } },
         { "4 buyers were told \"timeout\", with an order", { purchase = telling "timeout" } },
-        { "4 buyers were told \"late\", with an order", {
-            purchase = holding(function(buyer, stock)
-                buyer:buy(stock - 1)
-                buyer:tell "late"
-            end) } },
+        { "4 buyers were told \"late\", with an order", { purchase = telling "late" } },
         right = { { products = { bun = 1 } } },
     },
     ["no buyer has more orders than purchases"] = {
@@ -230,7 +284,8 @@ local RULES = {
                 buyer:write(stock - 1)
                 buyer:buy(stock - 2)
             end) } },
-        right = { { orders = 2, purchase = buying(2) } },
+        right = { { orders = 2, purchase = buying(2) }, { orders = 2, buyers = 3,
+            products = { bun = 5 }, purchase = in_one_hold{ {}, {} } } },
     },
     ["no buyer exceeds the sale's limit of orders"] = {
         { "4 buyers were sold more orders than the sale allows", { purchase = buying(2) } },
@@ -265,7 +320,8 @@ local RULES = {
                 buyer.quantity = 1
                 buyer:buy(stock - 1)
             end) } },
-        right = { { quantity = 2 } },
+        right = { { quantity = 2 }, { orders = 2,
+            purchase = wishing({ { bun = 2 }, { bun = 1 } }, buy_wish) } },
     },
     ["no buyer is refused while the stock is enough"] = {
         { "4 buyers were told \"refused\", and enough was left", { purchase = tells "refused" } },
@@ -285,6 +341,11 @@ local RULES = {
             end } },
         right = {
             { products = { bun = 5 }, quantity = 2 },
+            { products = { bun = 1 }, orders = 2, buyers = 2, purchase = function(buyer)
+                buying(1)(buyer)
+                zklock.sleep(3 - buyer.number) -- the buyer without a piece asks first
+                buying(1)(buyer)
+            end },
             { products = { bun = 1 }, strategy = "local", servers = 1,
               purchase = then_comes("refused", cancelling) },
             { purchase = function(buyer)
@@ -322,7 +383,8 @@ local RULES = {
         { "2 buyers waited in vain", { strategy = says "timeout" } },
         { "2 buyers waited in vain", { strategy = says "closed" } },
         { "2 buyers waited in vain", { strategy = says() } },
-        right = { ONE, { strategy = "local", servers = 1, timeout = 0.05, pause = 0.02 } },
+        right = { ONE, { strategy = "local", servers = 1, timeout = 0.05, pause = 0.02 },
+            { buyers = 2, orders = 2, timeout = 2, purchase = holding_long } },
     },
     ["some buyer is served"] = {
         { "no buyer was served", { faults = KILLS } },
@@ -428,6 +490,20 @@ describe("buyers that waited in vain", function()
 
     it("buyers of a hung sale wait in vain, whatever is left", function()
         assert.equal(2, count(0, {}, { granted = 1 }, { asked = 2 }))
+    end)
+
+    it("an earlier hold of another buyer is a cause of a failure", function()
+        local function purchase(number, more)
+            return with({ buyer = number, server = number, product = "bun", lock = "bun",
+                quantity = 1, asked = 0 }, more)
+        end
+        local late = purchase(1, { granted = 1, told = 4, outcome = "late" })
+        local other = purchase(2, { granted = 9, released = 10, told = 9, outcome = "refused" })
+        local outcome = { purchases = { late, other }, orders = {}, faults = {}, seconds = 10 }
+        local products = { bun = { left = 0, ordered = 0, stock = 0 } }
+        assert.equal("wrong", (verdicts.of({}, outcome, products)))
+        other.earlier = { purchase(2, { granted = 2, released = 3 }) }
+        assert.equal("right", (verdicts.of({}, outcome, products)))
     end)
 
     it("a sale is stuck when a holder was killed and its lock stays (PIT-13) #slow", function()

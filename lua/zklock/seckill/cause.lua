@@ -1,6 +1,7 @@
 --- The causes of failed purchases, such as a fault before the answer or another holder of the lock.
 --- zklock.seckill.stuck judges buyers that waited in vain.
 
+local record = require "zklock.seckill.record"
 local stuck = require "zklock.seckill.stuck"
 local tokens = require "zklock.seckill.token"
 
@@ -28,9 +29,9 @@ end
 
 -- True if another buyer got the lock before this buyer's answer, and released it after this buyer's
 -- grant or has a greater token.
-local function had_another_holder(purchase, purchases)
+local function had_another_holder(purchase, requests)
     local from, to = purchase.granted, purchase.told or huge
-    for _, other in ipairs(purchases) do
+    for _, other in ipairs(requests) do
         if other ~= purchase and other.lock == purchase.lock and other.granted
            and other.granted < to then
             if (other.released or other.ended or huge) > from then return true end
@@ -53,13 +54,14 @@ end
 
 --- Returns a function that is true if a failed purchase had a cause.
 function cause.test_of(plan, outcome)
+    local requests = record.requests(outcome.purchases)
     return function(purchase)
         if stuck.is_hung(purchase) then return true end
         if may_have_been_struck(purchase, outcome.faults) then return true end
         if PROGRAM_ERRORS[purchase.outcome] or not purchase.asked then return false end
         if purchase.outcome == "timeout" then return waited_long_enough(purchase, plan) end
         if not purchase.granted or purchase.suspect or purchase.lost then return true end
-        return had_another_holder(purchase, outcome.purchases)
+        return had_another_holder(purchase, requests)
     end
 end
 

@@ -3,6 +3,8 @@
 --- A hold begins after the grant and ends before the release, so correct holds never overlap,
 --- however slow the machine is. A hold without a release ends with its server.
 
+local record = require "zklock.seckill.record"
+
 local sort = table.sort
 
 
@@ -12,7 +14,7 @@ local overlaps = {}
 -- The beginnings (by = 1) and ends (by = -1) of holds, by lock and in order of time.
 local function changes_by_lock(purchases)
     local locks = {}
-    for _, purchase in ipairs(purchases) do
+    for _, purchase in ipairs(record.requests(purchases)) do
         local from = purchase.granted
         local to = purchase.released or purchase.ended
         if from and to and to > from then

@@ -45,8 +45,8 @@ local runtime = require "zklock.waiting.runtime"
 ---@field wants table<string, integer>?  wanted pieces by product, if not `quantity` of `product`
 ---@field pieces integer?     ordered pieces, if not `quantity`
 ---@field returned table<string, integer>?  pieces given back, by product
----@field sold_before integer?  number of answers "sold" to earlier requests of this buyer
----@field writes table[]?     for other products, { product =, left =, quantity =, at = }
+---@field earlier zklock.seckill.Purchase[]?  the buyer's earlier requests and answers
+---@field writes table[]?     other writes, { product =, left =, quantity =, at = }
 ---@field outcome string      the answer: "sold", "refused", a code of zklock, "late", "conflict",
 ---"error", "hung" or "untold"; else "unanswered"
 ---@field told number?        when the buyer got the answer
@@ -84,21 +84,54 @@ end
 
 local apply = {}
 
--- A buyer's new request replaces its earlier request and grant.
-function apply.asked(purchase, at, lock)
-    if purchase.outcome == "sold" then
-        purchase.sold_before = (purchase.sold_before or 0) + 1
-    end
-    purchase.asked, purchase.lock = at, lock
-    purchase.granted, purchase.released, purchase.shared = nil, nil, nil
-    purchase.suspect, purchase.lost, purchase.patience = nil, nil, nil
-    purchase.told, purchase.outcome = nil, "unanswered"
+local OF_HOLD = {
+    "asked", "patience", "granted", "shared", "released", "suspect", "lost", "token", "retries",
+}
+local OF_WRITE = { "read", "left", "pieces", "written", "writes" }
+
+local next_wants = setmetatable({}, { __mode = "k" }) -- of a purchase's next request
+
+local function move(fields, from, to)
+    for _, name in ipairs(fields) do to[name], from[name] = from[name], nil end
 end
 
+local function set_wants(purchase, wants)
+    purchase.wants, purchase.quantity = wants, wants[purchase.product] or 0
+end
+
+-- Puts the request and its answer among the buyer's earlier ones, with these fields.
+local function set_aside(purchase, ...)
+    local aside = {
+        buyer = purchase.buyer, server = purchase.server, product = purchase.product,
+        lock = purchase.lock, quantity = purchase.quantity, wants = purchase.wants,
+        told = purchase.told, outcome = purchase.told and purchase.outcome or nil,
+    }
+    for _, fields in ipairs{ ... } do move(fields, purchase, aside) end
+    purchase.earlier = purchase.earlier or {}
+    table.insert(purchase.earlier, aside)
+    purchase.told, purchase.outcome = nil, "unanswered"
+    if next_wants[purchase] then set_wants(purchase, next_wants[purchase]) end
+    next_wants[purchase] = nil
+    return aside
+end
+
+function apply.asked(purchase, at, lock)
+    if purchase.asked or purchase.told then
+        local aside = set_aside(purchase, OF_HOLD, OF_WRITE)
+        if not aside.released then aside.granted = nil end -- the buyer asks during its hold
+    end
+    purchase.asked, purchase.lock, purchase.outcome = at, lock, "unanswered"
+end
+
+-- After an answer a wish is of the next request, unless it is to want nothing any more.
 function apply.wants(purchase, _, details)
     local wants = {}
     for product, quantity in details:gmatch "(%S+) (%d+)" do wants[product] = tonumber(quantity) end
-    purchase.wants, purchase.quantity = wants, wants[purchase.product] or 0
+    if purchase.told and next(wants) then
+        next_wants[purchase] = wants
+    else
+        set_wants(purchase, wants)
+    end
 end
 
 function apply.patience(purchase, _, seconds) purchase.patience = tonumber(seconds) end
@@ -128,25 +161,41 @@ function apply.read(purchase, _, details)
     if product == purchase.product then purchase.read = tonumber(stock) end
 end
 
--- A write to the buyer's own product sets fields of the purchase; other writes go to `writes`.
+local function add_write(purchase, product, left, quantity, at)
+    purchase.writes = purchase.writes or {}
+    table.insert(purchase.writes, { product = product, left = left, quantity = quantity, at = at })
+end
+
+-- The last write to the buyer's own product sets fields of the purchase; others go to `writes`.
 function apply.written(purchase, at, details)
     local left, product, quantity = details:match "^(%S+) ?(%S*) ?(%S*)$"
-    purchase.written = at
     if product == purchase.product or product == "" then
+        if purchase.left then
+            add_write(purchase, purchase.product, purchase.left,
+                purchase.pieces or purchase.quantity, purchase.written)
+        end
         purchase.left = tonumber(left)
         local pieces = tonumber(quantity)
         purchase.pieces = pieces ~= purchase.quantity and pieces or nil
     else
-        purchase.writes = purchase.writes or {}
-        purchase.writes[#purchase.writes + 1] = {
-            product = product, left = tonumber(left), quantity = tonumber(quantity), at = at,
-        }
+        add_write(purchase, product, tonumber(left), tonumber(quantity), at)
     end
+    purchase.written = at
 end
 
 function apply.released(purchase, at) purchase.released = at end
 
+-- A buyer that was told "sold", and is told again in the same hold, has bought before. "sold" again
+-- without a write in between repeats the answer.
 function apply.told(purchase, at, outcome)
+    if purchase.told and purchase.outcome == "sold" then
+        local wrote_again = (purchase.written or 0) > purchase.told
+        if wrote_again then
+            set_aside(purchase)
+        elseif outcome ~= "sold" then
+            set_aside(purchase, OF_WRITE)
+        end
+    end
     purchase.told, purchase.outcome = at, outcome
 end
 
@@ -207,6 +256,19 @@ function record.purchases(plan)
         }
     end
     return purchases
+end
+
+
+--- The purchases, and the earlier requests of their buyers.
+---@param purchases zklock.seckill.Purchase[]
+---@return zklock.seckill.Purchase[]
+function record.requests(purchases)
+    local requests = {}
+    for _, purchase in ipairs(purchases) do
+        for _, earlier in ipairs(purchase.earlier or {}) do requests[#requests + 1] = earlier end
+        requests[#requests + 1] = purchase
+    end
+    return requests
 end
 
 

@@ -1,6 +1,8 @@
 --- Finds buyers who waited in vain for a free lock while there was stock. A killed holder holds
 --- nothing, even if its lock remains.
 
+local record = require "zklock.seckill.record"
+
 local huge = math.huge
 
 
@@ -41,7 +43,7 @@ end
 -- holds were over; infinite without an end.
 local function holds_of(purchases, is_killed)
     local holds = {}
-    for _, purchase in ipairs(purchases) do
+    for _, purchase in ipairs(record.requests(purchases)) do
         if purchase.granted then
             local of_lock = holds[purchase.lock] or {}
             holds[purchase.lock] = of_lock

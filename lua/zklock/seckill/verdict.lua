@@ -4,6 +4,7 @@
 local cause = require "zklock.seckill.cause"
 local expectation = require "zklock.seckill.expectation"
 local figures = require "zklock.seckill.figures"
+local record = require "zklock.seckill.record"
 local sorted_names = require "zklock.value.sorted_names"
 local stuck = require "zklock.seckill.stuck"
 
@@ -17,6 +18,7 @@ local verdict = {}
 ---@field products table<string, { stock: integer, left: integer, ordered: integer }>
 ---@field orders table<integer, table[]>  by buyer
 ---@field asked table<integer, true>      buyers that asked for a lock or got an answer
+---@field requests zklock.seckill.Purchase[]  also the earlier ones of buyers
 ---@field returned table<string, true>    products with pieces given back
 ---@field last_grants table<string, number>  results of last_grant_with, by quantity and product
 ---@field has_cause fun(purchase: zklock.seckill.Purchase): boolean  of a failure
@@ -38,13 +40,6 @@ local function is_in_doubt(purchase)
 end
 
 
--- Returns the number of answers "sold", and the number of possible purchases.
-local function count_purchases(purchase)
-    local told = (purchase.sold_before or 0) + (purchase.outcome == "sold" and 1 or 0)
-    return told, told + (is_in_doubt(purchase) and 1 or 0)
-end
-
-
 ---@param purchase zklock.seckill.Purchase
 ---@return table<string, integer> wants  pieces by product
 local function wants_of(purchase)
@@ -52,20 +47,47 @@ local function wants_of(purchase)
 end
 
 
--- Returns the least and the greatest number of orders among the buyer's wanted products, and the
--- number of its orders of other products.
+-- Returns what the buyer wanted each time that it was told "sold".
+local function sold_to(purchase)
+    local sold = {}
+    for _, each in ipairs(record.requests{ purchase }) do
+        if each.outcome == "sold" then sold[#sold + 1] = wants_of(each) end
+    end
+    return sold
+end
+
+
+-- Returns the number of answers "sold", and the number of possible purchases.
+local function count_purchases(purchase)
+    local told = #sold_to(purchase)
+    return told, told + (is_in_doubt(purchase) and 1 or 0)
+end
+
+
+-- Returns the number of the buyer's orders beyond its answers "sold", for each product that it
+-- wanted; and the number of its orders of other products.
 local function count_orders(purchase, account)
-    local wants, counts, others = wants_of(purchase), {}, 0
-    for product in pairs(wants) do counts[product] = 0 end
+    local beyond, others = {}, 0
+    for product in pairs(wants_of(purchase)) do beyond[product] = 0 end
+    for _, wants in ipairs(sold_to(purchase)) do
+        for product in pairs(wants) do beyond[product] = (beyond[product] or 0) - 1 end
+    end
     for _, order in ipairs(account.orders[purchase.buyer] or {}) do
-        if counts[order.product] then counts[order.product] = counts[order.product] + 1
+        if beyond[order.product] then beyond[order.product] = beyond[order.product] + 1
         else others = others + 1 end
     end
+    return beyond, others
+end
+
+
+-- Returns the least and the greatest number of these products.
+local function range(numbers, products)
     local least, most
-    for _, count in pairs(counts) do
-        least, most = math.min(least or count, count), math.max(most or count, count)
+    for product in pairs(products) do
+        local number = numbers[product]
+        least, most = math.min(least or number, number), math.max(most or number, number)
     end
-    return least or 0, most or 0, others
+    return least or 0, most or 0
 end
 
 
@@ -109,9 +131,9 @@ end
 
 
 -- The last grant to a buyer that found at least `quantity` pieces and bought some of them.
-local function last_grant_with(product, quantity, purchases)
+local function last_grant_with(product, quantity, requests)
     local last = -math.huge
-    for _, purchase in ipairs(purchases) do
+    for _, purchase in ipairs(requests) do
         local bought_it = purchase.product == product and purchase.left and purchase.granted
         if bought_it and purchase.left + (purchase.pieces or purchase.quantity) >= quantity then
             last = math.max(last, purchase.granted)
@@ -127,7 +149,7 @@ local function was_found_later(purchase, account)
     if not product or next(wants_of(purchase), product) then return false end
     local key = ("%d %s"):format(quantity, product)
     account.last_grants[key] = account.last_grants[key]
-        or last_grant_with(product, quantity, account.outcome.purchases)
+        or last_grant_with(product, quantity, account.requests)
     return purchase.told ~= nil and purchase.told < account.last_grants[key]
 end
 
@@ -144,9 +166,8 @@ local function was_enough(purchase, account)
 end
 
 
-local function has_all_its_orders(purchase, account)
-    local _, most, others = count_orders(purchase, account)
-    return most + others >= (account.plan.orders or 1)
+local function was_sold_enough(purchase, account)
+    return count_purchases(purchase) >= (account.plan.orders or 1)
 end
 
 
@@ -209,8 +230,8 @@ verdict.rules = {
     {
         name = "each answer \"sold\" has an order", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
-            local least, _, others = count_orders(purchase, account)
-            return others == 0 and next(wants_of(purchase)) and least < count_purchases(purchase)
+            local beyond, others = count_orders(purchase, account)
+            return others == 0 and range(beyond, beyond) < 0
         end,
         says = "buyers were told \"sold\", without an order",
     },
@@ -227,9 +248,10 @@ verdict.rules = {
     {
         name = "no buyer has more orders than purchases", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
-            local _, most = count_purchases(purchase)
-            local _, orders = count_orders(purchase, account)
-            return most > 0 and orders > most
+            local told, possible = count_purchases(purchase)
+            local beyond = count_orders(purchase, account)
+            local _, most = range(beyond, beyond)
+            return possible > 0 and most > possible - told
         end,
         says = "buyers were charged more often than they were told",
     },
@@ -244,16 +266,17 @@ verdict.rules = {
         name = "a purchase orders all wanted products or none",
         verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
-            local least, most, others = count_orders(purchase, account)
+            local beyond, others = count_orders(purchase, account)
+            local least, most = range(beyond, wants_of(purchase))
             local told, possible = count_purchases(purchase)
-            return others == 0 and least >= told and least < most and most <= possible
+            return others == 0 and least >= 0 and least < most and most <= possible - told
         end,
         says = "buyers were sold a part of what they asked for",
     },
     {
         name = "each order is of a wanted product", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
-            local _, _, others = count_orders(purchase, account)
+            local _, others = count_orders(purchase, account)
             return others > 0 and account.asked[purchase.buyer]
         end,
         says = "buyers were sold another product",
@@ -261,9 +284,12 @@ verdict.rules = {
     {
         name = "each order has the wanted quantity", verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
-            local wants = wants_of(purchase)
+            local wishes = sold_to(purchase)
+            wishes[#wishes + 1] = wants_of(purchase)
             return any(account.orders[purchase.buyer] or {}, function(order)
-                return order.quantity ~= (wants[order.product] or order.quantity)
+                local function has_product(wants) return wants[order.product] ~= nil end
+                local function fits(wants) return wants[order.product] == order.quantity end
+                return any(wishes, has_product) and not any(wishes, fits)
             end)
         end,
         says = "buyers were sold another quantity",
@@ -273,7 +299,7 @@ verdict.rules = {
         verdict = "wrong", subject = "buyer",
         broken = function(purchase, account)
             return purchase.outcome == "refused" and was_enough(purchase, account)
-                and not has_all_its_orders(purchase, account)
+                and not was_sold_enough(purchase, account)
         end,
         says = "buyers were told \"refused\", and enough was left",
     },
@@ -321,7 +347,8 @@ verdict.rules = {
 local function account_of(plan, outcome, products)
     local account = {
         plan = plan, outcome = outcome, products = products, orders = {}, asked = {},
-        returned = {}, last_grants = {}, has_cause = cause.test_of(plan, outcome),
+        requests = record.requests(outcome.purchases), returned = {}, last_grants = {},
+        has_cause = cause.test_of(plan, outcome),
     }
     for _, order in ipairs(outcome.orders) do
         local buyer = order.buyer or false

@@ -3,6 +3,7 @@
 --- list, and -1 means none.
 
 local json = require "zklock.seckill.report.json"
+local records = require "zklock.seckill.record"
 local sorted_names = require "zklock.value.sorted_names"
 local words = require "zklock.seckill.report.words"
 
@@ -100,7 +101,7 @@ local function purchases(list, belief, product_index, lock_index, outcome_index)
 end
 
 
--- Writes of purchases to products other than their own.
+-- Writes of purchases, except their last one of their own product.
 local function writes(list, product_index)
     local all, purchase_index = {}, {}
     for i, purchase in ipairs(list) do
@@ -198,10 +199,12 @@ function columns.of(record, is_history)
     local products, product_index = names()
     local locks, lock_index = names()
     local outcomes, outcome_index = names()
+    local requests = records.requests(record.purchases)
+    local of_requests = setmetatable({ purchases = requests }, { __index = record })
     return {
         name = record.name, strategy = record.strategy, store = record.store,
         verdict = record.verdict, finding = record.finding, expect = record.expect,
-        explanation = record.explanation, why = words.why(record, is_history),
+        explanation = record.explanation, why = words.why(of_requests, is_history),
         history = is_history or nil,
         stock = stock(record), unlocked = record.unlocked,
         settings = settings(record), fenced = (record.options or {}).fenced,
@@ -214,9 +217,8 @@ function columns.of(record, is_history)
             and microseconds(record.fairness.lead),
         byToken = record.fairness and record.fairness.by_token,
         jain = record.fairness and record.fairness.jain,
-        purchases = purchases(record.purchases, beliefs(record), product_index, lock_index,
-            outcome_index),
-        writes = writes(record.purchases, product_index),
+        purchases = purchases(requests, beliefs(record), product_index, lock_index, outcome_index),
+        writes = writes(requests, product_index),
         overlaps = overlaps(record.overlaps, lock_index),
         messages = messages(record.messages, lock_index),
         moment = moment_of(record.moment),

@@ -24,7 +24,7 @@ function unpackPurchases(sale) {
   }));
 }
 
-// Adds the purchases' writes to products other than their own.
+// Adds the purchases' writes, except their last one of their own product.
 function unpackWrites({ writes, products, purchases }) {
   const at = toSeconds(writes.at);
   writes.purchase.forEach((index, i) => purchases[index].writes.push({ at: at[i],
