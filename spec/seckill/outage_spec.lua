@@ -2,8 +2,11 @@
 
 local demo = require "spec.seckill.demo"
 local evidence = require "zklock.seckill.scenario.evidence"
+local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
+local shell = require "zklock.system.shell"
 
+local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
 local LONG = 60 -- seconds, so that no session ends even on a slow machine
 
 
@@ -86,5 +89,43 @@ describe("an outage of ZooKeeper in a sale", function()
         assert.equal(0, status, out)
         status = demo{ "--strategy", "zookeeper", "--fault", "pause zookeeper at 0" }
         assert.equal(2, status)
+    end)
+
+    -- Runs code with the throwaway servers `servers` and a TMPDIR of that name. Returns its output,
+    -- and what it leaves in TMPDIR.
+    local function run_in(name, code)
+        local folder = rig.shell("mktemp -d"):match "[^\n]+"
+        local temporary = shell.quote(folder .. "/" .. name)
+        local script = "local servers = require('zklock.seckill.throwaway').open() " .. code
+        rig.shell("mkdir %s", temporary)
+        local output = rig.shell("TMPDIR=%s %s -e %s 2>&1", temporary, LUA, shell.quote(script))
+        local left = rig.shell("ls %s; rm -r %s", temporary, folder)
+        return output, left
+    end
+
+    it("a ZooKeeper in a folder of any ASCII name is killed, restarted and removed", function()
+        local output, left = run_in("a b's", [[
+            local zookeeper = servers:zookeepers(1)
+            zookeeper:kill()
+            local before = zookeeper:ask(1, "srvr")
+            zookeeper:restart()
+            print(before, zookeeper:ask(1, "srvr"))
+            zookeeper:close()
+            print(pcall(zookeeper.restart, zookeeper))
+            servers:close()
+        ]])
+        assert.matches("nil\tZookeeper version.*false\tzookeeper.sh restart failed\n$", output)
+        assert.equal("", left)
+    end)
+
+    it("a ZooKeeper in a folder that Java cannot read is refused", function()
+        for _, name in ipairs{ "t\195\188", "a\\b" } do
+            local output, left = run_in(name, [[
+                print(select(2, pcall(servers.zookeepers, servers, 1)))
+                servers:close()
+            ]])
+            assert.matches("folder must be ASCII without backslashes", output)
+            assert.equal("", left)
+        end
     end)
 end)

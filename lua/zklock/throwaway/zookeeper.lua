@@ -41,9 +41,10 @@ local function run(log, environment, ...)
 end
 
 
+-- The value of a line as a shell reads it.
 local function value(answer, name)
-    local text = answer:match(name .. "=(%S+)")
-    return text and text:gsub("^'(.*)'$", "%1")
+    local quoted = answer:match(name .. "='([^\n]*)'\n")
+    return quoted and quoted:gsub([['\'']], "'")
 end
 
 
@@ -114,22 +115,25 @@ function ZooKeeper:leader()
 end
 
 
+-- The script says why it fails.
 local function tell(self, verb, number)
-    run("/dev/null", "", verb, shell.quote(self.folder), number or 1)
+    local command = ("sh %s %s %s %s >/dev/null"):format(shell.quote(SCRIPT), verb,
+        shell.quote(self.folder), number or "")
+    if not shell.succeeds(command) then error("zookeeper.sh " .. verb .. " failed", 0) end
 end
 
 
 ---@param number integer?  default: 1
 function ZooKeeper:kill(number)
     self.killed[number or 1] = true
-    tell(self, "kill", number)
+    tell(self, "kill", number or 1)
 end
 
 
 --- Restarts a server with its data. Returns when it serves or, without a quorum, answers.
 ---@param number integer?
 function ZooKeeper:restart(number)
-    tell(self, "restart", number)
+    tell(self, "restart", number or 1)
     self.killed[number or 1] = nil
 end
 
@@ -196,9 +200,9 @@ end
 
 
 function ZooKeeper:close()
-    run("/dev/null", "", "stop", shell.quote(self.folder))
     for _, each in ipairs(self.relays or {}) do each:close() end
     self.relays = nil
+    tell(self, "stop")
 end
 
 

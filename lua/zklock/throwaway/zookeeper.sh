@@ -331,6 +331,9 @@ open_rig() {
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
+    # Java reads zoo.cfg as Latin-1, with escapes.
+    ! printf %s "$dir" | LC_ALL=C grep -q '[^ -~]\|\\' ||
+        die "ZooKeeper's folder must be ASCII without backslashes, not $dir: set TMPDIR"
     printf '%s\n' "${JVMFLAGS:-}" >"$dir/jvmflags"
     printf '%s\n' "$classes" >"$dir/classes"
     printf '%s\n' "${ZOOKEEPER_PRELOAD:-}" >"$dir/preload"
@@ -407,7 +410,7 @@ start)
     [ $# = 0 ] || usage
     open_rig
     trap - EXIT
-    printf "dir='%s'\nhosts='%s'\n" "$dir" "$hosts"
+    printf "dir='%s'\nhosts='%s'\n" "$(printf %s "$dir" | sed "s/'/'\\\\''/g")" "$hosts"
     print_pids
     ;;
 stop)
