@@ -202,6 +202,28 @@ describe("zklock hold #server", function()
         end)
     end)
 
+    -- A hold hangs up on a client that was stopped before it asked.
+    it("check and release ask again after a hang-up, and leave the hold's folder alone", function()
+        local folder = rig.shell("mktemp -d"):match "%S+"
+        finally(function() rig.shell("rm -rf %s", folder) end)
+        local hangs_up = io.popen(([[exec perl -MSocket -e '
+            alarm 60; socket my $door, AF_UNIX, SOCK_SEQPACKET, 0;
+            bind $door, pack_sockaddr_un("%s/hold") and listen $door, 9 or die;
+            $| = print "listens\n";
+            accept my $first, $door; close $first;
+            accept my $second, $door; recv $second, my $word, 99, 0; send $second, "held", 0;
+            close $second;
+            for (1, 2) { accept my $other, $door }']]):format(folder))
+        assert.equal("listens", hangs_up:read "*l")
+        local handle = require("zklock.core").identity():gsub("%d+$", "") .. folder
+        ends(0, "check %s", handle)
+        expect(ends(70, "release %s", handle), "hung up twice")
+        hangs_up:close()
+        assert.equal("hold\n", rig.shell("ls %s", folder))
+        expect(ends(1, "release %s", handle), "has ended, so the lock is lost")
+        assert.equal("", rig.shell("ls -d %s 2>&-", folder))
+    end)
+
     it("release ends with 69 if the holder is stopped, and works once it continues #slow",
        function()
         local handle = hold_and_remember(hold("%s --for 5m", path))
