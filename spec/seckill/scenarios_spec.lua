@@ -5,11 +5,15 @@ local buyers = require "zklock.seckill.buyer"
 local catalogue = require "zklock.seckill.catalogue"
 local database = require "zklock.seckill.database"
 local evidence = require "zklock.seckill.scenario.evidence"
+local files = require "spec.files"
 local language = require "zklock.seckill.language"
 local command_line = require "zklock.seckill.command_line"
+local mariadb = require "zklock.seckill.throwaway.mariadb"
 local process = require "zklock.system.process"
 local reaper = require "zklock.system.reaper"
 local record = require "zklock.seckill.record"
+local redis = require "zklock.seckill.throwaway.redis"
+local relay = require "zklock.throwaway.relay"
 local rig = require "spec.rig"
 local run = require "spec.seckill.demo"
 local runner = require "zklock.seckill.runner"
@@ -546,6 +550,22 @@ describe("the reaper", function()
         held:close()
         assert.is_true(shell.succeeds("kill -0 " .. pid))
         shell.succeeds("kill " .. pid)
+    end)
+end)
+
+
+describe("a throwaway server", function()
+    it("a throwaway server runs as long as its script", function()
+        local servers = reaper.open()
+        finally(function() servers:close() end)
+        local redis_server = redis.start(servers)
+        local _, database_server = mariadb.start(servers)
+        local relay_server = relay.start(servers, redis_server.address)
+        for _, each in ipairs{ redis_server.process, database_server, relay_server.process } do
+            local parent = rig.shell("cut -d' ' -f4 /proc/%s/stat", each.pid):match "%d+"
+            local command = files.read("/proc/" .. parent .. "/cmdline"):gsub("%z", " ")
+            assert.matches("^timeout %-%-foreground %-k 1 0 ", command) -- 0: without a limit
+        end
     end)
 end)
 

@@ -24,20 +24,20 @@ local TELL_PID = 'echo "pid $$ $PPID"; exec "$0" "$@"'
 local KILL = "kill -s KILL -- %s 2>/dev/null"
 
 
--- `timeout` ends a process that hangs, also a stopped one (-k), so that every read from it ends.
--- With --foreground, Ctrl-C reaches the process, too; without, it has a group.
+-- `timeout` ends a process that hangs, also a stopped one (-k), so that every read from it ends; 0
+-- is no limit. With --foreground, Ctrl-C reaches the process, too; without, it has a group.
 local function command_line(words, limit, is_group)
     local quoted = {}
     for i, word in ipairs(words) do quoted[i] = shell.quote(word) end
     return ("exec timeout %s -k 1 %d sh -c %s %s </dev/null")
-        :format(is_group and "" or "--foreground", limit, shell.quote(TELL_PID),
+        :format(is_group and "" or "--foreground", limit or 0, shell.quote(TELL_PID),
             table.concat(quoted, " "))
 end
 
 
 ---@param name string        for messages
 ---@param words string[]     the program and its arguments
----@param limit integer      seconds after which it is ended
+---@param limit integer?     seconds after which it is ended; without, the reaper ends it
 ---@param reaper zklock.system.Reaper
 ---@param is_group boolean?  its own children end with it, and Ctrl-C reaches none of them
 ---@return zklock.system.Process

@@ -6,8 +6,7 @@ local interpreter = require "zklock.system.interpreter"
 local process = require "zklock.system.process"
 
 
-local LIMIT = 600 -- seconds, after which it is ended in any case
-local ANSWER = 10
+local ANSWER = 10 -- seconds
 
 
 local PROGRAM = debug.getinfo(1, "S").source:match "^@(.*)relay%.lua$" .. "relay_process.lua"
@@ -28,7 +27,7 @@ local relay = {}
 ---@param address string  "HOST:PORT"
 ---@return zklock.throwaway.Relay
 function relay.start(reaper, address)
-    local running = process.start("relay", interpreter.words(nil, PROGRAM), LIMIT, reaper)
+    local running = process.start("relay", interpreter.words(nil, PROGRAM), nil, reaper)
     local port, control_port = running:expect "ready":match "^(%d+) (%d+)$"
     local control = assert(dependency.load "socket".connect("127.0.0.1", control_port))
     control:settimeout(ANSWER)

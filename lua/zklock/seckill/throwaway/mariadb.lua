@@ -9,7 +9,6 @@ local zklock = require "zklock"
 
 
 -- Seconds
-local LIMIT = 600 -- until the server is ended in any case
 local READY = 30 -- until it must answer
 local POLL = 0.05 -- between attempts to connect
 
@@ -65,7 +64,7 @@ function mariadb.start(reaper, options)
     local folder = reaper.folder .. "/" .. (options.name or "mariadb")
     local settings = options.durable and DURABLE or QUICK
     local running = process.start("MariaDB",
-        { "sh", "-c", SERVER, folder, settings[1], settings[2] }, LIMIT, reaper)
+        { "sh", "-c", SERVER, folder, settings[1], settings[2] }, nil, reaper)
     return wait_until_ready(folder, running), running
 end
 

@@ -12,7 +12,6 @@ local zklock = require "zklock"
 
 
 -- Seconds
-local LIMIT = 600 -- until the server is ended in any case
 local READY = 30 -- until it must answer
 local POLL = 0.02 -- between attempts to connect
 local ANSWER_LIMIT = 10
@@ -75,7 +74,7 @@ local function start_on(port, reaper, options)
     local address = "127.0.0.1:" .. port
     local words = { "sh", "-c", SERVER, reaper.folder, port, options.program or "redis-server" }
     for _, argument in ipairs(options.arguments or {}) do words[#words + 1] = argument end
-    local running = process.start("Redis", words, LIMIT, reaper)
+    local running = process.start("Redis", words, nil, reaper)
     if wait_until_ready(address, running) and running:lives() then
         return { address = address, process = running }
     end
