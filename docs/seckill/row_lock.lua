@@ -1,5 +1,6 @@
 --- A strategy of one's own: a lock is a row of an SQLite file, which only one can insert.
 
+local core = require "zklock.core" -- has the clock
 local sqlite = require("luasql.sqlite3").sqlite3()
 local zklock = require "zklock"
 
@@ -15,11 +16,10 @@ end
 
 
 function RowLock:enter(lock)
-    local waited = 0
+    local due = core.now() + self.timeout
     while not self.database:execute(("INSERT INTO held VALUES ('%s')"):format(lock)) do
-        if waited > self.timeout then return nil, "waited too long for the row", "timeout" end
+        if core.now() > due then return nil, "waited too long for the row", "timeout" end
         zklock.sleep(0.005)
-        waited = waited + 0.005
     end
     return lock
 end

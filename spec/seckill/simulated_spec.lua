@@ -242,6 +242,16 @@ describe("a simulated sale", function()
         end
     end)
 
+    it("a waiter for the local lock gives up by the clock, and not by the number of its looks",
+       function()
+        local it_is = sale{
+            strategy = "local", servers = 1, buyers = 2, timeout = 10, hold = 60,
+            faults = { { at = 1, stop = "server 1", length = 30 } },
+        }
+        assert.same({ 1, { timeout = 1 } }, { it_is.sold, it_is.failures })
+        assert.near(31, it_is.purchases[2].told, 0.1)
+    end)
+
     it("servers may have no buyers, or many", function()
         assert.equal(1, sale{ buyers = 1, servers = 3 }.sold)
         local it_is = sale{ buyers = 2500, servers = 2, pause = 0, timeout = 3600 }

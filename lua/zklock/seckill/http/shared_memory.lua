@@ -1,6 +1,8 @@
 --- Strategy "shared" for nginx, a key in shared memory as in lua-resty-lock, which Debian lacks. It
 --- excludes all workers of one server, and no other server.
 
+local core = require "zklock.core"
+
 local ngx = ngx
 
 
@@ -29,13 +31,13 @@ end
 
 
 function SharedMemory:enter(lock)
-    local mark, pause, waited = next_mark(), FIRST_PAUSE, 0
+    local mark, pause, due = next_mark(), FIRST_PAUSE, core.now() + self.timeout
     while not locks:add(lock, mark, LIFE) do
-        if waited >= self.timeout then
+        if core.now() >= due then
             return nil, "the local lock was held for too long", "timeout"
         end
         ngx.sleep(pause)
-        waited, pause = waited + pause, math.min(2 * pause, LONGEST_PAUSE)
+        pause = math.min(2 * pause, LONGEST_PAUSE)
     end
     return { lock = lock, mark = mark }
 end

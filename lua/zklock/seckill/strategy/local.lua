@@ -1,6 +1,7 @@
 --- Strategy "local", a lock among coroutines of one process, like `synchronized` in the seed
 --- articles. It does not exclude other servers.
 
+local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"
 
 
@@ -26,15 +27,14 @@ end
 function Local:enter(lock)
     local queue = self.queues[lock] or {}
     self.queues[lock] = queue
-    local ticket, waited = { queue = queue }, 0
+    local ticket, due = { queue = queue }, runtime.now() + self.timeout
     queue[#queue + 1] = ticket
     while queue[1] ~= ticket do
-        if waited > self.timeout then
+        if runtime.now() > due then
             table.remove(queue, index_of(queue, ticket))
             return nil, "waited too long for the local lock", "timeout"
         end
         zklock.sleep(POLL)
-        waited = waited + POLL
     end
     return ticket
 end
