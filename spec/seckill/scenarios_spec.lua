@@ -635,6 +635,28 @@ describe("the laboratory's command line", function()
         assert.matches("^connection: 127%.0%.0%.1:1: no ZooKeeper server answered[^\n]*\n$", err)
     end)
 
+    it("what a sale of one's own lacks is named", function()
+        local lua = os.getenv "ZKLOCK_LUA" or "lua5.4"
+        -- The output and the exit status of a command without ZK_HOSTS.
+        local function outcome(environment, command)
+            return rig.shell("env -u ZK_HOSTS %s %s %s 2>&1; echo \"status $?\"", environment, lua,
+                command)
+        end
+        local no_zookeeper = "no ZooKeeper could be started .*: apt install zoo.*\nstatus 3\n$"
+        for _, command in ipairs{ "bin/zklock seckill", "lua/zklock/seckill/demo.lua" } do
+            assert.matches(no_zookeeper,
+                outcome("ZOOKEEPER_JARS=/nonexistent", command .. " --buyers 2"))
+        end
+        if not shell.succeeds "PATH=/usr/bin:/bin command -v mariadbd >/dev/null" then
+            assert.matches("^no MariaDB could be started: apt install .*\nstatus 3\n$",
+                outcome("PATH=/usr/bin:/bin",
+                    "lua/zklock/seckill/demo.lua --strategy local --store mysql"))
+        end
+        local status, out, err = run{ "--buyers", "2", "--zookeeper", "127.0.0.1:1" }
+        assert.same({ 3, "" }, { status, out })
+        assert.matches("^connection: 127%.0%.0%.1:1: no ZooKeeper server answered[^\n]*\n$", err)
+    end)
+
     it("an empty address is refused", function()
         local status, _, err = run { "--only", "DEMO-04", "--zookeeper", "" }
         assert.equal(3, status)

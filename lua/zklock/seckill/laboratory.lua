@@ -9,6 +9,7 @@ local languages = require "zklock.seckill.language"
 local json_file = require "zklock.seckill.json_file"
 local command_line = require "zklock.seckill.command_line"
 local reapers = require "zklock.system.reaper"
+local missing = require "zklock.system.missing"
 local reports = require "zklock.seckill.report"
 local runner = require "zklock.seckill.runner"
 local utf8 = require "zklock.value.utf8"
@@ -19,7 +20,7 @@ local EXPECTED, UNEXPECTED, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130
 local CONNECT_LIMIT = 2 -- seconds, the seed article's (CFG-05)
 
 
-local laboratory = {}
+local laboratory = { MISSING = MISSING }
 
 
 local function print_list(scenarios, out)
@@ -58,6 +59,12 @@ local function missing_part(chosen)
         return "no ZooKeeper: give --zookeeper HOSTS or set ZK_HOSTS; needed by " .. id
     end
     return zookeeper_problem(chosen.zookeeper)
+end
+
+
+-- Of its own servers and modules the sale says when it starts that they are missing.
+local function missing_for_sale(request)
+    return request.zookeeper and zookeeper_problem(request.zookeeper)
 end
 
 
@@ -184,7 +191,8 @@ function laboratory.main(arguments, out, err, scenarios, environment)
         err:write(message, "\n")
         return USAGE
     end
-    message = not chosen.sale and (missing_part(chosen) or chosen.environment.missing(chosen))
+    if chosen.sale then message = missing_for_sale(chosen.sale)
+    else message = missing_part(chosen) or chosen.environment.missing(chosen) end
     if message then
         err:write(message, "\n")
         return MISSING
@@ -193,7 +201,7 @@ function laboratory.main(arguments, out, err, scenarios, environment)
     if ok then return status end
     local interrupted = is_interrupt(status)
     err:write(interrupted and "interrupted" or tostring(status), "\n")
-    return interrupted and INTERRUPTED or UNEXPECTED
+    return interrupted and INTERRUPTED or missing.is(status) and MISSING or UNEXPECTED
 end
 
 

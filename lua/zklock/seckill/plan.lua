@@ -282,7 +282,8 @@ local function read_parameters(options)
     if given ~= nil and type(given) ~= "table" then
         refuse("parameters must be a table, not %s", show(given))
     end
-    local ok, problem = pcall(dependency.load("dkjson").encode, given or {})
+    if given == nil then return nil end
+    local ok, problem = pcall(dependency.load("dkjson").encode, given)
     if not ok then
         refuse("parameters must have numbers, strings, booleans and tables only: %s",
             (problem:gsub("^.-:%d+: ", "")))

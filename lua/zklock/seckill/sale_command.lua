@@ -131,7 +131,7 @@ end
 
 local function check_options(request)
     if not request.seeds then return plans.read(request.options) end
-    explorations.plan(request.options, { seeds = request.seeds })
+    return (explorations.plan(request.options, { seeds = request.seeds }))
 end
 
 
@@ -142,11 +142,13 @@ local function in_command_line_form(message)
 end
 
 
+-- Returns the mistake in the options, or nil.
 local function complaint(request)
     for _, strategy in ipairs(request.strategies) do
         request.options.strategy = strategy
-        local ok, message = pcall(check_options, request)
-        if not ok then return in_command_line_form(message:gsub("^[^:]+:%d+: ", "")) end
+        local ok, plan = pcall(check_options, request)
+        if not ok then return in_command_line_form(plan:gsub("^[^:]+:%d+: ", "")) end
+        request.zookeeper = request.zookeeper or plan.needs_zookeeper and plan.zookeeper
     end
     request.options.strategy = nil
 end
@@ -163,8 +165,8 @@ end
 
 
 ---@param given table  argparse's result
----@return table? request  { strategies =, options =, seeds = } for `run`; `seeds` is their number,
----nil without --explore
+---@return table? request  { strategies =, options =, seeds =, zookeeper = } for `run`; `seeds` is
+---their number, nil without --explore; `zookeeper` are addresses that it needs
 ---@return string? message  the mistake, and the allowed values
 function sale_command.read(given)
     local options, is_given = {}, false

@@ -1,8 +1,10 @@
 --- The verb `zklock seckill`, the command line of the flash-sale laboratory.
 
 local connect = require "zklock.command.connect"
+local missing = require "zklock.system.missing"
+local refusal = require "zklock.command.refusal"
 
-local require = require
+local error, pcall, require = error, pcall, require
 
 local seckill = {
     summary = "The flash-sale laboratory.",
@@ -57,9 +59,12 @@ function seckill.run(given, out, err)
         return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
     end
     if not needs_server(words) then return laboratory.main(words, out, err) end
-    return require("zklock.throwaway.zookeeper").with(function(hosts)
+    local ok, result = pcall(require("zklock.throwaway.zookeeper").with, function(hosts)
         return laboratory.main(with_zookeeper(words, hosts), out, err)
     end)
+    if ok then return result end
+    if missing.is(result) then refusal.raise(laboratory.MISSING, "%s", result) end
+    error(result, 0)
 end
 
 

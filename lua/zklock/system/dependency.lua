@@ -1,6 +1,8 @@
 --- Loads Lua modules that only engines, the command line and the laboratory need, or says what to
 -- install.
 
+local missing = require "zklock.system.missing"
+
 local packages = {
     argparse = { debian = "lua-argparse", rock = "argparse" },
     dkjson = { debian = "lua-dkjson", rock = "dkjson" },
@@ -31,8 +33,8 @@ function dependency.load(name)
     local about = packages[name]
     module = load_elsewhere(name, about.path)
     if module then return module end
-    error(("the Lua module %s is not installed: apt install %s, or luarocks install %s")
-        :format(name, about.debian, about.rock), 0)
+    missing.raise(("the Lua module %s is not installed: apt install %s, or luarocks install %s")
+        :format(name, about.debian, about.rock))
 end
 
 

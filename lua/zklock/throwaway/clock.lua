@@ -1,6 +1,7 @@
 --- A wall clock that jumps under programs started with `clock:program(name)`, by Debian's
 -- libfaketime. Their monotonic clock remains the machine's.
 
+local missing = require "zklock.system.missing"
 local shell = require "zklock.system.shell"
 
 
@@ -50,7 +51,7 @@ end
 ---@param reaper zklock.system.Reaper
 ---@return zklock.throwaway.Clock
 function clock.new(reaper)
-    local library = shell.first_line(LIBRARY) or error(clock.missing(), 0)
+    local library = shell.first_line(LIBRARY) or missing.raise(clock.missing())
     count = count + 1
     local folder = ("%s/clock-%d"):format(reaper.folder, count)
     assert(shell.succeeds("mkdir " .. shell.quote(folder)))

@@ -3,6 +3,7 @@
 
 local clocks = require "zklock.throwaway.clock"
 local dependency = require "zklock.system.dependency"
+local missing = require "zklock.system.missing"
 local reapers = require "zklock.system.reaper"
 local relay = require "zklock.throwaway.relay"
 local shell = require "zklock.system.shell"
@@ -76,9 +77,9 @@ function zookeeper.start(reaper, options)
         "-w $PPID")
     local hosts = value(answer, "hosts")
     if not hosts then
-        error(("no ZooKeeper could be started (%s): apt install zookeeper, or give zookeeper = "
-            .. "\"HOST:PORT\""):format(shell.first_line("tail -1 " .. shell.quote(log)) or
-            "no message"), 0)
+        missing.raise(("no ZooKeeper could be started (%s): apt install zookeeper, or give "
+            .. "zookeeper = \"HOST:PORT\""):format(
+            shell.first_line("tail -1 " .. shell.quote(log)) or "no message"))
     end
     local addresses = {}
     for address in hosts:gmatch "[^,]+" do addresses[#addresses + 1] = address end

@@ -3,6 +3,7 @@
 
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
+local missing = require "zklock.system.missing"
 local process = require "zklock.system.process"
 local shell = require "zklock.system.shell"
 local zklock = require "zklock"
@@ -57,8 +58,8 @@ end
 ---@return zklock.system.Process process
 function mariadb.start(reaper, options)
     if shell.succeeds "! command -v mariadbd >/dev/null" then
-        error("no MariaDB could be started: apt install mariadb-server, or give mysql = "
-            .. "\"mysql://USER:PASSWORD@HOST:PORT\"", 0)
+        missing.raise("no MariaDB could be started: apt install mariadb-server, or give mysql = "
+            .. "\"mysql://USER:PASSWORD@HOST:PORT\"")
     end
     options = options or {}
     local folder = reaper.folder .. "/" .. (options.name or "mariadb")

@@ -6,6 +6,7 @@ local core = require "zklock.core"
 local dependency = require "zklock.system.dependency"
 local engine_options = require "zklock.seckill.engine.options"
 local failure = require "zklock.seckill.engine.failure"
+local missing = require "zklock.system.missing"
 local process = require "zklock.system.process"
 local shell = require "zklock.system.shell"
 local zklock = require "zklock"
@@ -89,8 +90,8 @@ function redis.start(reaper, options)
     options = options or {}
     local port = options.port
     if not shell.succeeds "command -v redis-server >/dev/null" then
-        error("no Redis could be started: apt install redis-server, or give redis = "
-            .. "\"HOST:PORT\"", 0)
+        missing.raise("no Redis could be started: apt install redis-server, or give redis = "
+            .. "\"HOST:PORT\"")
     end
     local tried
     for _ = 1, port and 1 or TRIES do
