@@ -40,7 +40,7 @@ end
 -- Requests a purchase, in a task; by default the buyer's first order. Returns the status and the
 -- text.
 local function request(host, buyer, order)
-    local path = ("/buy?id=%d&buyer=%s&order=%d"):format(product, buyer, order or 1)
+    local path = ("/buy?id=%d&buyer=%s&order=%s"):format(product, buyer, order or 1)
     local status, said = client.request(host.port, "POST", path, PATIENCE)
     return status, said:match "^[^\n]*"
 end
@@ -140,6 +140,16 @@ describe("the shop with MySQL #nginx", function()
         assert.is_true(db:tokens_grow("purchase", mine))
         assert.equal(30, db:number("SELECT count(DISTINCT buyer) FROM purchase WHERE " .. mine))
         assert.is_nil(hosts[1]:log():find("delayed events patch", 1, true))
+    end)
+
+    it("buyers and orders that differ only in case are carried out each", function()
+        add_product(4)
+        client.run{ function()
+            for _, order in ipairs{ { "aB", "x" }, { "Ab", "x" }, { "aB", "X" }, { "aB", "x" } } do
+                assert.equal(200, (ask_until_served(hosts[1], order[1], order[2])))
+            end
+        end }
+        assert.same({ left = 1, sold = 3 }, books())
     end)
 
     it("a repeated order is carried out once, and so is the buyer's next order", function()

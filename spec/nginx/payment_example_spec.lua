@@ -106,6 +106,14 @@ describe("the shop that pays #nginx", function()
         end)())
     end)
 
+    it("buyers that differ only in case are charged for an item each", function()
+        open_shop(3)
+        for _, buyer in ipairs{ "aB", "Ab", "aB" } do
+            assert.same({ 200, "paid" }, answer_of(buy, buyer))
+        end
+        assert.same(books_when_sold(2, 1), books())
+    end)
+
     it("a refused charge gives the item back, and the refusal is repeated", function()
         open_shop(1)
         set_next_charge "refuse=1"

@@ -9,8 +9,10 @@ CREATE TABLE product (
 CREATE TABLE purchase (
     id BIGINT PRIMARY KEY AUTO_INCREMENT,
     product INT UNSIGNED NOT NULL,
-    buyer VARCHAR(32) NOT NULL,
-    number VARCHAR(32) NOT NULL,        -- of the order, chosen by the buyer's client
+    -- The default collations find aB's row for Ab.
+    buyer VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    -- Of the order, chosen by the buyer's client.
+    number VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     token BIGINT NOT NULL,
     UNIQUE (product, buyer, number)     -- an order that is sent again is carried out once
 ) ENGINE = InnoDB;

@@ -8,8 +8,10 @@ CREATE TABLE product (
 
 CREATE TABLE purchase (
     product INT UNSIGNED NOT NULL,
-    buyer VARCHAR(32) NOT NULL,
-    number VARCHAR(32) NOT NULL,        -- of the order, chosen by the buyer's client
+    -- The default collations find aB's row for Ab.
+    buyer VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    -- Of the order, chosen by the buyer's client.
+    number VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     state ENUM('reserved', 'paid', 'cancelled') NOT NULL DEFAULT 'reserved',
     reserved_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
     PRIMARY KEY (product, buyer, number)
