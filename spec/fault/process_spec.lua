@@ -411,6 +411,69 @@ describe("descriptors #session:close", function()
         child:ends()
     end)
 
+    local function prepare_failover()
+        local first, second = rig.proxy(server.hosts), rig.proxy(server.hosts)
+        finally(function()
+            first:stop()
+            second:stop()
+        end)
+        second:shut()
+        return first.hosts .. "," .. second.hosts, function()
+            second:pass()
+            first:shut()
+        end
+    end
+
+    it("a session goes to another server while one descriptor is free #server", function()
+        local hosts, fail_over = prepare_failover()
+        local child = program.start(hosts, ([[
+            local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
+            local lease, files = assert(session:mutex(%q):acquire(20)), {}
+            repeat
+                local file = io.open("/dev/null")
+                files[#files + 1] = file
+            until not file
+            say("full")
+            io.read()
+            files[#files]:close()
+            say(tostring(lease:check(20)), session:stats().reconnects)
+            os.exit(0, true)
+        ]]):format(rig.path()), { prefix = "prlimit --nofile=64", input = true })
+        child:says("full")
+        fail_over()
+        child:tell("one is free")
+        child:says("true\t1")
+        child:ends()
+    end)
+
+    it("descriptors do not leak, and a session goes to another server, without /dev/fd #server",
+       function()
+        local library = program.library("without")
+        finally(function() os.remove(library) end)
+        local hosts, fail_over = prepare_failover()
+        local child = program.start(hosts, ([[
+            local function inherited()
+                local pipe = io.popen("exec ls -l /proc/self/fd")
+                local _, count = pipe:read("*a"):gsub("%%-> %%a+:%%[", "")
+                pipe:close()
+                return count
+            end
+            local before = inherited()
+            local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
+            local lease = assert(session:mutex(%q):acquire(20))
+            say(inherited() - before)
+            io.read()
+            say(tostring(lease:check(20)), session:stats().reconnects, inherited() - before)
+            session:close()
+        ]]):format(rig.path()), { preload = library, environment = "WITHOUT=descriptors",
+                                  input = true })
+        child:says("0")
+        fail_over()
+        child:tell("go on")
+        child:says("true\t1\t0")
+        child:ends()
+    end)
+
     -- libzookeeper connects without close-on-exec, and the keeper looks for such sockets.
     it("descriptors do not leak while a connection is being made #server", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 8 })

@@ -1,7 +1,6 @@
 /* background.c - see background.h. */
 #include "background.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -50,14 +49,8 @@ static void close_one(int *descriptor) {
 
 /* --- the two halves --------------------------------------------------------------------------- */
 
-static void close_others(int kept) {
-    DIR *directory = opendir("/dev/fd");
-    if (!directory) return;
-    for (struct dirent *entry; (entry = readdir(directory));) {
-        int fd = atoi(entry->d_name);
-        if (fd > STDERR_FILENO && fd != kept && fd != dirfd(directory)) close(fd);
-    }
-    closedir(directory);
+static void close_other(int fd, void *kept) {
+    if (fd > STDERR_FILENO && fd != *(const int *)kept) close(fd);
 }
 
 /* Lua's handler would not end await_outcome(). An ignored SIGINT stays ignored. */
@@ -87,7 +80,7 @@ static int fork_background(lua_State *L) {
     if (self->process < 0) return zkl_lua_fail(L, strerror(error));
     if (is_background) {
         setsid();
-        close_others(self->peer);
+        zkl_linux_visit_descriptors(close_other, &self->peer);
     } else end_by_interrupt();
     lua_pushboolean(L, is_background);
     return 2;

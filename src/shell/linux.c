@@ -1,13 +1,16 @@
 /* linux.c - see linux.h. */
 #include "linux.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -27,6 +30,31 @@ void zkl_linux_die_with_parent(void) {
 
 void zkl_linux_adopt_orphans(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
+}
+
+#define NUMBERS_MAX 65536 /* limits may be a thousand times as high */
+
+static void visit_numbers(void (*visit)(int fd, void *context), void *context) {
+    struct rlimit limit;
+    rlim_t end = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : NUMBERS_MAX;
+    for (int fd = 0; fd < NUMBERS_MAX && (rlim_t)fd < end; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0) visit(fd, context);
+    }
+}
+
+/* Without /proc, as in a chroot, or without a free descriptor, /dev/fd cannot be read. */
+void zkl_linux_visit_descriptors(void (*visit)(int fd, void *context), void *context) {
+    DIR *directory = opendir("/dev/fd");
+    if (!directory) {
+        visit_numbers(visit, context);
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (*entry->d_name == '.') continue;
+        int fd = atoi(entry->d_name);
+        if (fd != dirfd(directory)) visit(fd, context);
+    }
+    closedir(directory);
 }
 
 bool zkl_linux_boot_id(char boot[ZKL_BOOT_SIZE]) {

@@ -16,6 +16,9 @@ void zkl_linux_die_with_parent(void);
 
 void zkl_linux_adopt_orphans(void);
 
+/* Calls visit() with each open descriptor. */
+void zkl_linux_visit_descriptors(void (*visit)(int fd, void *context), void *context);
+
 /* False with errno. */
 #define ZKL_BOOT_SIZE 40
 bool zkl_linux_boot_id(char boot[ZKL_BOOT_SIZE]);

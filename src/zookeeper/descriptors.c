@@ -5,50 +5,40 @@
  * a build option) and shows neither. A pipe that appears while a handle is made belongs to the
  * handle; a socket is recognised by its peer.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "../shell/linux.h"
 #include "internal.h"
 
 /* Inodes of pipes that existed before a handle. Descriptor numbers would be reused. */
 struct descriptors {
     size_t count;
-    unsigned long pipes[];
+    ino_t pipes[];
 };
-
-static void visit_descriptors(void (*visit)(int fd, void *context), void *context) {
-    DIR *directory = opendir("/dev/fd");
-    if (!directory) return;
-    for (struct dirent *entry; (entry = readdir(directory));) {
-        if (*entry->d_name == '.') continue;
-        int fd = atoi(entry->d_name);
-        if (fd != dirfd(directory)) visit(fd, context);
-    }
-    closedir(directory);
-}
 
 static void close_on_exec(int fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* Inode of a pipe, else 0. Reads only the name, as another thread may close the descriptor. */
-static unsigned long pipe_inode(int fd) {
-    char link[32], target[40] = "";
-    snprintf(link, sizeof link, "/dev/fd/%d", fd);
-    if (readlink(link, target, sizeof target - 1) < 0 || strncmp(target, "pipe:[", 6) != 0)
-        return 0;
-    return strtoul(target + 6, NULL, 10);
+/*
+ * Inode of a pipe, else 0. Another thread may close the descriptor, which ThreadSanitizer forbids
+ * beside fstat().
+ */
+static ino_t pipe_inode(int fd) {
+    struct stat status;
+    bool is_pipe = fstatat(fd, "", &status, AT_EMPTY_PATH) == 0 && S_ISFIFO(status.st_mode);
+    return is_pipe ? status.st_ino : 0;
 }
 
 static void note_pipe(int fd, void *context) {
     struct descriptors **list = context, *more;
-    unsigned long pipe = pipe_inode(fd);
+    ino_t pipe = pipe_inode(fd);
     if (!*list || !pipe) return;
     more = realloc(*list, sizeof **list + ((*list)->count + 1) * sizeof pipe);
     if (more) more->pipes[more->count++] = pipe;
@@ -58,12 +48,12 @@ static void note_pipe(int fd, void *context) {
 
 struct descriptors *zkl_descriptors_note_pipes(void) {
     struct descriptors *list = calloc(1, sizeof *list);
-    visit_descriptors(note_pipe, &list);
+    zkl_linux_visit_descriptors(note_pipe, &list);
     return list;
 }
 
 static bool is_new_pipe(int fd, const struct descriptors *noted) {
-    unsigned long pipe = pipe_inode(fd);
+    ino_t pipe = pipe_inode(fd);
     if (!pipe) return false;
     for (size_t i = 0; i < noted->count; i++) {
         if (noted->pipes[i] == pipe) return false;
@@ -77,7 +67,7 @@ static void close_new_pipe_on_exec(int fd, void *noted) {
 
 void zkl_descriptors_close_new_pipes_on_exec(struct descriptors *noted) {
     if (!noted) return;
-    visit_descriptors(close_new_pipe_on_exec, noted);
+    zkl_linux_visit_descriptors(close_new_pipe_on_exec, noted);
     free(noted);
 }
 
@@ -108,7 +98,7 @@ static void close_socket_on_exec(int fd, void *context) {
 
 void zkl_descriptors_close_sockets_on_exec(const struct servers *servers) {
     struct servers copy = *servers;
-    if (copy.count > 0) visit_descriptors(close_socket_on_exec, &copy);
+    if (copy.count > 0) zkl_linux_visit_descriptors(close_socket_on_exec, &copy);
 }
 
 struct search {
@@ -126,6 +116,6 @@ static void compare_own_side(int fd, void *context) {
 
 bool zkl_descriptors_has_socket_at(const struct sockaddr_storage *address) {
     struct search search = {.address = address};
-    visit_descriptors(compare_own_side, &search);
+    zkl_linux_visit_descriptors(compare_own_side, &search);
     return search.found;
 }

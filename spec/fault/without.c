@@ -1,0 +1,44 @@
+/*
+ * without.c - preloaded, takes what $WITHOUT names from a process: "descriptors" (a list of them in
+ * /dev/fd, as in a chroot), "gate" (the address 127.122.107.108, as in a network without loopback),
+ * or "ids" (of its own for a child, as in a process namespace, where each first process is 1).
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool without(const char *what) {
+    const char *named = getenv("WITHOUT");
+    return named && strcmp(named, what) == 0;
+}
+
+DIR *opendir(const char *path) {
+    DIR *(*next)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
+    if (!without("descriptors") || strcmp(path, "/dev/fd") != 0) return next(path);
+    errno = ENOENT;
+    return NULL;
+}
+
+int bind(int fd, const struct sockaddr *address, socklen_t size) {
+    struct sockaddr_in gate = {0};
+    if (size == sizeof gate) memcpy(&gate, address, sizeof gate);
+    if (!without("gate") || gate.sin_addr.s_addr != inet_addr("127.122.107.108"))
+        return (int)syscall(SYS_bind, fd, address, size);
+    errno = EADDRNOTAVAIL;
+    return -1;
+}
+
+pid_t getpid(void) {
+    static pid_t first;
+    pid_t own = (pid_t)syscall(SYS_getpid);
+    if (!first) first = own;
+    return without("ids") ? first : own;
+}
