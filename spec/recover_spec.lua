@@ -288,6 +288,78 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         wait_for_files(1)
     end)
 
+    -- Connects, does `more`, says how many sessions it has ended, and is told to end.
+    local function start_ender(more, options)
+        options.input = true
+        holders[#holders + 1] = program.start(options.hosts or server.hosts, ([[
+            local session, files = assert(zklock.connect(HOSTS, { recover = %q, grace = %g })), {}
+            %s
+            io.read()
+            say(session:stats().recovered)
+            io.read()
+        ]]):format(folder, options.grace or 0, more), options)
+        return holders[#holders]
+    end
+
+    local function check_ended(ender, count)
+        ender:tell("say it")
+        ender:says(tostring(count))
+    end
+
+    it("many dead sessions are ended by a process with few descriptors", function()
+        kill_holder(nil, [[
+            local sessions = {}
+            for i = 1, 30 do
+                sessions[i] = assert(zklock.connect(HOSTS, { recover = FOLDER, timeout = 40 }))
+            end]])
+        local ender = start_ender("", { prefix = "prlimit --nofile=32" })
+        wait_for_files(1)
+        check_ended(ender, 31)
+    end)
+
+    it("a dead session that cannot be looked at for lack of descriptors is left to the next " ..
+       "connect", function()
+        kill_holder()
+        local ender = start_ender([[
+            repeat
+                local file = io.open("/dev/null")
+                files[#files + 1] = file
+            until not file
+            files[#files]:close()
+            say("one is free")
+        ]], { prefix = "prlimit --nofile=32", grace = 0.5 })
+        ender:says("one is free")
+        local usual = program.sanitizer == "tsan" and 5 or 4
+        rig.wait_for("the end of recovery", function()
+            return #list("/proc/" .. ender.pid .. "/task") == usual
+        end)
+        check_ended(ender, 0)
+        rig.hold(connect():mutex(path))
+    end)
+
+    it("a dead session is ended after a reconnect if no thread was free before", function()
+        local library, limit = program.library("threads"), os.tmpname()
+        finally(function()
+            os.remove(library)
+            os.remove(limit)
+        end)
+        os.remove(limit)
+        local proxy = rig.proxy_for_test(server.hosts)
+        kill_holder(nil, nil, { hosts = proxy.hosts })
+        proxy:reset()
+        proxy:command("halfopen")
+        local ender = start_ender([[say("connected")]], {
+            hosts = proxy.hosts, preload = library, environment = "THREADS=" .. limit })
+        rig.wait_for("the session's request", function() return proxy:counts().connect == 1 end)
+        program.write(limit, "0")
+        proxy:command("flow")
+        ender:says("connected")
+        os.remove(limit)
+        proxy:command("cut")
+        wait_for_files(1)
+        check_ended(ender, 1)
+    end)
+
     it("a dead session is left to the next connect if the session that would end it is closed",
     function()
         kill_holder()

@@ -516,8 +516,8 @@ return {
       at = "zkl_session_file_write", find = "flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&",
       catch = by("recover", "the session of a stopped process lives on") },
     { "recover-no-grace", "a dead session is ended at once",
-      at = "run_recovery", find = "file && pause_unless_closing(link, link->grace)",
-      replace = "file != NULL",
+      at = "run_recovery", find = "dead && pause_unless_closing(link, link->grace)",
+      replace = "dead != NULL",
       catch = by("recover", "the session is ended only after `grace`") },
 
     { "recover-no-credentials", "a dead session is closed without credentials",

@@ -82,12 +82,14 @@ static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
 static void *run_recovery(void *argument) {
     struct zkl_link *link = argument;
     const struct zkl_session_storage storage = storage_of(link);
-    struct zkl_session_file *file = zkl_session_files_dead(&storage), *next;
-    bool grace_over = file && pause_unless_closing(link, link->grace);
-    for (; file; file = next) {
-        next = file->next_dead;
-        if (grace_over) end_session(link, file);
-        else zkl_session_file_leave(file);
+    struct zkl_dead_file *dead = zkl_session_list_dead(&storage), *next;
+    bool grace_over = dead && pause_unless_closing(link, link->grace);
+    for (; dead; dead = next) {
+        struct zkl_session_file *file =
+            grace_over ? zkl_session_file_adopt(&storage, dead->name) : NULL;
+        if (file) end_session(link, file);
+        next = dead->next;
+        free(dead);
     }
     zkl_client_drop(link->client);
     return NULL;
@@ -95,7 +97,7 @@ static void *run_recovery(void *argument) {
 
 /* --- saving the own session ------------------------------------------------------------------- */
 
-/* Once per client, with the mutex held. */
+/* Once per client, with the mutex held. For lack of a thread again on the next connection. */
 static void begin_recovery(struct zkl_link *link) {
     if (link->recovery_begun) return;
     zkl_client_ref(link->client);
@@ -103,16 +105,13 @@ static void begin_recovery(struct zkl_link *link) {
     if (!link->recovery_begun) zkl_client_drop(link->client);
 }
 
-/* With the mutex held. A save that failed, as on a full disk, is repeated on each connection. */
-static bool is_to_be_saved(const struct zkl_link *link, const zhandle_t *handle) {
-    return link->storage.folder && link->handle == handle && !link->file;
-}
-
 void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {
     const clientid_t *id = zoo_client_id(handle);
     struct zkl_session_key key = {.id = (uint64_t)id->client_id};
     zkl_lock(link->client);
-    bool wanted = is_to_be_saved(link, handle);
+    bool is_own = link->storage.folder && link->handle == handle;
+    if (is_own) begin_recovery(link);
+    bool wanted = is_own && !link->file; /* so after a failure, as on a full disk, again */
     zkl_unlock(link->client);
     if (!wanted) return;
     memcpy(key.password, id->passwd, sizeof key.password);
@@ -122,7 +121,6 @@ void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {
     zkl_lock(link->client);
     link->file = file;
     link->trouble.save_error = error;
-    begin_recovery(link);
     zkl_unlock(link->client);
 }
 

@@ -186,19 +186,28 @@ struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage
 
 #define TEXT_MAX 65536
 
+/* For free(). NULL: no memory, or an error. */
 static char *read_text(int fd) {
     char *text = malloc(TEXT_MAX + 1);
     ssize_t size = text ? read(fd, text, TEXT_MAX) : -1;
-    if (text) text[size < 0 ? 0 : size] = '\0';
-    return text;
+    if (size >= 0) {
+        text[size] = '\0';
+        return text;
+    }
+    free(text);
+    return NULL;
 }
 
-/* Reads the key. False: the file does not fit the storage. */
-static bool read_key(struct zkl_session_file *file, const struct zkl_session_storage *storage,
-                     const struct stat *status) {
+enum fit { UNKNOWN, UNFIT, FIT };
+
+/* Reads the key, if the file fits the storage. */
+static enum fit read_key(struct zkl_session_file *file, const struct zkl_session_storage *storage,
+                         const struct stat *status) {
     char *text = read_text(file->fd), *head = new_heading(storage, status);
     size_t size = head ? strlen(head) : 0;
-    bool fit = text && head && strncmp(text, head, size) == 0 && parse_key(text + size, &file->key);
+    enum fit fit = UNKNOWN;
+    if (text && head)
+        fit = strncmp(text, head, size) == 0 && parse_key(text + size, &file->key) ? FIT : UNFIT;
     free(text);
     free(head);
     return fit;
@@ -211,14 +220,14 @@ static bool lock_if_dead(const struct zkl_session_file *file, struct stat *statu
            fstat(file->fd, status) == 0 && status->st_nlink > 0;
 }
 
-static struct zkl_session_file *adopt_if_dead(const struct zkl_session_storage *storage,
-                                              const char *name) {
+struct zkl_session_file *zkl_session_file_adopt(const struct zkl_session_storage *storage,
+                                                const char *name) {
     struct stat status;
     struct zkl_session_file *file = open_and_list(storage->folder, name, O_RDONLY | O_NONBLOCK);
     if (!file) return NULL;
-    bool dead = lock_if_dead(file, &status);
-    if (dead && read_key(file, storage, &status)) return file;
-    if (dead) zkl_session_file_remove(file);
+    enum fit fit = lock_if_dead(file, &status) ? read_key(file, storage, &status) : UNKNOWN;
+    if (fit == FIT) return file;
+    if (fit == UNFIT) zkl_session_file_remove(file);
     else zkl_session_file_leave(file);
     return NULL;
 }
@@ -228,16 +237,23 @@ static bool is_session_name(const char *name) {
     return size > suffix && strcmp(name + size - suffix, SUFFIX) == 0;
 }
 
-struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage *storage) {
-    struct zkl_session_file *list = NULL;
+static void add_name(struct zkl_dead_file **list, const char *name) {
+    struct zkl_dead_file *dead = malloc(sizeof *dead + strlen(name) + 1);
+    if (!dead) return;
+    strcpy(dead->name, name);
+    dead->next = *list;
+    *list = dead;
+}
+
+struct zkl_dead_file *zkl_session_list_dead(const struct zkl_session_storage *storage) {
+    struct zkl_dead_file *list = NULL;
     DIR *directory = zkl_session_make_folder(storage->folder) ? NULL : opendir(storage->folder);
     if (!directory) return NULL;
     for (struct dirent *entry; (entry = readdir(directory));) {
-        struct zkl_session_file *file =
-            is_session_name(entry->d_name) ? adopt_if_dead(storage, entry->d_name) : NULL;
-        if (!file) continue;
-        file->next_dead = list;
-        list = file;
+        struct zkl_session_file *file = NULL;
+        if (is_session_name(entry->d_name)) file = zkl_session_file_adopt(storage, entry->d_name);
+        if (file) add_name(&list, entry->d_name);
+        zkl_session_file_leave(file);
     }
     closedir(directory);
     return list;

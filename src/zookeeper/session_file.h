@@ -25,7 +25,6 @@ struct zkl_session_storage {
 
 struct zkl_session_file {
     struct zkl_session_key key;
-    struct zkl_session_file *next_dead; /* in the list of zkl_session_files_dead() */
 
     int fd; /* holds the lock; -1: the parent's file */
     char *path;
@@ -42,8 +41,19 @@ int zkl_session_make_folder(const char *folder);
 struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage *storage,
                                                 const struct zkl_session_key *key);
 
-/* Locks dead processes' files, and lists those that fit the storage. Removes unfit files. */
-struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage *storage);
+/* A dead process's file that fits the storage. A list holds names, as there may be many files. */
+struct zkl_dead_file {
+    struct zkl_dead_file *next;
+    char name[];
+};
+struct zkl_dead_file *zkl_session_list_dead(const struct zkl_session_storage *storage);
+
+/*
+ * Locks such a file, and removes one that does not fit. NULL also if another process holds the file
+ * or has removed it, or it could not be read.
+ */
+struct zkl_session_file *zkl_session_file_adopt(const struct zkl_session_storage *storage,
+                                                const char *name);
 
 /* Both free `file`, if it is not NULL. */
 void zkl_session_file_remove(struct zkl_session_file *file);
