@@ -347,7 +347,7 @@ return {
       replace = "session->after_expiry = ZKL_EXPIRED",
       catch = by("connect", 'connect returns "auth" also if the server refuses before') },
     { "pipe-by-number", "a pipe is taken for an old one whose number it has",
-      at = "pipe_inode", find = "strtoul(target + 6, NULL, 10)", replace = "(unsigned long)fd",
+      at = "pipe_inode", find = "is_pipe ? status.st_ino", replace = "is_pipe ? (ino_t)fd",
       catch = by("fault/process", "do not leak while a handle is being made by a slow thread") },
 
     -- --- permits ------------------------------------------------------------------------
