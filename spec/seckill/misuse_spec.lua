@@ -137,6 +137,19 @@ describe("the files of a sale", function()
         assert.is_nil(io.open(folder .. "/new.json"))
     end)
 
+    it("the command writes to a pipe, and to files that it may not read", function()
+        local lua = os.getenv "ZKLOCK_LUA" or "lua5.4"
+        rig.shell("mkfifo %s/pipe; touch %s/secret; chmod 200 %s/secret", folder, folder, folder)
+        local out = rig.shell("timeout 20 cat %s/pipe >%s/piped & timeout 20 %s "
+            .. "lua/zklock/seckill/demo.lua --explore 1 --junit %s/pipe; echo status $?; wait",
+            folder, folder, lua, folder)
+        assert.matches("status 0\n$", out)
+        assert.matches("^<%?xml .*</testsuite>\n$", files.read(folder .. "/piped"))
+        assert.equal(3, (demo{ "--only", "DEMO-04", "--json", folder .. "/secret",
+            "--zookeeper", "" }))
+        assert.equal("yes\n", rig.shell("[ -e %s/secret ] && echo yes", folder))
+    end)
+
     it("the JSON file has all fields of the sale in their shapes", function()
         assert(it_is:json(folder .. "/sale.json"))
         local read = dkjson.decode(files.read(folder .. "/sale.json")).sales[1]

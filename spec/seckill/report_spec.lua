@@ -154,6 +154,17 @@ describe("the text of a report", function()
 end)
 
 
+describe("a report as JUnit's XML", function()
+    it("XML has no character that it must not have, and no sign unquoted", function()
+        local path = folder .. "/cases.xml"
+        assert(report.junit(path, { { name = "a\239\191\191<", seconds = 1,
+            problem = "b\239\191\190\1\255\"&" } }))
+        assert.matches(' name="a\239\191\189&lt;" time="1.000"><failure '
+            .. 'message="b\239\191\189 \239\191\189&quot;&amp;"/>', read(path))
+    end)
+end)
+
+
 describe("a report as JSON", function()
     it("the records are unchanged in JSON", function()
         local records = { title = "A sale", sales = { sales.refused() },
@@ -881,6 +892,15 @@ describe("the page of a report, in Chromium,", function()
             .. "stock of pie\n9 as written, of 9; 0 buyers were told",
             step(steps, "buyer 2 (server 2) is told: sold."))
         step(steps, "buyer 2 (server 2) writes a stock of 1 of tea.")
+    end)
+
+    it("a written stock below 0 is in the stock and in the steps #slow", function()
+        local record = sales.right(2)
+        record.purchases[2].left = -1
+        local seen = look{ sales = { record } }
+        local steps = seen.sales[1].steps
+        assert.matches("stock of 10000001\n%-1 as written, of 4; ",
+            step(steps, "buyer 2 (server 1) writes a stock of -1."))
     end)
 
     it("pieces are counted where buyers want several #slow", function()

@@ -8,6 +8,7 @@ local is_interrupt = require "zklock.value.is_interrupt"
 local languages = require "zklock.seckill.language"
 local json_file = require "zklock.seckill.json_file"
 local command_line = require "zklock.seckill.command_line"
+local output_file = require "zklock.seckill.output_file"
 local reapers = require "zklock.system.reaper"
 local missing = require "zklock.system.missing"
 local reports = require "zklock.seckill.report"
@@ -80,11 +81,8 @@ end
 -- Returns a message if an output file cannot be written.
 local function unwritable_file(chosen)
     for _, name in pairs(files_of(chosen)) do
-        local existing = io.open(name)
-        local file, message = io.open(name, "a")
-        if not file then return message end
-        file:close()
-        if existing then existing:close() else os.remove(name) end
+        local message = output_file.problem(name)
+        if message then return message end
     end
 end
 

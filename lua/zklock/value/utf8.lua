@@ -73,11 +73,13 @@ function utf8.clean(text)
 end
 
 
---- Cleans for HTML and CSV. Control characters other than tabs and line ends become spaces.
+--- Cleans for HTML, XML and CSV. Control characters other than tabs and line ends become spaces, and
+--- U+FFFE and U+FFFF, which XML must not have, become U+FFFD.
 ---@param text string
 ---@return string
 function utf8.plain(text)
-    return (utf8.clean(text):gsub("[^%C\t\r\n]", " "))
+    text = utf8.clean(text):gsub("[^%C\t\r\n]", " "):gsub("\239\191[\190\191]", REPLACEMENT)
+    return text
 end
 
 

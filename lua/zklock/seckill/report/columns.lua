@@ -1,6 +1,6 @@
 --- A record in the compact form of the page, where 10 000 purchases take less than a megabyte.
 --- Lists become columns. Times are whole microseconds, repeated names are indices from 0 into a
---- list, and -1 means none.
+--- list, and -1 means none (for a stock, which may be below 0, "").
 
 local json = require "zklock.seckill.report.json"
 local records = require "zklock.seckill.record"
@@ -92,7 +92,7 @@ local function purchases(list, belief, product_index, lock_index, outcome_index)
         granted = time_column(list, "granted"),
         released = time_column(list, "released"), ended = time_column(list, "ended"),
         token = column(list, function(each) return each.token and tostring(each.token) or "" end),
-        left = column(list, function(each) return each.left or NONE end),
+        left = column(list, function(each) return each.left or "" end),
         written = time_column(list, "written"), told = time_column(list, "told"),
         suspect = column(list, belief "suspect"), lost = column(list, belief "lost"),
         outcome = column(list, function(each) return outcome_index(each.outcome or "") end),

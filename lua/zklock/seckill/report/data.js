@@ -1,6 +1,6 @@
 // --- data.js: the sales, from the columns that columns.lua has packed ------------------
-// In the columns times are microseconds, and -1 means none. After unpacking times are seconds, and
-// null means none.
+// In the columns times are microseconds, and -1 means none (of stocks ""). After unpacking times are
+// seconds, and null means none.
 
 const NONE = -1;
 
@@ -19,7 +19,7 @@ function unpackPurchases(sale) {
     outcome: sale.outcomes[columns.outcome[i]],
     asked: asked[i], granted: granted[i], released: released[i], ended: ended[i],
     written: written[i], told: told[i], suspect: suspect[i], lost: lost[i],
-    left: columns.left[i] === NONE ? null : columns.left[i], quantity: columns.quantity[i],
+    left: columns.left[i] === "" ? null : columns.left[i], quantity: columns.quantity[i],
     writes: [], red: [],
   }));
 }
