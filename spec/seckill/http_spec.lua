@@ -1,9 +1,12 @@
 --- [lua luajit] Parts of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has the
 -- rest.
 
+local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local distributions = require "zklock.seckill.distribution"
+local files = require "spec.files"
 local latency = require "zklock.seckill.http.latency"
+local rig = require "spec.rig"
 local reapers = require "zklock.system.reaper"
 local sale = require "zklock.seckill.http.sale"
 local seed = require "zklock.seckill.seed"
@@ -121,6 +124,53 @@ describe("a database's URL", function()
         assert.is_nil(database.parts "/tmp/store.db")
         assert.is_nil(database.parts "mysql://db")
         assert.is_false(database.is_url "/tmp/store.db")
+    end)
+end)
+
+
+describe("the script of wrk", function()
+    if not rawget(_G, "jit") then return end -- wrk embeds LuaJIT
+
+    -- Three threads, which get answers until more than a second after the first has begun, so that
+    -- the clock's seconds differ.
+    local PROGRAM = [[
+        wrk = { lookup = function(_, port) return { port } end }
+        dofile "lua/zklock/seckill/http/wrk.lua"
+        local ports, stopped = {}, 0
+        local threads = {}
+        for i = 1, 3 do
+            threads[i] = { get = function(self, name) return self[name] end }
+            setup(threads[i])
+            ports[i] = threads[i].addr
+        end
+        print(table.concat(ports, " "))
+        for _, thread in ipairs(threads) do
+            wrk.thread = { stop = function() stopped = stopped + 1 end }
+            init()
+            os.execute "sleep 0.36"
+            for _, status in ipairs{ 200, 200, 409, 503 } do response(status) end
+            for _, name in ipairs{ "sold", "sold_out", "other", "first", "last" } do
+                thread[name] = _G[name]
+            end
+        end
+        done({ errors = { connect = 1, read = 2, write = 3, timeout = 4 } },
+            { percentile = function(_, part) return 10 * part end, max = 999 })
+        print(stopped, wrk.method)
+    ]]
+
+    it("the script counts answers, and measures from the first start to the last answer #slow",
+       function()
+        local name = os.tmpname()
+        files.write(name, PROGRAM)
+        finally(function() os.remove(name) end)
+        local began = core.now()
+        local out = rig.shell("ZKLOCK_PORTS=8080,8081 %s %s 2>&1",
+            os.getenv "ZKLOCK_LUA" or "luajit", name)
+        local most = 1e6 * (core.now() - began)
+        local duration = out:match("^8080 8081 8080\nresult sold=6 sold_out=3 other=3 lost=10 "
+            .. "duration=(%d+) median=500 p99=990 max=999\n3\tPOST\n$")
+        assert.is_truthy(duration, out)
+        assert.is_true(1.08e6 <= tonumber(duration) and tonumber(duration) <= most, out)
     end)
 end)
 

@@ -148,6 +148,19 @@ describe("the cause", function()
         assert.same({}, steps.of(sale{ one, tea }))
     end)
 
+    it("the cause of a lock in its holder's own way is the holder's second request", function()
+        local part = pages["en/re-entry.html"]:match '<section id="cause">(.-)</section>'
+        local holder, found = part:match "buyer (%d+): <strong>gets the lock<", {}
+        for buyer, what in part:gmatch "buyer (%d+): <strong>(.-)</strong>" do
+            found[#found + 1] = (buyer == holder and "it " or "another ") .. what
+        end
+        local gives_up = "has waited too long, and gives up"
+        assert.same({
+            "it gets the lock", "it asks for the lock that it has", "another " .. gives_up,
+            "another " .. gives_up, "it " .. gives_up, "it gives up the lock",
+        }, found)
+    end)
+
     it("the cause of a wrong run is told and marked on each of its pages", function()
         each_page(function(path, text, lesson)
             local part = text:match '<section id="cause">(.-)</section>'

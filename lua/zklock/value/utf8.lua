@@ -73,7 +73,7 @@ function utf8.clean(text)
 end
 
 
---- Cleans for HTML, XML and CSV. Control characters other than tabs and line ends become spaces, and
+--- Cleans for HTML, XML and CSV. Control characters other than tabs and line ends become spaces;
 --- U+FFFE and U+FFFF, which XML must not have, become U+FFFD.
 ---@param text string
 ---@return string
