@@ -237,11 +237,17 @@ describe("a lock", function()
 end)
 
 
-local function lose_row(lock)
-    local connection = database.open(servers.folder .. "/locks.db")
-    connection:execute(("DELETE FROM contentMethodLock WHERE resource_name = %s")
-        :format(connection:text(lock.name)))
+-- Carries out the statement as an administrator would.
+local function administer(path, statement, name)
+    local connection = database.open(path)
+    connection:execute(name and statement:format(connection:text(name)) or statement)
     connection:close()
+end
+
+
+local function lose_row(lock)
+    administer(servers.folder .. "/locks.db",
+        "DELETE FROM contentMethodLock WHERE resource_name = %s", lock.name)
 end
 
 
@@ -321,6 +327,81 @@ local function kill_holder(lock)
 end
 
 
+-- Ends the connection, as wait_timeout or a restart of the server does.
+local function kill_connection(connection)
+    administer(engines.mysql(), "KILL " .. connection:value "SELECT connection_id()")
+end
+
+
+describe("an SQL engine", function()
+    it("an SQL engine goes on after its connection ended", function()
+        for _, name in ipairs{ "sql-table on MariaDB", "sql-optimistic on MariaDB" } do
+            local it_is = open(name)
+            local lock = it_is:mutex(new_name())
+            local lease = assert(lock:acquire(0))
+            kill_connection(it_is.sql)
+            assert.equal("connection", code_of(lease:check()))
+            assert.is_true(lease:check())
+            assert.is_true(lease:release())
+            assert.is_true(assert(lock:acquire(0)):release())
+        end
+    end)
+
+    it("a call of a closed engine fails", function()
+        for _, name in ipairs{ "sql-table", "sql-optimistic" } do
+            local it_is = engine.open(name, engines.options(name))
+            local lock = it_is:mutex(new_name())
+            local lease = assert(lock:acquire(0))
+            it_is:close()
+            assert.equal("closed", code_of(lock:acquire(0)))
+            assert.equal("closed", code_of(lease:release()))
+            it_is:close()
+        end
+    end)
+
+    for _, name in ipairs{
+        "sql-table", "sql-table on MariaDB", "sql-pessimistic", "sql-optimistic",
+        "sql-optimistic on MariaDB",
+    } do
+        it("names of locks differ in each byte, and a longer name is refused: " .. name,
+           function()
+            local it_is, one = open(name), new_name()
+            for _, each in ipairs{ one, one:upper(), one .. " ", one .. "\240\159\142\129" } do
+                assert(it_is:mutex(each):acquire(0), each)
+            end
+            local longest = one .. ("x"):rep(255 - #one)
+            assert(it_is:mutex(longest):acquire(0))
+            assert.error_matches(function() it_is:mutex(longest .. "x") end,
+                "the name of a lock of sql%-%l+ has at most 255 bytes, not 256")
+        end)
+    end
+
+    it("a connection does not depend on the settings of MariaDB", function()
+        administer(engines.mysql(), "SET GLOBAL autocommit = 0, GLOBAL lc_messages = 'de_DE'")
+        local connection = database.open(engines.mysql())
+        administer(engines.mysql(), "SET GLOBAL autocommit = 1, GLOBAL lc_messages = 'en_US'")
+        assert.same({ { "1", "en_US" } }, connection:rows "SELECT @@autocommit, @@lc_messages")
+        connection:close()
+    end)
+
+    it("Ctrl-C at a statement of an SQL engine passes through", function()
+        local lease = assert(open("sql-pessimistic"):mutex(new_name()):acquire(PATIENT))
+        local connection = lease.value
+        local real = connection.try
+        function connection.try() error("interrupted!", 0) end
+        assert.same({ false, "interrupted!" }, { pcall(lease.check, lease) })
+        assert.same({ false, "interrupted!" }, { pcall(lease.release, lease) })
+        connection.try = real
+        assert.is_true(lease:release())
+        local opens = database.open
+        finally(function() database.open = opens end)
+        function database.open() error("interrupted!", 0) end
+        assert.same({ false, "interrupted!" },
+            { pcall(engine.open, "sql-table", engines.options "sql-table") })
+    end)
+end)
+
+
 describe("sql-table (ALG-01)", function()
     it("a dead holder's lock of sql-table stays for ever", function()
         local name = new_name()
@@ -350,15 +431,27 @@ describe("sql-pessimistic", function()
     it("a lock of sql-pessimistic is lost with its connection", function()
         local mine, yours = two "sql-pessimistic"
         local lease = assert(mine:acquire(PATIENT))
-        local id = lease.value:value "SELECT connection_id()"
-        local connection = database.open(engines.mysql())
-        connection:execute("KILL " .. id)
-        connection:close()
+        kill_connection(lease.value)
         local got = assert(yours:acquire(PATIENT))
         assert.equal("lost", code_of(lease:check()))
         assert.equal("lost", code_of(lease:release()))
         assert.is_true(got:release())
         assert.is_true(mine:acquire(PATIENT):release())
+    end)
+
+    it("a lock of sql-pessimistic excludes also after its row was removed", function()
+        local statements = {
+            "DELETE FROM contentMethodLock_row WHERE resource_name = %s",
+            "TRUNCATE contentMethodLock_row",
+        }
+        local mine, yours = two "sql-pessimistic"
+        for _, statement in ipairs(statements) do
+            for _, lock in ipairs{ mine, yours } do assert(lock:acquire(PATIENT)):release() end
+            administer(engines.mysql(), statement, mine.name)
+            local lease = assert(mine:acquire(PATIENT))
+            assert.is_nil((yours:acquire(SOON)))
+            assert.is_true(lease:release())
+        end
     end)
 
     it("sql-pessimistic without an index also excludes clients of other locks (PIT-15)", function()
@@ -378,6 +471,18 @@ end)
 
 
 describe("sql-optimistic (ALG-02)", function()
+    it("two checks at the same time both find that the server answers", function()
+        local it_is = open "sql-optimistic"
+        local other, release = open "sql-optimistic", it_is.way.release
+        it_is.way = setmetatable({
+            release = function(lease)
+                assert.is_true(other:check())
+                return release(lease)
+            end,
+        }, { __index = it_is.way })
+        assert.is_true(it_is:check())
+    end)
+
     for where, name in pairs{ sqlite = "sql-optimistic", mysql = "sql-optimistic on MariaDB" } do
         local function both() return two(name, { retries = 3, base = 0.001 }) end
 

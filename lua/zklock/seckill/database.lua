@@ -100,8 +100,11 @@ end
 
 
 -- Fail at once on a locked row. A wait would block the process, and with it the coroutine that
--- holds the row.
-function mysql.prepare(self) self:execute "SET SESSION innodb_lock_wait_timeout = 0" end
+-- holds the row. Transactions and messages do not depend on the server's settings.
+function mysql.prepare(self)
+    self:execute("SET SESSION innodb_lock_wait_timeout = 0, autocommit = 1, "
+        .. "lc_messages = 'en_US'")
+end
 
 
 -- connections ---------------------------------------------------------------------------------

@@ -28,8 +28,8 @@ local strict_methods = require "zklock.value.strict_methods"
 ---@field name string
 ---@field has zklock.engine.Has
 ---@field options table
----@field way table  the engine's own part: has, fields, defaults, multi, the functions validate,
---- open, close and switch, and those of zklock.seckill.engine.lock
+---@field way table  the engine's own part: has, fields, defaults, multi, longest_name (in bytes),
+--- the functions validate, open, close and switch, and those of zklock.seckill.engine.lock
 ---@field requests table<zklock.engine.Request, true>  running acquires; weak, because a coroutine
 --- may be dropped with its request
 local Engine = { __name = "zklock.engine" }
@@ -52,6 +52,10 @@ end
 ---@return string? code  "unsupported"
 function Engine:mutex(name, given)
     options.text(name, "the name of a lock")
+    if #name > (self.way.longest_name or math.huge) then
+        misuse.refuse("the name of a lock of %s has at most %d bytes, not %d", self.name,
+            self.way.longest_name, #name)
+    end
     given = options.complete(given, MUTEX, {}, "the options of mutex")
     if given.fair and not self.has.fair then return unsupported(self, "fair locks") end
     if given.lease and not self.has.lease then return unsupported(self, "lease time") end
@@ -117,7 +121,7 @@ end
 function Engine:check()
     local lease, message, code = self:mutex(CHECK_LOCK):acquire(0)
     if lease then lease, message, code = lease:release() end
-    if lease or code == "busy" then return true end
+    if lease or code == "busy" or code == "lost" then return true end
     return nil, message, code == "timeout" and "connection" or code
 end
 

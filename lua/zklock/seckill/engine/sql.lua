@@ -4,6 +4,7 @@
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local failure = require "zklock.seckill.engine.failure"
+local is_interrupt = require "zklock.value.is_interrupt"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local zklock = require "zklock"
@@ -22,12 +23,16 @@ local TAKEN_ERRORS = {
 
 
 ---@class zklock.engine.Sql
----@field database zklock.seckill.Database
+---@field path string  a file or a URL
+---@field database zklock.seckill.Database?  nil if not connected
+---@field closed boolean?
 local Sql = {}
 Sql.__index = Sql
 
 
-local sql = {}
+local sql = {
+    LONGEST_NAME = 255, -- bytes of a lock's name in a column
+}
 
 
 function sql.fields(own)
@@ -55,22 +60,47 @@ local function is_taken(message)
 end
 
 
+-- The connection, which is opened again after an error, but not after close().
+local function connected(self)
+    if self.closed then failure.raise("closed", "the engine is closed") end
+    if not self.database then
+        local ok, opened = pcall(database.open, self.path)
+        if is_interrupt(opened) then error(opened, 0) end
+        if not ok then failure.raise("connection", tostring(opened)) end
+        self.database = opened
+    end
+    return self.database
+end
+
+
 ---@param given { mysql: string?, sqlite: string? }
 ---@return zklock.engine.Sql
 function sql.open(given)
-    local ok, opened = pcall(database.open, given.mysql or given.sqlite)
-    if not ok then failure.raise("connection", tostring(opened)) end
-    return setmetatable({ database = opened }, Sql)
+    local self = setmetatable({ path = given.mysql or given.sqlite }, Sql)
+    connected(self)
+    return self
+end
+
+
+local function disconnect(self)
+    if self.database then self.database:close() end
+    self.database = nil
 end
 
 
 ---@param statement string
 ---@return any result  a cursor, or the number of changed rows; nil after one of TAKEN_ERRORS
 function Sql:try(statement)
-    local result, message = self.database.connection:execute(statement)
+    local result, message = connected(self).connection:execute(statement)
     if result or is_taken(message) then return result end
+    disconnect(self)
     failure.raise("connection", message)
 end
+
+
+--- The type of a column of names, which are compared byte by byte. (SQLite would make a number of a
+--- varbinary.)
+function Sql:type_of_name() return database.is_url(self.path) and "varbinary" or "varchar" end
 
 
 --- Repeats the statement while it ends with one of TAKEN_ERRORS.
@@ -88,24 +118,29 @@ end
 
 
 --- The first column of the first row; nil without a row, or after one of TAKEN_ERRORS.
+---@return any value
+---@return boolean answered  false after one of TAKEN_ERRORS
 function Sql:value(query)
     local cursor = self:try(query)
-    if not cursor then return nil end
+    if not cursor then return nil, false end
     local value = cursor:fetch()
     cursor:close()
-    return value
+    return value, true
 end
 
 
 --- Formats a statement with texts as literals.
 function Sql:statement(format, ...)
     local literals = { ... }
-    for i, text in ipairs(literals) do literals[i] = self.database:text(text) end
+    for i, text in ipairs(literals) do literals[i] = connected(self):text(text) end
     return format:format(unpack(literals))
 end
 
 
-function Sql:close() self.database:close() end
+function Sql:close()
+    self.closed = true
+    disconnect(self)
+end
 
 
 return sql

@@ -20,7 +20,7 @@ local unpack = table.unpack or unpack -- luacheck: std max
 
 
 local TABLE = "CREATE TABLE IF NOT EXISTS distributed_lock "
-    .. "(resource_name varchar(255) PRIMARY KEY, client_info varchar(64), version bigint)"
+    .. "(resource_name %s(255) PRIMARY KEY, client_info varchar(64), version bigint)"
 local SELECT = "SELECT version FROM distributed_lock WHERE resource_name = %s"
 local INSERT = "INSERT INTO distributed_lock (resource_name, version) "
     .. "SELECT %s, 0 WHERE NOT EXISTS (" .. SELECT .. ")"
@@ -32,13 +32,13 @@ local way = {
     has = {},
     fields = sql.fields{ retries = options.count, base = options.seconds(0) },
     defaults = { retries = 3, base = 1 },
-    validate = sql.validate,
+    validate = sql.validate, longest_name = sql.LONGEST_NAME,
 }
 
 
 function way.open(engine)
     engine.sql, engine.client = sql.open(engine.options), random_id()
-    engine.sql:insist(TABLE)
+    engine.sql:insist(TABLE:format(engine.sql:type_of_name()))
     return engine
 end
 

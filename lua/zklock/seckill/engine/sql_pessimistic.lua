@@ -9,13 +9,14 @@
 --- Waiters poll with FOR UPDATE NOWAIT and zklock.sleep, because the seed article's statement
 --- would block their process.
 
+local is_interrupt = require "zklock.value.is_interrupt"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local sql = require "zklock.seckill.engine.sql"
 
 
 local TABLE = "CREATE TABLE IF NOT EXISTS %s "
-    .. "(resource_name varchar(255) %s, client_info varchar(64)) ENGINE = InnoDB"
+    .. "(resource_name varbinary(255) %s, client_info varchar(64)) ENGINE = InnoDB"
 local ROW_EXISTS = "SELECT 1 FROM %s WHERE resource_name = %%s"
 local INSERT = "INSERT IGNORE INTO %s (resource_name) VALUES (%%s)"
 local LOCK = "SELECT * FROM %s WHERE resource_name = %%s FOR UPDATE NOWAIT"
@@ -24,7 +25,7 @@ local LOCK = "SELECT * FROM %s WHERE resource_name = %%s FOR UPDATE NOWAIT"
 local way = {
     has = { owned = true },
     fields = sql.fields{ poll = options.seconds(0.0001), index = options.flag },
-    defaults = { poll = 0.005, index = true },
+    defaults = { poll = 0.005, index = true }, longest_name = sql.LONGEST_NAME,
 }
 
 
@@ -91,15 +92,14 @@ local function ensure_row(engine, connection, name)
 end
 
 
+-- False also if somebody has removed the row, which the next try then inserts again.
 local function lock_row(engine, connection, name)
     if not ensure_row(engine, connection, name) then return false end
     connection:try "START TRANSACTION"
-    local cursor = connection:try(connection:statement(engine.statements.lock, name))
-    if cursor then
-        cursor:close()
-        return true
-    end
+    local row, is_free = connection:value(connection:statement(engine.statements.lock, name))
+    if row then return true end
     connection:try "ROLLBACK"
+    if is_free then engine.known_rows[name] = nil end
     return false
 end
 
@@ -115,16 +115,24 @@ function way.try(lock)
 end
 
 
+-- True if the connection carries out the statement.
+local function lives(connection, method, statement)
+    local ok, problem = pcall(connection[method], connection, statement)
+    if is_interrupt(problem) then error(problem, 0) end
+    return ok
+end
+
+
 -- The lock is held as long as its connection lives.
 function way.check(lease)
     local connection = lease.value
-    return (pcall(connection.value, connection, "SELECT 1"))
+    return lives(connection, "value", "SELECT 1")
 end
 
 
 function way.release(lease)
     local connection = lease.value
-    local committed = pcall(connection.try, connection, "COMMIT")
+    local committed = lives(connection, "try", "COMMIT")
     give_back(lease.lock.engine, connection, committed)
     return committed
 end

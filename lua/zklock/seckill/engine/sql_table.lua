@@ -13,7 +13,7 @@ local sql = require "zklock.seckill.engine.sql"
 
 
 local TABLE = "CREATE TABLE IF NOT EXISTS contentMethodLock "
-    .. "(resource_name varchar(255) PRIMARY KEY, client_info varchar(64))"
+    .. "(resource_name %s(255) PRIMARY KEY, client_info varchar(64))"
 local SELECT = "SELECT client_info FROM contentMethodLock WHERE resource_name = %s"
 local INSERT = "INSERT INTO contentMethodLock (resource_name, client_info) VALUES (%s, %s)"
 local DELETE = "DELETE FROM contentMethodLock WHERE resource_name = %s AND client_info = %s"
@@ -23,13 +23,13 @@ local way = {
     has = { owned = true },
     fields = sql.fields{ poll = options.seconds(0.0001) },
     defaults = { poll = 0.005 },
-    validate = sql.validate,
+    validate = sql.validate, longest_name = sql.LONGEST_NAME,
 }
 
 
 function way.open(engine)
     engine.sql = sql.open(engine.options)
-    engine.sql:insist(TABLE)
+    engine.sql:insist(TABLE:format(engine.sql:type_of_name()))
     return engine
 end
 
