@@ -25,8 +25,12 @@ function members.parse(text)
 end
 
 
+-- With a decimal point, even if the locale has a comma.
+local function text_of(seconds) return (("%g"):format(seconds):gsub("[^%w+-]+", ".")) end
+
+
 local function line_of(member)
-    local life = member.life == math.huge and "never" or ("%g"):format(member.life)
+    local life = member.life == math.huge and "never" or text_of(member.life)
     return ("%s %d %s\n"):format(member.id, member.number, life)
 end
 
