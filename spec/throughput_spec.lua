@@ -238,5 +238,37 @@ describe("docs/throughput.md", function()
             assert.equal(8, store.stock)
             assert.equal(2, store.reads)
         end)
+
+        it("the cache is right when the answer to a holder that lost its lease comes late",
+           function()
+            local token, is_lost, is_writing, is_late = 0, false, false, false
+            store.stock = 5
+            function store:read()
+                local stock = self.stock
+                if not is_lost then
+                    is_lost = true
+                    zklock.memory("ensemble-one"):expire(opened[1])
+                    rig.wait_for("a later holder's write", function() return is_writing end)
+                end
+                return stock
+            end
+            function store:write(stock, text)
+                if tonumber(text) < token then
+                    is_late = true
+                    error("refused", 0)
+                end
+                token, self.stock = tonumber(text), stock
+                if stock == 3 then
+                    is_writing = true
+                    rig.wait_for("the late answer", function() return is_late end)
+                end
+            end
+            local count = 0
+            zklock.run(function() assert.has_error(sell, "refused") end, function()
+                rig.wait_for("the loss", function() return is_lost end)
+                while count < 10 and select(2, assert(sell())) do count = count + 1 end
+            end)
+            assert.same({ 5, 0 }, { count, store.stock })
+        end)
     end)
 end)
