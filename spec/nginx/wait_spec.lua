@@ -1,5 +1,6 @@
 --- Waits in nginx, the phases that allow them, the requests beside them, and the owners of locks.
 
+local files = require "spec.files"
 local nginx = require "spec.nginx.nginx"
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
@@ -396,5 +397,35 @@ describe("zklock in nginx #nginx #zklock.driver", function()
             local news = ask_briefly "news"
             return news:find("suspect.*lost") and news:find("suspended.*expired.*connected")
         end)
+    end)
+
+    it("the mail timer of docs/nginx.md goes on after an error and after an expiry #slow", function()
+        local block = files.read("docs/nginx.md"):match "```lua\n([^`]-/jobs/mail.-)```"
+        local proxy = rig.proxy_for_test(server.hosts)
+        start{ environment = "ZK_HOSTS=" .. proxy.hosts, expected = "no mail server",
+               http = [[init_worker_by_lua_block {
+            local app, zklock, session = require "spec.nginx.app", require "zklock", nil
+            local count = 0
+            local function send_mail()
+                count = count + 1
+                if count == 1 then error "no mail server" end
+            end
+            function app.sent() app.answer(count) end
+            function app.mail() -- without ngx.exit, which clears what the timer uses
+                session = app.open()
+                ]] .. block:gsub('"/jobs/mail"', ("%q"):format(path)) .. [[
+                ngx.say "begun"
+            end
+        }]] }
+        local function wait_for_mails(count)
+            local before = tonumber((ask "sent"))
+            rig.wait_for("mails", function() return tonumber((ask "sent")) >= before + count end)
+        end
+        assert.equal("begun", (ask("mail", "&session_timeout=4")))
+        wait_for_mails(2)
+        proxy:command("blackhole")
+        wait_for_contenders(0)
+        proxy:command("flow")
+        wait_for_mails(2)
     end)
 end)
