@@ -89,6 +89,14 @@ end
 after_each(rig.close_sessions)
 
 
+-- Returns the page's block of code that begins so, with the session and more as parameters.
+local function example(name, parameters)
+    local page = assert(files.read "docs/members.md")
+    local code = page:match("```lua\n(local " .. name .. " = .-)```")
+    return assert(load("local session, " .. parameters .. " = ...\n" .. code))
+end
+
+
 describe("docs/members.md", function()
     it("the page names the programs", function()
         local page = assert(files.read "docs/members.md")
@@ -172,6 +180,21 @@ describe("jobs that members share #session:members", function()
         share.member:leave()
         assert.equal("member", jobs.owner(share.list, "job"))
         assert.is_false(share:mine "job")
+    end)
+
+    it("the page's loop does the other jobs after a job that fails", function()
+        local run = example("jobs", "zklock, customers, send_news, log")
+        local done, log, rounds = {}, {}, 0
+        local only = { sleep = function()
+            rounds = rounds + 1
+            zklock.sleep(0.01)
+            return rounds < 500 and not done.c
+        end }
+        run(rig.session(rig.shared().hosts), only, { "a", "b", "c" }, function(customer)
+            if customer == "b" then error("no address", 0) end
+            done[customer] = true
+        end, function(why) log[why] = true end)
+        assert.same({ { a = true, c = true }, { ["no address"] = true } }, { done, log })
     end)
 
     local all = job_names(20)
@@ -270,5 +293,27 @@ describe("a timer of the cluster #session:members", function()
             rig.wait_for("the second member's run", function() return ran.b end)
             second:close()
         end)
+    end)
+
+    it("the next member runs the timer when the function of the first raises", function()
+        local folder, hosts = rig.path(), rig.shared().hosts
+        local first, second, ran = rig.session(hosts), rig.session(hosts), false
+        zklock.run(function()
+            assert.has_error(function()
+                once(first, folder, "a", 0.01, function() error("no database", 0) end)
+            end, "no database")
+        end, function()
+            assert(once(second, folder, "b", 0.01, function() ran = true end))
+        end, function()
+            rig.wait_for("the second member's run", function() return ran end)
+            first:close()
+            second:close()
+        end)
+    end)
+
+    it("the page's call raises when the join fails", function()
+        local session = rig.session(rig.shared().hosts)
+        session:close()
+        assert.has_error(function() example("once", "remove_old_carts")(session) end)
     end)
 end)
