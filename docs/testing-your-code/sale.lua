@@ -11,21 +11,23 @@ function Sale.new(session, pay)
 end
 
 
+local function sell(lease, sale, product)
+    local stock = "/stock/" .. product
+    local left, version, code = sale.session:get(stock)
+    if not left then return nil, version, code end -- before the customer pays
+    if left == "0" then return nil, "nothing is left", "sold_out" end
+    sale.pay(product)
+    return lease:guard{ { "set", stock, ("%d"):format(left - 1), version } }
+end
+
+
 --- true; or nil, message, code: "sold_out", "lost" (nothing was sold), "unknown" (perhaps) …
 function Sale:buy(product)
-    local lease, message, code = self.session:mutex("/sale/" .. product):acquire(5)
-    if not lease then return nil, message, code end
-    local stock = "/stock/" .. product
-    local left, version = self.session:get(stock)
-    if left == "0" then
-        lease:release()
-        return nil, "nothing is left", "sold_out"
-    end
-    self.pay(product)
-    local ok, why, which = lease:guard{ { "set", stock, ("%d"):format(left - 1), version } }
-    lease:release()
-    if not ok then return nil, why, which end
-    return true
+    local lock = self.session:mutex("/sale/" .. product)
+    local ok, first, second, third, message, code = lock:with(5, sell, self, product)
+    if ok then return first, second, third end
+    if second == "lost" then return third, message, code end -- what sell() returned counts
+    return nil, first, second
 end
 
 
