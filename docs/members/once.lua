@@ -4,8 +4,8 @@ local join = require "join"
 local zklock = require "zklock"
 
 --- Joins, and calls fn() every `seconds` while this member is the first, until the session is
--- closed, in nginx until the worker is told to exit. Or nil, message, code. An error of fn makes the
--- next member the first, and is raised.
+-- closed, in nginx until the worker is told to exit. Or nil, message, code. An error of fn makes
+-- the next member the first, and is raised.
 return function(session, folder, name, seconds, fn)
     local member, message, code = join(session, folder, name)
     if not member then return nil, message, code end

@@ -399,7 +399,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         end)
     end)
 
-    it("the mail timer of docs/nginx.md goes on after an error and after an expiry #slow", function()
+    it("the mail timer of docs/nginx.md goes on after an error and an expiry #slow", function()
         local block = files.read("docs/nginx.md"):match "```lua\n([^`]-/jobs/mail.-)```"
         local proxy = rig.proxy_for_test(server.hosts)
         start{ environment = "ZK_HOSTS=" .. proxy.hosts, expected = "no mail server",
