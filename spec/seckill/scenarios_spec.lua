@@ -635,7 +635,7 @@ describe("the laboratory's command line", function()
         assert.matches("^connection: 127%.0%.0%.1:1: no ZooKeeper server answered[^\n]*\n$", err)
     end)
 
-    it("what a sale of one's own lacks is named", function()
+    it("a sale of one's own names what it lacks", function()
         local lua = os.getenv "ZKLOCK_LUA" or "lua5.4"
         -- The output and the exit status of a command without ZK_HOSTS.
         local function outcome(environment, command)

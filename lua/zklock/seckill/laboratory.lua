@@ -63,7 +63,7 @@ local function missing_part(chosen)
 end
 
 
--- Of its own servers and modules the sale says when it starts that they are missing.
+-- The sale itself says, when it starts, which servers and modules of its own are missing.
 local function missing_for_sale(request)
     return request.zookeeper and zookeeper_problem(request.zookeeper)
 end
