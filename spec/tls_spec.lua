@@ -2,6 +2,7 @@
 -- `make test-tls` runs other specs over it.
 
 local files = require "spec.files"
+local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -22,11 +23,11 @@ describe("a session over TLS #server #zklock.connect", function()
         return (files.read("examples/tls/" .. name):gsub("\n%[.*", "\n"))
     end
 
-    local function start(name, service, port)
+    local function start(name, service, port, environment)
         files.write(("%s/%s"):format(folder, name), general_part(name) .. service)
         stunnels[#stunnels + 1] = assert(io.popen(
-            ("cd %s && echo $$ && exec setpriv --pdeathsig KILL stunnel4 %s >%s.log 2>&1"):format(
-                folder, name, name)))
+            ("cd %s && echo $$ && exec env %s setpriv --pdeathsig KILL stunnel4 %s >%s.log 2>&1")
+                :format(folder, environment or "", name, name)))
         rig.wait_for("stunnel", function()
             return rig.shell(LISTENS .. " && echo yes", port) == "yes\n"
         end)
@@ -41,10 +42,12 @@ describe("a session over TLS #server #zklock.connect", function()
             server_port, server.hosts), server_port)
     end
 
-    local function start_client()
-        start("client.conf", ("[zk1]\naccept = 127.0.0.1:%d\nconnect = 127.0.0.1:%d\n" ..
-                              "checkHost = localhost\n"):format(client_port, server_port),
-              client_port)
+    local function start_client(host, environment)
+        local service = files.read("examples/tls/client.conf"):match "\n(%[zk1%].-\n)\n"
+            :gsub("(accept = )%C+", "%1127.0.0.1:" .. client_port)
+            :gsub("(connect = )%C+", "%1" .. (host or "127.0.0.1") .. ":" .. server_port)
+            :gsub("(checkHost = )%C+", "%1localhost")
+        start("client.conf", service, client_port, environment)
     end
 
     before_each(function()
@@ -75,6 +78,19 @@ describe("a session over TLS #server #zklock.connect", function()
         rig.check_refused("connection", "closed before an answer", session, message, code)
         assert.is_true(seconds < 10, seconds)
     end
+
+    it("a server that gets another address under its name is found", function()
+        certificates("localhost")
+        start_server()
+        local function move_to(port) files.write(folder .. "/zk1", "127.0.0.1:" .. port) end
+        move_to(1)
+        local library = program.library "names"
+        start_client("zk1.test", ("NAMES=%s LD_PRELOAD=%s"):format(folder, library))
+        os.remove(library)
+        check_refused(client_port)
+        move_to(server_port)
+        rig.hold(rig.session("127.0.0.1:" .. client_port):mutex(rig.path()))
+    end)
 
     -- The refused certificates, by their flaw. more() runs before the client starts.
     for flaw, row in pairs{
