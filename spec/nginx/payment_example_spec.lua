@@ -189,6 +189,29 @@ describe("the shop that pays #nginx", function()
         assert.same(books_when_sold(1, 1), books())
     end)
 
+    it("/sweep passes by a hundred older orders that stay unsettled", function()
+        open_shop(1)
+        finally(function() db:execute "DELETE FROM purchase WHERE product = 1" end)
+        for i = 1, 101 do -- of a product that is gone
+            db:execute(("INSERT INTO purchase (product, buyer, number, reserved_at) VALUES"
+                .. " (1, 'b%d', '1', NOW() - INTERVAL 1 HOUR)"):format(i))
+        end
+        db:execute(("INSERT INTO purchase (product, buyer, number) VALUES (%d, 'one', '1')")
+            :format(product))
+        local status, said = client.once(host.port, "GET", "/sweep?age=0")
+        assert.equal(200, status)
+        assert.equal(101, select(2, said:gsub(": no such product\n", "")))
+        assert.equal(1, books().paid)
+    end)
+
+    it("/sweep answers 503 if the database fails", function()
+        open_shop(1)
+        db:execute "RENAME TABLE purchase TO elsewhere"
+        local status = client.once(host.port, "GET", "/sweep")
+        db:execute "RENAME TABLE elsewhere TO purchase"
+        assert.equal(503, status)
+    end)
+
     it("a worker's death at any line charges once and sells one item #slow", function()
         open_shop(1000, nil, allow_deaths)
         local line, status = 0

@@ -69,15 +69,18 @@ function _M.settle(lease, order, state)
 end
 
 
---- The unsettled orders that were reserved at least so many seconds ago, the oldest first.
-function _M.unsettled(seconds)
+--- Up to a hundred unsettled orders that were reserved at least so many seconds ago, by their keys;
+-- those after the order `last`, if given. Returns nil if the database fails.
+function _M.unsettled(seconds, last)
     local rows
-    local outcome = database.transact({}, function(db)
+    local after = last and (" AND (product, buyer, number) > (%s, '%s', '%s')")
+        :format(last.id, last.buyer, last.number) or ""
+    database.transact({}, function(db)
         rows = query(db, ("SELECT product AS id, buyer, number FROM purchase WHERE state ="
-            .. " 'reserved' AND reserved_at <= NOW() - INTERVAL %d SECOND ORDER BY reserved_at"
-            .. " LIMIT 100"):format(seconds))
+            .. " 'reserved' AND reserved_at <= NOW() - INTERVAL %d SECOND%s"
+            .. " ORDER BY product, buyer, number LIMIT 100"):format(seconds, after))
     end)
-    return outcome ~= "failed" and rows or {}
+    return rows
 end
 
 

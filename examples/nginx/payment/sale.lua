@@ -59,13 +59,30 @@ function _M.buy()
 end
 
 
+-- Finishes the orders, and adds a line for each. Returns whether the database and the lock worked.
+local function finish_all(session, list, lines)
+    local well = true
+    for _, order in ipairs(list) do
+        local state = finish(session, order)
+        lines[#lines + 1] = ("%s %s %s: %s\n"):format(order.id, order.buyer, order.number, state)
+        well = well and state ~= "failed"
+    end
+    return well
+end
+
+
 --- In content_by_lua, by a cron job. Finishes orders whose clients did not come back.
 function _M.sweep()
     local session = locks.session()
     if not session then return request.answer(503, "ZooKeeper has not answered yet") end
-    for _, order in ipairs(orders.unsettled(tonumber(ngx.var.arg_age) or 60)) do
-        ngx.say(order.id, " ", order.buyer, " ", order.number, ": ", finish(session, order))
-    end
+    local age, lines, well, last = tonumber(ngx.var.arg_age) or 60, {}, true, nil
+    repeat
+        local list = orders.unsettled(age, last)
+        well = list and finish_all(session, list, lines) and well
+        last = list and list[#list] -- an order that stays unsettled must not hide later ones
+    until not last
+    ngx.status = well and 200 or 503
+    ngx.print(lines)
 end
 
 
