@@ -8,6 +8,7 @@ local zklock = require "zklock"
 local ONE, TWO = "memory:ensemble-one", "memory:ensemble-two"
 local BOTH, SWAPPED = { ONE, TWO }, { TWO, ONE }
 local PATHS = 40
+local unpack = table.unpack or unpack
 
 
 -- Opens a session of each server, because a server in memory ends with its last.
@@ -160,15 +161,40 @@ describe("the recipe of two ensembles without an answer from the second #server"
         assert.matches("no ZooKeeper server answered", problem)
     end)
 
-    it("two coroutines that find a late ensemble at once share its session #slow", function()
+    it("one call at a time connects to a late ensemble, and others do not wait #slow", function()
+        local client, attempts, seconds = assert(locks.connect(both, PATIENCE)), 0, {}
+        opened[2] = client
+        local original = zklock.connect
+        finally(function() zklock.connect = original end)
+        function zklock.connect(...)
+            attempts = attempts + 1
+            return original(...)
+        end
+        local calls = {}
+        for n = 1, 20 do
+            calls[n] = function()
+                local lock, message, code
+                seconds[n], lock, message, code = rig.timed(client.mutex, client, paths[2])
+                rig.check_refused("connection", "connect", lock, message, code)
+            end
+        end
+        zklock.run(unpack(calls))
+        assert.equal(1, attempts)
+        table.sort(seconds)
+        assert.is_true(seconds[19] < 1, seconds[19])
+        proxy:command("accept")
+        assert(client:mutex(paths[2]):acquire(5)):release()
+        assert.equal(client:session(paths[2]), client:session(paths[2]))
+        assert.equal(2, attempts)
+    end)
+
+    it("a call that is killed in its attempt does not hinder the next #slow", function()
         local client = assert(locks.connect(both, PATIENCE))
         opened[2] = client
+        client.attempts[client:session(paths[1]) == client.sessions[1] and 2 or 1] = {}
+        collectgarbage()
         proxy:command("accept")
-        local function find() return client:session(paths[2]) end
-        local one, other
-        zklock.run(function() one = find() end, function() other = find() end)
-        assert.equal(one, other)
-        assert.equal("connected", one:state())
+        assert(client:mutex(paths[2]):acquire(5)):release()
     end)
 end)
 

@@ -61,6 +61,8 @@ end
 -- part of the set.
 function locks.connect(ensembles, options)
     local self = setmetatable({ ensembles = ensembles, options = options, sessions = {} }, Locks)
+    -- Weak, because nginx can end a call in the middle of its attempt.
+    self.attempts = setmetatable({}, { __mode = "v" })
     local session, problem, code
     for i in ipairs(ensembles) do
         session, problem, code = open(ensembles, i, options)
@@ -76,13 +78,19 @@ end
 
 
 --- The session in which all that is about this path is done. If its ensemble has not answered yet,
--- it waits for an answer. Returns nil, message and code if there is none.
+-- it waits for an answer. Returns nil, message and code if there is none, at once if another call
+-- waits for it, because each attempt takes three threads.
 function Locks:session(path)
-    local sessions, i = self.sessions, hash(path) % #self.ensembles + 1
+    local sessions, attempts, i = self.sessions, self.attempts, hash(path) % #self.ensembles + 1
     if sessions[i] then return sessions[i] end
-    local session, problem, code = open(self.ensembles, i, self.options)
-    if sessions[i] and session then session:close() end -- another coroutine was quicker
-    sessions[i] = sessions[i] or session
+    if attempts[i] and not attempts[i].is_over then
+        return nil, self.ensembles[i] .. ": another call is connecting", "connection"
+    end
+    local attempt = {}
+    attempts[i] = attempt
+    local problem, code
+    sessions[i], problem, code = open(self.ensembles, i, self.options)
+    attempt.is_over = true
     return sessions[i], problem, code
 end
 
