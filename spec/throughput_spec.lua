@@ -161,7 +161,7 @@ describe("the recipe of two ensembles without an answer from the second #server"
         assert.matches("no ZooKeeper server answered", problem)
     end)
 
-    it("one call at a time connects to a late ensemble, and others do not wait #slow", function()
+    it("a late ensemble is asked by one call at a time, and others do not wait #slow", function()
         local client, attempts, seconds = assert(locks.connect(both, PATIENCE)), 0, {}
         opened[2] = client
         local original = zklock.connect
