@@ -79,30 +79,15 @@ end
 
 -- --- trees ------------------------------------------------------------------------------
 
-local function sources()
-    return shell.words(shell.must("cd %s && ls src/*/*.c", BASE))
-end
-
-
-local OF_BOTH = { ["src/lua/values.c"] = true, ["src/shell/now.c"] = true }
-
--- Returns the objects of a module, "core" or "child".
-local function objects(module, object_of)
-    local list = {}
-    for _, file in ipairs(sources()) do
-        local is_child = file:find("^src/child/") ~= nil
-        if is_child == (module == "child") or OF_BOTH[file] then
-            list[#list + 1] = object_of(file)
-        end
-    end
-    return table.concat(list, " ")
-end
-
+local SOURCES = { core = shell.words(os.getenv "SOURCES"),
+                  child = shell.words(os.getenv "CHILD_SOURCES") }
 
 local function link(tree, object_of)
-    for _, module in ipairs{ "core", "child" } do
+    for module, files_of_module in pairs(SOURCES) do
+        local objects = {}
+        for i, file in ipairs(files_of_module) do objects[i] = object_of(file) end
         shell.must("cd %s/build/5.4/zklock && %s -shared -o new.so %s %s && mv new.so %s.so", tree,
-                   os.getenv "CC", objects(module, object_of), os.getenv "LIBS", module)
+                   os.getenv "CC", table.concat(objects, " "), os.getenv "LIBS", module)
     end
 end
 
@@ -128,8 +113,10 @@ local function copy()
     shell.must("cd %s && cp -rp 5.4 5.1 rig %s/build", os.getenv "BUILD", BASE)
     shell.must("%s -shared -o %s/trace.so spec/mutants/trace.c", COMPILE:gsub("%-fvis%S+", ""),
                FOLDER)
-    for _, file in ipairs(sources()) do
-        shell.must("%s -c -o %s %s/%s", COMPILE, base_object(file), BASE, file)
+    for _, list in pairs(SOURCES) do
+        for _, file in ipairs(list) do
+            shell.must("%s -c -o %s %s/%s", COMPILE, base_object(file), BASE, file)
+        end
     end
     link(BASE, base_object)
     files.write(FOLDER .. "/sum", sum())

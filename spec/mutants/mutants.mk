@@ -25,6 +25,7 @@ CHECKS ?= worlds memory luajit server nginx slow slow-nginx
 mutants-drawn: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
 	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
 		$(spec-lists) ALL_SPECS="$(specs) $(laboratory)" \
+		SOURCES="$(SOURCES)" CHILD_SOURCES="$(CHILD_SOURCES)" \
 		CHECKS="$(CHECKS)" $(LUA) spec/mutants/drawn.lua $(COUNT) $(DRAW) $(MUTANTS)
 
 mutants-machine: COUNT = 1000

@@ -45,6 +45,8 @@ function traces.make(tree, folder, index, check, spec)
     local output = shell.run("export %s; %s", variables, checks.command(
         check, tree, { spec }, "--keep-going --helper=spec/mutants/trace.lua", 900))
     files.write(file .. ".log", output)
+    local _, failed = ("\n" .. output):gsub("\nnot ok ", "")
+    if failed > 0 then print(("%d tests of %s fail without a mutant"):format(failed, spec)) end
     files.write(file .. ".seconds", ("%.1f\n"):format(shell.now() - begin))
 end
 

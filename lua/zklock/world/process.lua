@@ -199,7 +199,7 @@ local function driver_of(self)
             world:note_wait(self, request)
             return world:wait(request, deadline)
         end,
-        spawn = function(fn)
+        spawn = function(_, fn)
             self.run:start(fn)
             return true, function() return self.over end
         end,
