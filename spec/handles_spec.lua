@@ -14,6 +14,15 @@ local function collect_until(what, condition)
 end
 
 
+-- Returns an object with a finalizer.
+local function finalized_by(fn)
+    if not newproxy then return setmetatable({}, { __gc = fn }) end -- luacheck: globals newproxy
+    local proxy = newproxy(true) -- luacheck: globals newproxy
+    getmetatable(proxy).__gc = fn
+    return proxy
+end
+
+
 -- Registers an on_lost and an on_revoke callback that refer to `object`. Returns their stop
 -- functions, and the set of callbacks that are not collected.
 local function listen(lease, object)
@@ -153,6 +162,68 @@ describe("the collector #lease:release", function()
             collectgarbage("step")
         end
         collect_until("all gone", function() return #server:nodes(path) == 0 end)
+    end)
+
+    local lease_calls = {
+        release = { "released" }, ["release with wait"] = { "released", { wait = 1 } },
+        check = { "released" }, downgrade = { "released" }, expire = { "released", 1 },
+        guard = { "released", { { "check", "/" } } }, state = { "released" }, held = { false },
+        remaining = { 0 }, on_lost = { "function", print }, on_revoke = { "function", print },
+    }
+    local session_calls = {
+        close = { true }, ["close with drain"] = { true, { drain = 1 } }, state = { "closed" },
+        id = { "nil" }, timeout = { 20 }, dispatch = { 0 }, fd = { "closed" },
+        interrupt = { "closed" }, release_all = { "closed" }, get = { "closed", "/" },
+        watch = { "closed", "/", print }, members = { "closed", "/", print },
+        join = { "closed", "/", { name = "a" } }, set_hosts = { "closed", "127.0.0.1:1" },
+    }
+    local lock_calls = {
+        acquire = { "closed", 1 }, ["acquire as a try"] = { "closed", 0 }, queue = { "closed" },
+        with = { "closed", function() end }, revoke = { "closed" },
+    }
+
+    -- What a call returned, with a code in place of nil, and a type's name of what has no text.
+    local function outcome(ok, first, message, code)
+        if not ok or code then return code or first end
+        local kind = type(first)
+        return (kind == "function" or kind == "nil") and kind or first, message
+    end
+
+    local function call_each(object, calls, report)
+        for name, call in pairs(calls) do
+            local method = object[name:match "%S+"]
+            report[name] = outcome(pcall(method, object, call[2], call[3]))
+        end
+    end
+
+    it("a finalizer finds a session closed, and its lease released, that the collector took first",
+       function()
+        local reports
+        local function make_garbage()
+            local own, lock, lease = nil, nil, nil
+            local first = finalized_by(function()
+                local made = { lease = {}, session = {}, lock = {} }
+                call_each(lease, lease_calls, made.lease)
+                call_each(own, session_calls, made.session)
+                call_each(lock, lock_calls, made.lock)
+                made.texts = { tostring(own), tostring(lease), own:mutex(path, { metrics = "a" }) }
+                reports = made
+            end)
+            own = assert(zklock.connect(server.hosts, { timeout = 20 }))
+            lock = own:mutex(path)
+            lease = assert(lock:acquire(20))
+            return first
+        end
+        make_garbage()
+        collect_until("the finalizer", function() return reports end)
+        for name, calls in pairs{ lease = lease_calls, session = session_calls,
+                                  lock = lock_calls } do
+            local expected = {}
+            for method, call in pairs(calls) do expected[method] = call[1] end
+            assert.same(expected, reports[name], name)
+        end
+        assert.matches("^zklock.session %(closed, ", reports.texts[1])
+        assert.matches(", token %?, released%)$", reports.texts[2])
     end)
 
     it("waiters are granted in order while the collector runs", function()

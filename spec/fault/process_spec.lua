@@ -637,6 +637,30 @@ describe("the end of a process #session:close", function()
         end)
     end
 
+    it("a finalizer that runs after those of zklock may sleep, and open a session", function()
+        local path = rig.path()
+        local child = program.start(server.hosts, ([[
+            local PATH = %q
+            local function finalize()
+                say(zklock.sleep(0.01))
+                local own = assert(zklock.connect(HOSTS))
+                say(assert(own:mutex(PATH):acquire(20)):state())
+                say(own:close())
+            end
+            if newproxy then
+                last = newproxy(true)
+                getmetatable(last).__gc = finalize
+            else
+                last = setmetatable({}, { __gc = finalize })
+            end
+            session = assert(zklock.connect(HOSTS))
+            lease = assert(session:mutex(PATH):acquire(20))
+            os.exit(0, true)]]):format(path))
+        child:says("true", "held", "true")
+        child:ends()
+        server:wait_for_nodes(path, 0)
+    end)
+
     -- Threads run and requests are out, and the library must outlive its Lua state.
     local MAYHEM = [[
         local session = assert(zklock.connect(HOSTS, { timeout = 10 }))

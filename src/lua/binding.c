@@ -58,6 +58,13 @@ const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name) {
     return box;
 }
 
+int zkl_lua_push_gone(lua_State *L, const struct zkl_box *box, enum zkl_code collected) {
+    bool is_foreign = box->client && zkl_client_foreign(box->client);
+    if (box->client && !is_foreign) return 0;
+    lua_pushstring(L, zkl_code_name(is_foreign ? ZKL_FORKED : collected));
+    return 1;
+}
+
 void *zkl_lua_enter(lua_State *L, const char *name) {
     const struct zkl_box *box = zkl_lua_check(L, 1, name);
     zkl_client_enter(box->client);

@@ -91,6 +91,8 @@ void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *object);
 struct zkl_box *zkl_lua_to_box(lua_State *L, int index, const char *name);
 /* Raises also for an empty box or the parent process's. */
 const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name);
+/* Pushes why the box is of no use: "forked", or `collected` if it is empty. Else returns 0. */
+int zkl_lua_push_gone(lua_State *L, const struct zkl_box *box, enum zkl_code collected);
 /* Enters the client of the first argument, a box. Returns the box's object. */
 void *zkl_lua_enter(lua_State *L, const char *name);
 /* Returns NULL, and enters nothing, if a finalizer has emptied the box. */
@@ -103,6 +105,8 @@ int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *object));
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index);   /* a session's */
 zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* raises in a world */
+/* Of the first argument. Returns NULL if the collector has emptied the box. */
+zkl_client *zkl_lua_full_client(lua_State *L);
 
 /* Pushes an empty box for a request, and enters the client. */
 zkl_session *zkl_lua_begin_request(lua_State *L, zkl_client *client);

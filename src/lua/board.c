@@ -19,8 +19,10 @@ int zkl_lua_board(lua_State *L) {
     return *board ? 1 : luaL_error(L, "not enough memory");
 }
 
-static int foreign(lua_State *L) {
-    lua_pushboolean(L, zkl_board_foreign(*check_board(L)));
+/* board:gone() -> true if a fork or the collector took the board */
+static int gone(lua_State *L) {
+    const zkl_board *board = *check_board(L);
+    lua_pushboolean(L, !board || zkl_board_foreign(board));
     return 1;
 }
 
@@ -57,7 +59,7 @@ static int collect(lua_State *L) {
 }
 
 void zkl_lua_open_board(lua_State *L) {
-    static const luaL_Reg methods[] = {{"foreign", foreign},    {"join", join},    {"news", news},
+    static const luaL_Reg methods[] = {{"gone", gone},          {"join", join},    {"news", news},
                                        {"wait", wait_for_news}, {"__gc", collect}, {NULL, NULL}};
     zkl_lua_add_methods(L, ZKL_BOARD, methods);
 }

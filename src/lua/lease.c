@@ -12,6 +12,11 @@ static const struct zkl_box *check_box(lua_State *L) {
     return zkl_lua_check(L, 1, ZKL_LEASE_BOX);
 }
 
+/* lease:gone() -> nil | "forked": the parent process's | "released": the collector took it */
+static int gone(lua_State *L) {
+    return zkl_lua_push_gone(L, zkl_lua_to_box(L, 1, ZKL_LEASE_BOX), ZKL_RELEASED);
+}
+
 static int id(lua_State *L) {
     lua_pushnumber(L, (lua_Number)zkl_lease_id(check_box(L)->object));
     return 1;
@@ -41,15 +46,17 @@ static int state(lua_State *L) {
                                         [ZKL_LEASE_SUSPECT] = "suspect",
                                         [ZKL_LEASE_LOST] = "lost",
                                         [ZKL_LEASE_RELEASED] = "released"};
-    enum zkl_lease_state current = zkl_lease_state(enter_lease(L));
-    zkl_lua_leave(L);
+    zkl_lease *lease = zkl_lua_enter_full(L, ZKL_LEASE_BOX);
+    enum zkl_lease_state current = lease ? zkl_lease_state(lease) : ZKL_LEASE_RELEASED;
+    if (lease) zkl_lua_leave(L);
     lua_pushstring(L, names[current]);
     return 1;
 }
 
 static int remaining(lua_State *L) {
-    zkl_time time = zkl_lease_remaining(enter_lease(L));
-    zkl_lua_leave(L);
+    zkl_lease *lease = zkl_lua_enter_full(L, ZKL_LEASE_BOX);
+    zkl_time time = lease ? zkl_lease_remaining(lease) : 0;
+    if (lease) zkl_lua_leave(L);
     zkl_lua_push_time(L, time);
     return 1;
 }
@@ -73,11 +80,7 @@ static int expire(lua_State *L) {
 
 /* lease:release() -> "ok" | "lost" | "released" | "forked" */
 static int release(lua_State *L) {
-    const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_LEASE_BOX);
-    if (box->client && zkl_client_foreign(box->client)) {
-        lua_pushliteral(L, "forked");
-        return 1;
-    }
+    if (gone(L)) return 1;
     enum zkl_code code = zkl_lease_release(enter_lease(L));
     zkl_lua_leave(L);
     lua_pushstring(L, zkl_code_name(code));
@@ -176,6 +179,7 @@ void zkl_lua_open_lease(lua_State *L) {
         {"check", check},
         {"downgrade", downgrade},
         {"expire", expire},
+        {"gone", gone},
         {"guard", guard},
         {"id", id},
         {"listen", listen},

@@ -86,9 +86,10 @@ static void store_constants(lua_State *L) {
 }
 
 static int state(lua_State *L) {
-    zkl_client *client = zkl_lua_check_client(L, 1);
-    enum zkl_session_state current = zkl_session_state(zkl_client_enter(client));
-    zkl_client_leave(client);
+    zkl_client *client = zkl_lua_full_client(L);
+    enum zkl_session_state current = ZKL_SESSION_CLOSED;
+    if (client) current = zkl_session_state(zkl_client_enter(client));
+    if (client) zkl_client_leave(client);
     zkl_lua_push_stored(L, STATE_NAMES + (int)current);
     return 1;
 }

@@ -14,6 +14,10 @@ zkl_client *zkl_lua_check_client(lua_State *L, int index) {
     return zkl_lua_check(L, index, ZKL_SESSION_BOX)->client;
 }
 
+zkl_client *zkl_lua_full_client(lua_State *L) {
+    return zkl_lua_to_box(L, 1, ZKL_SESSION_BOX)->client ? zkl_lua_check_client(L, 1) : NULL;
+}
+
 zkl_client *zkl_lua_check_threaded(lua_State *L, int index) {
     zkl_client *client = zkl_lua_check_client(L, index);
     luaL_argcheck(L, !zkl_world_is_client(client), index, "of a world of virtual time");
@@ -65,25 +69,24 @@ static int collect(lua_State *L) {
 
 /* --- state -------------------------------------------------------------------------------- */
 
-static int foreign(lua_State *L) {
-    const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_SESSION_BOX);
-    lua_pushboolean(L, box->client && zkl_client_foreign(box->client));
-    return 1;
+/* session:gone() -> nil | "forked": the parent process's | "closed": the collector took it */
+static int gone(lua_State *L) {
+    return zkl_lua_push_gone(L, zkl_lua_to_box(L, 1, ZKL_SESSION_BOX), ZKL_CLOSED);
 }
 
 static int id(lua_State *L) {
-    zkl_client *client = zkl_lua_check_client(L, 1);
-    uint64_t value = zkl_session_id(zkl_client_enter(client));
-    zkl_client_leave(client);
+    zkl_client *client = zkl_lua_full_client(L);
+    uint64_t value = client ? zkl_session_id(zkl_client_enter(client)) : 0;
+    if (client) zkl_client_leave(client);
     if (value) zkl_lua_push_hex(L, value);
     else lua_pushnil(L);
     return 1;
 }
 
 static int timeout(lua_State *L) {
-    zkl_client *client = zkl_lua_check_client(L, 1);
-    zkl_time time = zkl_session_timeout(zkl_client_enter(client));
-    zkl_client_leave(client);
+    zkl_client *client = zkl_lua_full_client(L);
+    zkl_time time = client ? zkl_session_timeout(zkl_client_enter(client)) : 0;
+    if (client) zkl_client_leave(client);
     zkl_lua_push_time(L, time);
     return 1;
 }
@@ -337,8 +340,8 @@ void zkl_lua_open_session(lua_State *L) {
         {"close_soon", close_soon},
         {"drain", drain},
         {"ended", ended},
-        {"foreign", foreign},
         {"get", get},
+        {"gone", gone},
         {"holders", holders},
         {"id", id},
         {"join", join},

@@ -118,7 +118,7 @@ local function submit(self, item, timeout)
     local session, path = self.lock.session, self.lock.path
     if item == nil then misuse.refuse("submit takes an item, not nil") end
     timeout = options.timeout(timeout, self.timeout)
-    if session:forked() then return failure("forked", path) end
+    if session:gone() then return failure(session:gone(), path) end
     local driver, refusal, why = wait.driver(session)
     if not driver then return nil, refusal, why end
     if is_inside(self) then return failure("would_deadlock", path, "submit inside its fn") end

@@ -32,7 +32,7 @@ local function refusal(self, lease, method)
         misuse.refuse("condition:%s takes a lease of its lock first, not %s", method,
                       type(lease))
     end
-    if lock.session:forked() then return failure("forked", self.folder) end
+    if lock.session:gone() then return failure(lock.session:gone(), self.folder) end
     local is_own = lease.session == lock.session and lease.path == lock.path
     if not is_own or lease.kind ~= lock.kind then return failure("not_owner", self.folder) end
     local end_code = end_of(lease)

@@ -76,7 +76,7 @@ end
 function Election:on_change(fn)
     options.callback(fn, "fn of on_change")
     local session, path = self.session, self.lock.path
-    if session:forked() then return failure("forked", path) end
+    if session:gone() then return failure(session:gone(), path) end
     local refusal = session.handle:refusal()
     if refusal then return failure(refusal, path) end
     local follower = Follower.new(self.lock, fn)

@@ -10,7 +10,7 @@ local strict_methods = require "zklock.value.strict_methods"
 local wait = require "zklock.waiting.wait"
 local writes_of = require "zklock.value.writes"
 
-local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
+local ipairs, setmetatable = ipairs, setmetatable
 local remove = table.remove
 local brief = misuse.brief
 
@@ -75,7 +75,7 @@ end
 ---@return zklock.Code? code "lost", "released"
 function methods:expire(seconds)
     check.positive(seconds, "the time")
-    if self.session:forked() then return failure("forked", self.path) end
+    if self.handle:gone() then return failure(self.handle:gone(), self.path) end
     local code = self.handle:expire(seconds)
     if code == "ok" then return true end
     return failure(code, self.path)
@@ -89,7 +89,7 @@ end
 ---@return zklock.Code? code
 function methods:check(timeout)
     local session = self.session
-    if session:forked() then return failure("forked", self.path) end
+    if self.handle:gone() then return failure(self.handle:gone(), self.path) end
     timeout = options.timeout(timeout, session:timeout())
     return session:await(self.handle:check(timeout), timeout, wait.take_code, self.path)
 end
@@ -134,7 +134,7 @@ end
 function methods:guard(writes)
     local session = self.session
     local list, timeout = writes_of(writes)
-    if session:forked() then return failure("forked", self.path) end
+    if self.handle:gone() then return failure(self.handle:gone(), self.path) end
     local refusal, code = wait.refusal(session)
     if refusal then return nil, refusal, code end
     timeout = timeout or session:timeout()
@@ -164,7 +164,7 @@ end
 ---@return zklock.Code? code "unsupported", "lost", "released", "timeout"
 function methods:downgrade(timeout)
     local session = self.session
-    if session:forked() then return failure("forked", self.path) end
+    if self.handle:gone() then return failure(self.handle:gone(), self.path) end
     local refusal, code = wait.refusal(session)
     if refusal then return nil, refusal, code end
     timeout = options.timeout(timeout, session:timeout())
@@ -181,7 +181,7 @@ function methods:release(opts)
     local timeout = options.release(opts).wait
     if timeout then
         local session = self.session
-        if session:forked() then return failure("forked", self.path) end
+        if self.handle:gone() then return failure(self.handle:gone(), self.path) end
         local release = self.handle:release_and_confirm(timeout)
         return session:await(release, timeout, wait.take_code, self.path)
     end
@@ -277,9 +277,13 @@ local function register(self, session)
 end
 
 
+local function nothing() end
+
+
 -- Calls `fn` from now on, and at once if there is news. `field` names the list of callbacks. A
 -- released lease may listen, because a wait in a condition may make it held again.
 local function listen(self, field, fn, silent_news)
+    if self.handle:gone() == "released" then return nothing end
     local made = {}
     local callback = { fn = fn, told_news = silent_news, overtakes = true, caller = Caller.new() }
     local callbacks = self[field] or made -- a finalizer may have made them
@@ -307,15 +311,15 @@ end
 function methods:on_revoke(fn)
     options.callback(fn, "on_revoke's argument")
     local stop = listen(self, "revoke_callbacks", fn, false)
-    self.handle:listen()
+    if stop ~= nothing then self.handle:listen() end
     return stop
 end
 
 
 function Lease:__tostring()
-    local ok, state = pcall(self.handle.state, self.handle)
+    local handle, gone = self.handle, self.handle:gone()
     return ("zklock.lease (%s, token %s, %s)"):format(
-        self.path, ok and self.handle:token_string() or "?", ok and state or "forked")
+        self.path, gone and "?" or handle:token_string(), gone or handle:state())
 end
 
 

@@ -142,7 +142,7 @@ local PAUSE = 0.1 -- seconds
 -- A multi-lock that lost its place in one of its lines ("lost") contends again.
 local function acquire(self, opts)
     local session, max_wait = self.session, opts.timeout
-    if session.handle:foreign() then return failure("forked", self.path) end
+    if session.handle:gone() then return failure(session:gone(), self.path) end
     local begun = max_wait and now()
     if max_wait == 0 then max_wait = session.connect_timeout end
     local losses = 0
@@ -200,7 +200,7 @@ end
 
 function verbs.revoke(self, timeout)
     local session = self.session
-    if session:forked() then return failure("forked", self.path) end
+    if session:gone() then return failure(session:gone(), self.path) end
     timeout = options.timeout(timeout, session:timeout())
     local deadline = now() + timeout
     local queue, message, code = self:queue(timeout)
@@ -221,7 +221,7 @@ end
 
 function verbs.queue(self, timeout)
     local session = self.session
-    if session:forked() then return failure("forked", self.path) end
+    if session:gone() then return failure(session:gone(), self.path) end
     timeout = options.timeout(timeout, session:timeout())
     local request = session.handle:queue(self.path, self.contends_as, timeout)
     return session:await(request, timeout, take_queue, self.path)

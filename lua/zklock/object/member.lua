@@ -32,7 +32,8 @@ end
 local function look(self)
     local handle = self.handle
     if not handle then return "left" end
-    if self.session:forked() then return "forked", describe("forked", self.path) end
+    local gone = self.session:gone()
+    if gone then return gone, describe(gone, self.path) end
     local state, detail, changes = handle:state()
     if not state then return "left" end -- by a finalizer, just now
     local alive = state == "joined" or state == "joining"
@@ -109,7 +110,7 @@ end
 function Member:set(data, timeout)
     local session, path = self.session, self.path
     data, timeout = options.member_data(data), options.timeout(timeout, session:timeout())
-    if session:forked() then return failure("forked", path) end
+    if session:gone() then return failure(session:gone(), path) end
     local refusal, code = wait.refusal(session)
     if refusal then return nil, refusal, code end
     local request = self.handle and self.handle:set(data, timeout)

@@ -21,7 +21,7 @@ return function(session, text, timeout)
         misuse.refuse("set_hosts: the chroot must stay %s, not %s",
                       misuse.show(session.chroot), misuse.show(hosts.chroot))
     end
-    if session:forked() then return failure("forked", text) end
+    if session:gone() then return failure(session:gone(), text) end
     timeout = options.timeout(timeout, session:timeout())
     local handle = not hosts.in_memory and session.handle:set_hosts(hosts.hosts, timeout)
     if not handle then return failure("unsupported", text, "only sessions of ZooKeeper move") end

@@ -42,7 +42,7 @@ end
 
 local function call_each_part(self, method, timeout)
     local session = self.session
-    if session:forked() then return failure("forked", self.path) end
+    if session:gone() then return failure(session:gone(), self.path) end
     local deadline = now() + options.timeout(timeout, session:timeout())
     local results = {}
     for i, part in ipairs(self.parts) do

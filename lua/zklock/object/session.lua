@@ -56,6 +56,7 @@ end
 
 -- The number of a name of locks in metrics. Names become labels, so their count is limited.
 function Session:meter(name)
+    if self:gone() == "closed" then return nil end
     local meters = self.meters
     if not meters[name] then
         if self.meter_count == core.meters_max then
@@ -76,6 +77,7 @@ function Session:dispatch()
     if this_thread() ~= self.thread then
         misuse.refuse("context: dispatch() in a second thread; open a session in each thread")
     end
+    if self:gone() == "closed" then return 0 end
     return deliver(self)
 end
 
@@ -85,6 +87,7 @@ end
 ---@return string? message
 ---@return zklock.Code? code "too_many": the process has no descriptor left; "unsupported"
 function Session:fd()
+    if self:gone() == "closed" then return failure("closed", self.hosts) end
     local flaw = self.runtime:no_descriptors()
     if flaw then return failure("unsupported", self.hosts, flaw) end
     local descriptor, reason = self.handle:fd()
@@ -124,8 +127,10 @@ function Session:stats()
 end
 
 
-function Session:forked()
-    return self.handle:foreign()
+-- The code of all calls of a session that the parent process opened ("forked"), or that the
+-- collector took before a finalizer uses it ("closed"); else nil.
+function Session:gone()
+    return self.handle:gone()
 end
 
 
@@ -135,7 +140,8 @@ end
 
 
 local function close(self, bound)
-    if self:forked() then return failure("forked", self.hosts) end
+    if self:gone() == "closed" then return true end
+    if self:gone() then return failure(self:gone(), self.hosts) end
     local current = runtime.current()
     if self.runtime == runtime.real and current ~= self.runtime then current:refuse(self) end
     self.runtime:close(self, bound)
@@ -151,7 +157,7 @@ end
 ---@return zklock.Code? code "context", "forked"
 function Session:close(opts)
     opts = options.close(opts)
-    if opts.drain and not self:forked() and self:state() ~= "closed" then
+    if opts.drain and not self:gone() and self:state() ~= "closed" then
         local refusal, code = wait.refusal(self)
         if refusal then return nil, refusal, code end
         self:await(self.handle:drain(opts.drain_waiters, opts.drain), opts.drain, take_result)
@@ -182,7 +188,7 @@ end
 ---@return string? message
 ---@return zklock.Code? code "forked"
 function Session:interrupt(owner)
-    if self:forked() then return failure("forked", self.hosts) end
+    if self:gone() then return failure(self:gone(), self.hosts) end
     return self:interrupt_key(owners.key(owner))
 end
 
@@ -202,7 +208,7 @@ end
 ---@return string? message
 ---@return zklock.Code? code "forked"
 function Session:release_all(owner)
-    if self:forked() then return failure("forked", self.hosts) end
+    if self:gone() then return failure(self:gone(), self.hosts) end
     local task = owner == nil and current_task()
     if task then return release_task(self, task) end
     return self.handle:release_all(owners.key(owner))
@@ -297,14 +303,14 @@ end
 ---@return zklock.Code? code "no_node", "auth", "timeout"
 function Session:get(path, timeout)
     options.node(path)
-    if self:forked() then return failure("forked", path) end
+    if self:gone() then return failure(self:gone(), path) end
     timeout = options.timeout(timeout, self:timeout())
     return self:await(self.handle:get(path, timeout), timeout, take_data, path)
 end
 
 
 local function watch(self, verb, path, fn)
-    if self:forked() then return failure("forked", path) end
+    if self:gone() then return failure(self:gone(), path) end
     local watcher, code
     local function stop() watcher:stop() end
     watcher, code = Watcher.new(self, verb, path, fn)
@@ -353,7 +359,7 @@ function Session:join(folder, opts)
     options.folder(folder)
     opts = options.join(opts)
     local path = paths.join(folder, opts.name)
-    if self:forked() then return failure("forked", path) end
+    if self:gone() then return failure(self:gone(), path) end
     local timeout = opts.timeout or self:timeout()
     local refusal, code = wait.refusal(self)
     if refusal then return nil, refusal, code end
@@ -376,10 +382,9 @@ end
 
 
 function Session:__tostring()
-    local ok, state = pcall(self.handle.state, self.handle)
-    if not ok then return ("zklock.session (forked, %s)"):format(self.hosts) end
-    local id = self.handle:id()
-    return ("zklock.session (%s, %s%s)"):format(state, self.hosts, id and ", 0x" .. id or "")
+    if self:gone() then return ("zklock.session (%s, %s)"):format(self:gone(), self.hosts) end
+    local id = self:id()
+    return ("zklock.session (%s, %s%s)"):format(self:state(), self.hosts, id and ", 0x" .. id or "")
 end
 
 

@@ -34,7 +34,7 @@ end
 local function board_here()
     local thread = this_thread()
     local board = boards[thread]
-    if not board or board:foreign() then
+    if not board or board:gone() then
         board = core.board()
         boards[thread] = board
     end
@@ -61,7 +61,7 @@ local function deliver_numbered(numbers)
     local count, thread = 0, this_thread()
     for _, number in ipairs(numbers) do
         local session = numbered.sessions[number]
-        if session and session.thread == thread and not session.handle:foreign() then
+        if session and session.thread == thread and not session.handle:gone() then
             count = count + deliver(session)
         end
         local more = session and (session.cut_short or session.mixed_token_events)

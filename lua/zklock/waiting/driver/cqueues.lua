@@ -42,7 +42,7 @@ local function poll_session(waiters)
         poll(readable, waiters.stopped)
         waiters:dispatch()
     end
-    if not waiters.session:forked() then waiters.loop:cancel(waiters.fd) end
+    if waiters.session:gone() ~= "forked" then waiters.loop:cancel(waiters.fd) end
 end
 
 
