@@ -7,6 +7,7 @@ local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local engine = require "zklock.engine"
 local engines = require "spec.seckill.engines"
+local failure = require "zklock.seckill.engine.failure"
 local files = require "spec.files"
 local is_refused = require "spec.seckill.refused"
 local redis_servers = require "zklock.seckill.throwaway.redis"
@@ -293,7 +294,7 @@ describe("a lock with a lease time", function()
         mine.way = setmetatable({
             release = function()
                 releases = releases + 1
-                require("zklock.seckill.engine.failure").raise("connection", "nobody is there")
+                failure.raise("connection", "nobody is there")
             end,
         }, { __index = mine.way })
         assert.same({ true, "done" }, { mine:with(PATIENT, function() return "done" end) })
@@ -646,6 +647,86 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.is_true(yours:acquire(0):release())
     end)
 
+    -- The lease's lock has at least that many seconds to live.
+    local function lasts(seconds, name)
+        assert.is_true(ask(redis, "pttl", name) > 1000 * seconds)
+    end
+
+    it("no lease of an owner shortens another", function()
+        local it_is, other, name = open "redisson", open "redisson", new_name()
+        local brief = { lease = 0.001 }
+        local function check(outer, inner, theirs)
+            local lease = assert(outer:acquire(0))
+            local second, third = assert(inner:acquire(0)), assert(inner:acquire(0))
+            lasts(PATIENT, name)
+            second:renew()
+            lasts(PATIENT, name)
+            assert.is_true(third:release())
+            lasts(PATIENT, name)
+            assert.is_nil((theirs:acquire(SOON)))
+            assert.is_true(second:release())
+            assert.is_true(lease:release())
+        end
+        check(it_is:mutex(name), it_is:mutex(name, brief), other:mutex(name))
+        check(it_is:mutex(name, { fair = true }),
+            it_is:mutex(name, { fair = true, lease = brief.lease }), other:mutex(name))
+        check(it_is:rwlock(name):write(), it_is:rwlock(name, brief):write(),
+            other:rwlock(name):write())
+        check(it_is:rwlock(name):read(), it_is:rwlock(name, brief):read(),
+            other:rwlock(name):write())
+    end)
+
+    it("a late release leaves the next lease of the same owner", function()
+        local mine, yours = two "redisson"
+        local late = assert(mine:acquire(0))
+        ask(redis, "del", mine.name)
+        local lease = assert(mine:acquire(0))
+        assert.equal("lost", code_of(late:check()))
+        late = assert(mine:acquire(0))
+        ask(redis, "del", mine.name)
+        assert.is_true(lease:release())
+        lease = assert(mine:acquire(0))
+        assert.is_true(late:release())
+        assert.is_true(lease:check())
+        assert.equal("busy", code_of(yours:acquire(0)))
+        assert.is_true(lease:release())
+        assert.is_true(assert(yours:acquire(0)):release())
+    end)
+
+    it("a release without an answer is carried out only once", function()
+        local mine, yours = two "redisson"
+        local outer, inner = assert(mine:acquire(0)), assert(mine:acquire(0))
+        local connection = mine.engine.redis
+        local call = connection.call
+        function connection:call(...)
+            call(self, ...)
+            failure.raise("connection", "the answer is lost")
+        end
+        assert.equal("connection", code_of(inner:release()))
+        connection.call = call
+        assert.equal("connection", code_of(inner:release()))
+        assert.is_true(outer:check())
+        assert.equal("busy", code_of(yours:acquire(0)))
+        assert.is_true(outer:release())
+        assert.is_true(assert(yours:acquire(0)):release())
+    end)
+
+    it("a mutex and a read-write lock of one name exclude each other", function()
+        local it_is, other, name = open "redisson", open "redisson", new_name()
+        local function locks(of)
+            local both = of:rwlock(name)
+            return { of:mutex(name), of:mutex(name, { fair = true }), both:read(), both:write() }
+        end
+        local mine, yours = locks(it_is), locks(other)
+        for i, j in pairs{ 3, 4, 1, 2 } do
+            for _, lock in ipairs{ yours[j], mine[j] } do -- even of the same owner
+                local lease = assert(mine[i]:acquire(0))
+                assert.equal("busy", code_of(lock:acquire(0)))
+                assert.is_true(lease:release())
+            end
+        end
+    end)
+
     it("redisson has the layout of the seed (ALG-04)", function()
         local lock, begin = open("redisson"):mutex(new_name()), core.now()
         assert(lock:acquire(0))
@@ -924,6 +1005,16 @@ describe("a fair lock of redisson", function()
         assert.equal("busy", code_of(yours:acquire(0)))
         assert.equal("timeout", code_of(yours:acquire(SOON)))
         assert.is_false(ask(redis, "exists", ("redisson_lock_queue:{%s}"):format(mine.name)))
+        assert.is_true(lease:release())
+        assert.is_true(open("redisson"):mutex(mine.name, { fair = true }):acquire(0):release())
+    end)
+
+    it("a waiter that gave up has no place in a fair queue, even if it cannot unsubscribe",
+       function()
+        local mine, yours = two("redisson", nil, { fair = true })
+        local lease = assert(mine:acquire(0))
+        function yours.engine.wakeup.leave() failure.raise("connection", "no answer") end
+        assert.equal("timeout", code_of(yours:acquire(SOON)))
         assert.is_true(lease:release())
         assert.is_true(open("redisson"):mutex(mine.name, { fair = true }):acquire(0):release())
     end)

@@ -18,6 +18,7 @@ local Watchdog = require "zklock.seckill.engine.redisson.watchdog"
 local Wakeup = require "zklock.seckill.engine.redisson.wakeup"
 local core = require "zklock.core"
 local dependency = require "zklock.system.dependency"
+local failure = require "zklock.seckill.engine.failure"
 local multi = require "zklock.seckill.engine.redisson.multi"
 local options = require "zklock.seckill.engine.options"
 local redis = require "zklock.seckill.engine.redis"
@@ -45,7 +46,7 @@ local way = {
 function way.open(engine)
     single_redis.open(engine)
     local given = engine.options
-    engine.client = redis.random_id()
+    engine.client, engine.stays = redis.random_id(), setmetatable({}, { __mode = "v" })
     engine.wakeup = Wakeup.new(given.redis, given.answer)
     engine.watchdog = Watchdog.new(given.lease)
     return engine
@@ -96,16 +97,36 @@ local function listen(lock, request, field)
 end
 
 
+-- The server counts an owner's leases. A stay begins with the first of them. Leases of an earlier
+-- stay are lost, and their releases must not count in a later stay.
+local function stay_of(lock, field, count)
+    local stays, key = lock.engine.stays, lock.name .. "\0" .. field
+    if count == 1 or not stays[key] then stays[key] = { key = key } end
+    return stays[key]
+end
+
+
+local function is_of_present_stay(lease)
+    local stay = lease.value.stay
+    return lease.lock.engine.stays[stay.key] == stay
+end
+
+
 function way.try(lock, owner, request)
     local asked_at, field = core.now(), field_of(lock, owner)
-    local left_ms = run_script(lock, "acquire", field)
-    if not left_ms then return { value = field, expires = asked_at + lease_of(lock) } end
+    local answer = run_script(lock, "acquire", field)
+    if type(answer) == "table" then
+        return {
+            value = { field = field, stay = stay_of(lock, field, answer[1]) },
+            expires = asked_at + lease_of(lock),
+        }
+    end
     request.refused = true
     if not request.waiter then
         listen(lock, request, field)
         return nil, AT_ONCE
     end
-    return nil, left_ms > 0 and left_ms / 1000 or NO_EXPIRY_PAUSE
+    return nil, answer > 0 and answer / 1000 or NO_EXPIRY_PAUSE
 end
 
 
@@ -123,29 +144,38 @@ end
 
 
 function way.finish(lock, request)
-    if request.waiter then lock.engine.wakeup:leave(request.waiter) end
     if lock.kind == "fair" and request.refused and not request.granted then
-        run_script(lock, "give_up", field_of(lock, request.owner))
+        failure.catch(lock.name, run_script, lock, "give_up", field_of(lock, request.owner))
     end
+    if request.waiter then lock.engine.wakeup:leave(request.waiter) end
 end
 
 
 function way.check(lease)
-    return lease.lock.engine.redis:call("hexists", lease.name, lease.value)
+    return is_of_present_stay(lease)
+        and lease.lock.engine.redis:call("hexists", lease.name, lease.value.field)
 end
 
 
 function way.renew(lease)
     local asked_at = core.now()
-    if run_script(lease.lock, "renew", lease.value) == 0 then return false end
+    if not is_of_present_stay(lease)
+        or run_script(lease.lock, "renew", lease.value.field) == 0 then return false end
     lease.expires = asked_at + lease_of(lease.lock)
     return true
 end
 
 
+-- A release without an answer is not sent again, because it may have been carried out. If not, the
+-- lock ends with its lease time.
 function way.release(lease)
-    lease.lock.engine.watchdog:forget(lease)
-    run_script(lease.lock, "release", lease.value)
+    local engine, value = lease.lock.engine, lease.value
+    engine.watchdog:forget(lease)
+    if not is_of_present_stay(lease) then return true end
+    if value.asked_to_end then failure.raise("connection", "an earlier release got no answer") end
+    engine.redis:ensure_client()
+    value.asked_to_end = true
+    run_script(lease.lock, "release", value.field)
     return true
 end
 

@@ -9,30 +9,36 @@
 --- ARGV are the lease time in milliseconds and the owner; for a fair lock also the present time,
 --- and the longest time at the head of the queue, in milliseconds.
 ---
---- acquire returns nil after a grant, else the milliseconds until the lock expires. release returns
---- nil if the owner did not hold the lock, 0 if it still holds it, 1 if the lock is free.
+--- acquire returns { count } after a grant, the number of the owner's leases, else the milliseconds
+--- until the lock expires. release returns nil if the owner did not hold the lock, 0 if it still
+--- holds it, 1 if the lock is free. A mutex and a read-write lock of one name exclude each other.
 
 local script = {}
 
 
+-- No lease shortens another lease of the same lock.
+local PROLONG = "redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV[1]))"
+
+local ENTER = [[
+local count = redis.call('hincrby', KEYS[1], ARGV[2], 1)
+]] .. PROLONG .. [[ return { count }]]
+
 local RENEW = [[
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return 0 end
-return redis.call('pexpire', KEYS[1], ARGV[1])]]
+return ]] .. PROLONG
 
 
 script.mutex = {
     acquire = [[
-if redis.call('exists', KEYS[1]) == 1 and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
+if redis.call('exists', KEYS[1]) == 1 and (redis.call('hexists', KEYS[1], ARGV[2]) == 0
+    or redis.call('hexists', KEYS[1], 'mode') == 1) then
     return redis.call('pttl', KEYS[1])
 end
-redis.call('hincrby', KEYS[1], ARGV[2], 1)
-redis.call('pexpire', KEYS[1], ARGV[1])
-return nil]],
+]] .. ENTER,
     release = [[
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end
 if redis.call('hincrby', KEYS[1], ARGV[2], -1) > 0 then
-    redis.call('pexpire', KEYS[1], ARGV[1])
-    return 0
+    ]] .. PROLONG .. [[ return 0
 end
 redis.call('del', KEYS[1])
 redis.call('publish', KEYS[2], 'free')
@@ -61,11 +67,9 @@ if first then redis.call('publish', KEYS[2] .. ':' .. first, 'free') end
 
 script.fair = {
     acquire = DROP_LATE_WAITERS .. [[
-if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
-    redis.call('hincrby', KEYS[1], ARGV[2], 1)
-    redis.call('pexpire', KEYS[1], ARGV[1])
-    return nil
-end
+if redis.call('hexists', KEYS[1], ARGV[2]) == 1
+    and redis.call('hexists', KEYS[1], 'mode') == 0 then
+]] .. ENTER .. [[ end
 local first = redis.call('lindex', KEYS[3], 0)
 if redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[2]) then
     redis.call('lpop', KEYS[3])
@@ -73,10 +77,7 @@ if redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[2]) then
     for _, waiter in ipairs(redis.call('zrange', KEYS[4], 0, -1)) do
         redis.call('zincrby', KEYS[4], -tonumber(ARGV[4]), waiter)
     end
-    redis.call('hset', KEYS[1], ARGV[2], 1)
-    redis.call('pexpire', KEYS[1], ARGV[1])
-    return nil
-end
+]] .. ENTER .. [[ end
 local time = redis.call('zscore', KEYS[4], ARGV[2])
 if time then return tonumber(time) - tonumber(ARGV[4]) - tonumber(ARGV[3]) end
 local last = redis.call('lindex', KEYS[3], -1)
@@ -89,8 +90,7 @@ return left]],
 if redis.call('exists', KEYS[1]) == 1 then
     if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end
     if redis.call('hincrby', KEYS[1], ARGV[2], -1) > 0 then
-        redis.call('pexpire', KEYS[1], ARGV[1])
-        return 0
+        ]] .. PROLONG .. [[ return 0
     end
     redis.call('del', KEYS[1])
 end
@@ -116,13 +116,12 @@ return 1]],
 script.read = {
     acquire = [[
 local mode = redis.call('hget', KEYS[1], 'mode')
-if mode == 'write' and redis.call('hexists', KEYS[1], ARGV[2] .. ':write') == 0 then
+if mode == 'write' and redis.call('hexists', KEYS[1], ARGV[2] .. ':write') == 0
+    or not mode and redis.call('exists', KEYS[1]) == 1 then
     return redis.call('pttl', KEYS[1])
 end
 if not mode then redis.call('hset', KEYS[1], 'mode', 'read') end
-redis.call('hincrby', KEYS[1], ARGV[2], 1)
-redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV[1]))
-return nil]],
+]] .. ENTER,
     release = [[
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end
 if redis.call('hincrby', KEYS[1], ARGV[2], -1) > 0 then return 0 end
@@ -131,9 +130,7 @@ if redis.call('hlen', KEYS[1]) > 1 then return 0 end
 redis.call('del', KEYS[1])
 redis.call('publish', KEYS[2], 'all')
 return 1]],
-    renew = [[
-if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return 0 end
-return redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV[1]))]],
+    renew = RENEW,
 }
 
 
@@ -142,18 +139,16 @@ return redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV
 script.write = {
     acquire = [[
 local mode = redis.call('hget', KEYS[1], 'mode')
-if mode and not (mode == 'write' and redis.call('hexists', KEYS[1], ARGV[2]) == 1) then
+if redis.call('exists', KEYS[1]) == 1
+    and not (mode == 'write' and redis.call('hexists', KEYS[1], ARGV[2]) == 1) then
     return redis.call('pttl', KEYS[1])
 end
 redis.call('hset', KEYS[1], 'mode', 'write')
-redis.call('hincrby', KEYS[1], ARGV[2], 1)
-redis.call('pexpire', KEYS[1], ARGV[1])
-return nil]],
+]] .. ENTER,
     release = [[
 if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end
 if redis.call('hincrby', KEYS[1], ARGV[2], -1) > 0 then
-    redis.call('pexpire', KEYS[1], ARGV[1])
-    return 0
+    ]] .. PROLONG .. [[ return 0
 end
 redis.call('hdel', KEYS[1], ARGV[2])
 if redis.call('hlen', KEYS[1]) > 1 then
