@@ -6,6 +6,7 @@ local engine = require "zklock.engine"
 local engines = require "spec.seckill.engines"
 local failure = require "zklock.seckill.engine.failure"
 local is_refused = require "spec.seckill.refused"
+local members = require "zklock.seckill.engine.cerberus.members"
 local place = require "zklock.seckill.engine.cerberus.place"
 local redis_servers = require "zklock.seckill.throwaway.redis"
 local rig = require "spec.rig"
@@ -121,6 +122,10 @@ local function kill(child)
 end
 
 
+-- Runs the functions at once, each as a client that watches the switch.
+local function together(...) return zklock.run(...) end
+
+
 -- Opens the engine itself, without cerberus.
 local function open_directly(name) return engines.open_with(name, engine_options()[name]) end
 
@@ -214,6 +219,12 @@ describe("the properties of cerberus", function()
         assert.same({ switch = true, owned = true }, properties_of("redis-set", "zookeeper"))
         assert.same({ switch = true, owned = true, fair = true, reentrant = true, rwlock = true,
             wakes = true }, properties_of("redisson", "zookeeper"))
+        local one = engine_options().zookeeper
+        local two = { engine = "zookeeper", zookeeper = HOSTS, root = "/locks-two" }
+        local client = service({ "zookeeper", "two" }, { engines = { zookeeper = one, two = two } })
+            :open()
+        assert.is_nil(client.has.condition)
+        assert.equal("unsupported", code_of(client:mutex("a"):condition()))
         assert.same({ switch = true }, engine.has "cerberus")
     end)
 
@@ -230,6 +241,17 @@ end)
 -- --- the seed's way ----------------------------------------------------------------------------
 
 describe("the nodes of cerberus", function()
+    it("the list of members has a decimal point under a locale with commas", function()
+        local format = string.format
+        finally(function() string.format = format end) -- luacheck: ignore 122
+        function string.format(form, ...) -- luacheck: ignore 122
+            local text = format(form, ...)
+            return form == "%g" and text:gsub("%.", ",") or text
+        end
+        local one = { id = "3f2a", number = 7, life = 0.5 }
+        assert.same({ one }, members.parse(members.with("", one)))
+    end)
+
     it("a node that others write without the desk is not overwritten", function()
         local root = service(FIRST_TWO).root
         local own = place.open({ zookeeper = HOSTS, root = root, session = SESSION }, "sql-table")
@@ -286,6 +308,61 @@ describe("the switch of the seed (S4, CFG-17)", function()
         end
     end)
 
+    it("a client that is opened after a switch uses the same engine", function()
+        local it_is, mine, _, first = two_clients()
+        assert.is_true(first:switch "zookeeper")
+        assert.is_true(first:switch "")
+        assert.equal("sql-table", it_is:read "cerberus_engine")
+        local later, yours = it_is:open()
+        assert.same({ "sql-table", "sql-table" }, { first.chosen, later.chosen })
+        local lease = assert(mine:acquire(PATIENT))
+        assert.equal("busy", code_of(yours:acquire(0)))
+        assert.is_true(lease:release())
+    end)
+
+    it("clients follow a switch that is removed and made again", function()
+        local it_is, _, _, first, second = two_clients()
+        server:foreign("delete %s/cerberus_engine", it_is.root)
+        rig.wait_for("the failure", function()
+            return code_of(first:switch "zookeeper") == "connection"
+        end)
+        assert.equal("redis-set", first.chosen)
+        server:foreign("create %s/cerberus_engine sql-table", it_is.root)
+        wait_until_chosen("sql-table", first, second)
+    end)
+
+    it("coroutines that use an engine first at the same time keep one", function()
+        local it_is = service({ "zookeeper" }, { safe = false })
+        local client = it_is:open()
+        local open, opened = engine.open, {}
+        finally(function() engine.open = open end)
+        function engine.open(...)
+            local new = assert(open(...))
+            opened[#opened + 1] = new
+            return new
+        end
+        local function use() assert(client:mutex(it_is.name):acquire(PATIENT)):release() end
+        together(use, use, use)
+        assert.equal(3, #opened)
+        client:close()
+        for _, each in ipairs(opened) do
+            assert.equal("closed", code_of(each:mutex(it_is.name):acquire(0)))
+        end
+    end)
+
+    it('a release without an answer gives "connection", and can be repeated', function()
+        for _, safe in ipairs{ true, false } do
+            local _, lock = service({ "redis-set" }, { safe = safe }):open()
+            local lease = assert(lock:acquire(PATIENT))
+            local connection = lease.parts[1].lock.engine.redis
+            function connection.call() failure.raise("connection", "no answer") end
+            assert.equal("connection", code_of(lease:release()))
+            connection.call = nil
+            assert.is_true(lease:release())
+            assert.equal("released", lease:state())
+        end
+    end)
+
     it("a client that sets the switch moves by one engine, too", function()
         local _, _, _, first, second = two_clients()
         assert.is_true(first:switch "")
@@ -325,10 +402,6 @@ end
 
 
 -- --- with safe = true --------------------------------------------------------------------------
-
--- Runs the functions at once, each as a client that watches the switch.
-local function together(...) return zklock.run(...) end
-
 
 -- A test with two clients of a service with that order, fn(it_is, mine, yours, first, second).
 local with_two = {}

@@ -1068,6 +1068,18 @@ describe("several locks of redisson as one", function()
         assert.is_false(lease:held())
     end)
 
+    it('a release of several without an answer gives "connection", and releases the others',
+       function()
+        local lease = assert(both:acquire(0))
+        local part = lease.parts[2]
+        function part.release() return nil, "no answer", "connection" end
+        assert.equal("connection", code_of(lease:release()))
+        assert.is_true(assert(yours:mutex(x):acquire(0)):release())
+        part.release = nil
+        assert.is_true(lease:release())
+        assert.is_true(assert(yours:mutex(y):acquire(0)):release())
+    end)
+
     it("a waiter for several locks releases them now and then, so two cannot deadlock #slow",
        function()
         local other = assert(yours:mutex(y):acquire(0))

@@ -17,6 +17,7 @@ local now = clock.now
 ---@field parts table[]?   leases of a multi-lock
 ---@field bound table?     a lease of zklock, with which this lease is lost
 ---@field renewed_with table?  a lease of zklock; the watchdog renews only while that is held
+---@field stood_at_release boolean?  the membership of cerberus stood at the first release
 ---@field over "lost"|"released"|nil
 ---@field closed boolean?  Lease:close() has asked the server once
 local Lease = { __name = "zklock.engine.lease" }

@@ -4,16 +4,35 @@ local failure = require "zklock.seckill.engine.failure"
 local scope = require "zklock.waiting.scope"
 
 
+local OVER = { lost = true, released = true } -- codes of a lease that ended before its release
+
+-- Leases released here; weak. A release that got no answer can be repeated with all the leases.
+local given_back = setmetatable({}, { __mode = "k" })
+
 local parts = {}
 
 
---- Releases all leases in reverse order.
+local function release_one(lease)
+    if given_back[lease] then return true end
+    local ok, message, code = lease:release()
+    given_back[lease] = ok
+    return ok, message, code
+end
+
+
+--- Releases all leases in reverse order. Afterwards it raises the failure of a release that got no
+--- answer, unless a lease was lost before.
 ---@param leases table[]
 ---@return boolean all_held  false if any lease was lost before
 function parts.release(leases)
-    local all_held = true
-    for i = #leases, 1, -1 do all_held = leases[i]:release() and all_held end
-    return all_held
+    local lost, problem = false, nil
+    for i = #leases, 1, -1 do
+        local ok, message, code = release_one(leases[i])
+        lost = lost or OVER[code] ~= nil
+        if not ok and not OVER[code] then problem = { code, message } end
+    end
+    if problem and not lost then failure.raise(problem[1], problem[2]) end
+    return not lost
 end
 
 
@@ -22,7 +41,7 @@ local Gathering = {}
 Gathering.__index = Gathering
 
 function Gathering:close()
-    if not self.settled then parts.release(self.leases) end
+    if not self.settled then failure.catch("the leases", parts.release, self.leases) end
     self.settled = true
 end
 

@@ -59,10 +59,11 @@ end
 
 -- without `safe` --------------------------------------------------------------------------------
 
--- Follows each version of the switch only once, because an unknown name means the next engine.
+-- Follows each version of the switch only once, because an unknown name means the next engine. The
+-- version of a node that was created again begins at 0.
 local function follow_switch(engine, text, version)
-    if version == engine.followed_version then return end
-    engine.followed_version = version
+    if version == engine.followed_version and text == engine.followed_text then return end
+    engine.followed_version, engine.followed_text = version, text
     engine.chosen = rules.meant(engine.options.order, engine.chosen, text)
 end
 
@@ -255,14 +256,17 @@ function way.check(lease)
 end
 
 
+-- A release that got no answer ends the membership all the same, and can be repeated without it.
 function way.release(lease)
-    local stood = not lease.value or lease.value:stands()
-    local was_held = parts.release(lease.parts) and stood
+    local stood = lease.stood_at_release or not lease.value or lease.value:stands()
+    lease.stood_at_release = stood
+    local were_held, message, code = failure.catch(lease.name, parts.release, lease.parts)
     if lease.value then
         lease.value:remove(lease)
         settle_after_request(lease.lock.engine)
     end
-    return was_held
+    if code and stood then failure.raise(code, message) end
+    return were_held and stood
 end
 
 
@@ -287,6 +291,18 @@ local function await_change_over(engine, due)
 end
 
 
+-- Writes the name of the engine that the value means. A process that is opened later begins with
+-- the first engine, so any other text may mean another engine to it.
+local function switch_at_once(engine, value, due)
+    engine.place:edit("cerberus_engine", function(text, version)
+        follow_switch(engine, text, version)
+        return rules.meant(engine.options.order, engine.chosen, value)
+    end, due)
+    read_and_follow_switch(engine, due)
+    return true
+end
+
+
 --- Sets the switch, and with `safe` waits until only the new engine is in use. The change-over
 --- continues even after a timeout.
 function way.switch(engine, value, timeout)
@@ -296,11 +312,8 @@ function way.switch(engine, value, timeout)
     end
     local due = clock.now() + (options.of_switch(timeout) or engine.options.session)
     return failure.catch("the switch", function()
+        if not engine.options.safe then return switch_at_once(engine, value, due) end
         engine.place:change(due, function(write) write("cerberus_engine", value) end)
-        if not engine.options.safe then
-            read_and_follow_switch(engine, due)
-            return true
-        end
         return await_change_over(engine, due)
     end)
 end

@@ -10,6 +10,7 @@ local misuse = require "zklock.value.misuse"
 ---@field names string[]
 ---@field parts table<string, { kind: string, options: table, life_after_process: number }>
 ---@field opened table<string, zklock.engine.Engine>
+---@field closed boolean?
 local Order = {}
 Order.__index = Order
 
@@ -97,8 +98,10 @@ function Order:engine(name)
     local part = part_of(self, name)
     local opened, message = engines.open(part.kind, part.options)
     if not opened then failure.raise("connection", message) end
-    self.opened[name] = opened
-    return opened
+    -- Another coroutine may have opened it, or closed the order, meanwhile.
+    if self.opened[name] or self.closed then opened:close() else self.opened[name] = opened end
+    if self.closed then failure.raise("closed", "the engine is closed") end
+    return self.opened[name]
 end
 
 
@@ -148,13 +151,14 @@ function Order:has()
             has[feature] = has[feature] and engines.has(self:kind(name))[feature]
         end
     end
-    -- A lease time is an option of each engine, and multi-locks do not switch.
-    has.lease, has.multi = nil, nil
+    -- A lease time is an option of each engine. Multi-locks and conditions do not switch.
+    has.lease, has.multi, has.condition = nil, nil, nil
     return has
 end
 
 
 function Order:close()
+    self.closed = true
     for _, engine in pairs(self.opened) do engine:close() end
 end
 

@@ -82,12 +82,12 @@ end
 
 
 ---@param node string
----@param fn fun(text: string): string
+---@param fn fun(text: string, version: integer): string
 ---@param due number?
 function Place:edit(node, fn, due)
     self:change(due, function(write)
         local text, version = self:read(node, due)
-        if not write(node, fn(text), version) then
+        if not write(node, fn(text, version), version) then
             raise(("%s is changed by others"):format(path_of(self, node)))
         end
     end)
