@@ -233,6 +233,13 @@ describe("a kept lock #a_lock_that_is_kept", function()
         release(hold(b:mutex(path, { order = "turns" })))
     end)
 
+    it("a node made without keep is not kept by a lock with it, so a try gets the lock", function()
+        local first = hold(a:mutex(path, { order = "turns" }))
+        local next = lock_with_keep(a, LONG, { order = "turns" })
+        release(rig.wait_while(next, { timeout = 20 }, function() assert(first:release()) end))
+        release(hold(b:mutex(path, { order = "turns" }), 0))
+    end)
+
     it("the longest idle kept node goes first when another node needs its room #slow", function()
         -- Paths of 255 bytes, of which 1 500 fill half a megabyte.
         local long = path .. "/" .. ("x"):rep(200)
@@ -272,6 +279,21 @@ describe("a try of another session #a_lock_that_is_kept", function()
         local _, token = leave_kept()
         local lease = hold(b:mutex(path, { token = "turns" }), 0)
         assert.is_true(lease.token > token)
+    end)
+
+    it("a try of a multi-lock or of a side of a read-write lock finds a kept lock taken", function()
+        leave_kept()
+        local function try_in_new_session(make)
+            local session = rig.session(server.hosts)
+            assert.equal("busy", (rig.code_of(make(session), 0)))
+            wait_for_nodes(1)
+        end
+        try_in_new_session(function(session)
+            local function part(name) return session:mutex(path .. name, { token = "turns" }) end
+            return session:multi{ part "", part "-2" }
+        end)
+        try_in_new_session(function(session) return session:rwlock(path):read() end)
+        try_in_new_session(function(session) return session:rwlock(path):write() end)
     end)
 
     it("a try of a held lock fails with busy, and leaves nothing", function()

@@ -277,6 +277,8 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
     }
     const char *ahead = kind == ZKL_PERMIT ? HOLDER : AHEAD;
     scene_open(kind, deadline, state == ZKL_TRY);
+    if (state == ZKL_KEPT && kind == ZKL_MUTEX)
+        zkl_claim_set_keep(&s.claim, 10 * ZKL_SECOND, s.now);
     s.common.clock.connected = state != ZKL_NEW;
     scene_start();
     s.common.clock.connected = true;
@@ -301,10 +303,7 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
     else LISTED(s.claim.node.name);
     if (state == ZKL_DOWNGRADE) scene_did(zkl_claim_downgrade(&s.claim));
     if (state == ZKL_IN_CONDITION) scene_await(deadline);
-    if (state == ZKL_KEPT && kind == ZKL_MUTEX) {
-        zkl_claim_set_keep(&s.claim, 10 * ZKL_SECOND, s.now);
-        s.line.children = ZKL_WATCHED;
-    }
+    if (state == ZKL_KEPT) s.line.children = ZKL_WATCHED;
     if (state >= ZKL_KEPT) scene_release();
     if (state == ZKL_GONE) scene_removed(ZKL_DONE);
 }

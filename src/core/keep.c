@@ -75,8 +75,8 @@ const enum zkl_release zkl_releases[ZKL_PURPOSES][ZKL_TURNS] = {
 };
 
 static bool can_be_kept(const struct zkl_claim *claim) {
-    if (!is_held_or_kept(claim) || claim->keep == 0 || !is_connected(claim)) return false;
-    if (!is_alone(claim) || claim->node.says_held) return false;
+    if (!is_held_or_kept(claim) || claim->keep == 0 || !has_keepable_node(claim)) return false;
+    if (!is_connected(claim) || !is_alone(claim) || claim->node.says_held) return false;
     const struct zkl_claim *each = claim->line->claims;
     while (each && !is_under_way(each)) each = each->next;
     return !each;
