@@ -27,11 +27,6 @@ return {
       "Both callers ask about a claim in CREATE; the condition keeps the header's promise." },
     { "src/core/claim_replies.c", "not_created", "case ZKL_DONE",
       "Its callers have handled a create that was carried out." },
-    { "src/core/condition.c", "was_refused",
-      "waiter->refusal != ZKL_OK && `waiter->as_waiter == ZKL_WAITER_CAME` && "
-      .. "!waiter->node.doubted",
-      "A refusal of the create is noted only while the lock's node is there, and a create that "
-      .. "is carried out clears it." },
     { "src/core/condition.c", "zkl_waiter_take", "claim->partner",
       "A waiter that is signalled has its lock's claim until one of them is gone." },
     { "src/core/condition.c", "first_behind", "i < line->count",

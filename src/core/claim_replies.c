@@ -40,7 +40,6 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
     if (reply != ZKL_DONE) return not_created(claim, reply, why);
     set_node_name(claim, name);
     claim->node.czxid = czxid;
-    claim->refusal = ZKL_OK;
     if (claim->as_waiter) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_LIST; /* the list is out already, in the same flight */

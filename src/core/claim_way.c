@@ -45,6 +45,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     if (!zkl_claim_spend_round(claim)) return zkl_claim_return_to_new(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->needs_no_mark = claim->recheck = false;
+    claim->refusal = ZKL_OK;
     claim->last_of_turn = false; /* left from the grant before a wait in a condition */
     forget_node(claim);
     if (is_part(claim)) return gather(claim);

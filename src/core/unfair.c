@@ -58,7 +58,6 @@ static zkl_actions wait_for_end(struct zkl_claim *claim) {
 zkl_actions zkl_claim_fixed_created(struct zkl_claim *claim, int64_t czxid, zkl_time now) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->line->path_exists = true;
-    claim->refusal = ZKL_OK;
     claim->node.czxid = czxid;
     return claim->wanted ? admit(claim, now) : leave(claim);
 }
@@ -66,7 +65,6 @@ zkl_actions zkl_claim_fixed_created(struct zkl_claim *claim, int64_t czxid, zkl_
 zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->line->path_exists = true;
-    claim->refusal = ZKL_OK;
     if (!claim->wanted) return become_gone(claim);
     zkl_actions actions = wait_for_end(claim);
     if (claim->state != ZKL_WAIT) return actions;
