@@ -247,7 +247,9 @@ return {
     { "share-refused-again",
       "a refusal after a lost reply counts, though the first request may have been carried out",
       at = "zkl_claim_downgraded",
-      find = "if (claim->refusal == ZKL_IN_DOUBT) return stall(claim);" },
+      find = [[
+        if (claim->refusal == ZKL_IN_DOUBT)
+            return claim->wanted ? stall(claim) : look_for_name(claim);]] },
     { "share-old-name", "a release while a writer becomes a reader removes the writer's node only",
       at = "zkl_claim_release", find = "if (claim->state == ZKL_DOWNGRADE) claim->wanted = false;",
       replace = "if (claim->state == ZKL_DOWNGRADE) return leave(claim);" },

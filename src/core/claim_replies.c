@@ -292,9 +292,16 @@ static void become_reader(struct zkl_claim *claim) {
     claim->refusal = ZKL_OK;
 }
 
+/* A transaction that lands after the list leaves an orphan. */
+static zkl_actions look_for_name(struct zkl_claim *claim) {
+    claim->state = ZKL_RECOVER_SYNC;
+    return ZKL_DO_SYNC | ZKL_DO_LIST | ZKL_DO_DOUBT;
+}
+
 /*
  * A transaction of unknown outcome is sent again. Nobody else has these names, so the second finds
- * the reader's node, or no writer's node. If it is refused, the first may have been carried out.
+ * the reader's node, or no writer's node. If it is refused, the first may have been carried out,
+ * so a claim that leaves looks which name its node has.
  */
 zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     if (claim->state != ZKL_DOWNGRADE) return 0;
@@ -302,7 +309,8 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
     case ZKL_UNKNOWN: claim->refusal = ZKL_IN_DOUBT; return stall(claim);
     case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | become_gone(claim);
     case ZKL_REFUSED:
-        if (claim->refusal == ZKL_IN_DOUBT) return stall(claim);
+        if (claim->refusal == ZKL_IN_DOUBT)
+            return claim->wanted ? stall(claim) : look_for_name(claim);
         claim->refusal = why;
         break;
     case ZKL_DONE: become_reader(claim); break;

@@ -59,7 +59,7 @@ enum zkl_claim_state {
     ZKL_NEW,
     ZKL_TRY,          /* a list is out, to see whether the lock is free */
     ZKL_CREATE,       /* create and list are out; a part without a nonce waits for other parts */
-    ZKL_RECOVER_SYNC, /* the create's outcome is unknown; sync and list are out */
+    ZKL_RECOVER_SYNC, /* a create's or downgrade's outcome is unknown; sync and list are out */
     ZKL_RECOVER_LIST, /* the sync is answered; the list will show whether the node exists */
     ZKL_RECOVER_STAT, /* the node was found; a get for its czxid is out */
     ZKL_LIST,         /* the node exists; a list is out */
