@@ -148,7 +148,8 @@ static void answer_set(struct zkl_member *member, const struct call *call,
         zkl_member_act_after(member, MEMBER_PAUSE);
     } else {
         zkl_member_settle(member, answer->why, answer->rc);
-        zkl_member_check_later(member);
+        if (member->state == ZKL_MEMBER_LEAVING) zkl_member_act_after(member, 0);
+        else zkl_member_check_later(member);
     }
 }
 
