@@ -182,7 +182,7 @@ describe("the collector #lease:release", function()
         with = { "closed", function() end }, revoke = { "closed" },
     }
 
-    -- What a call returned, with a code in place of nil, and a type's name of what has no text.
+    -- Returns a call's code, or its first result, or the type's name for a function or nil.
     local function outcome(ok, first, message, code)
         if not ok or code then return code or first end
         local kind = type(first)

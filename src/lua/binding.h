@@ -105,7 +105,7 @@ int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *object));
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index);   /* a session's */
 zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* raises in a world */
-/* Of the first argument. Returns NULL if the collector has emptied the box. */
+/* Returns the first argument's client, or NULL if the collector has emptied the box. */
 zkl_client *zkl_lua_full_client(lua_State *L);
 
 /* Pushes an empty box for a request, and enters the client. */
