@@ -31,7 +31,7 @@ mutants-drawn: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so $(BUILD)/
 mutants-machine: COUNT = 1000
 mutants-machine: KILLS = 1
 mutants-machine: PARTS = 1
-mutants-machine:
+mutants-machine: $(BUILD)/5.4/zklock/child.so
 	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
 		$(spec-lists) KILLS=$(KILLS) PARTS=$(PARTS) \
 		$(LUA) spec/mutants/machine.lua $(COUNT) $(or $(SEED),1) $(FILES)
