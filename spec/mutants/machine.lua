@@ -199,7 +199,7 @@ local function prepare()
     shell.must("rm -rf %s && mkdir -p %s", FOLDER, PLAIN)
     files.write(FOLDER .. "/results.tsv", still)
     files.write(FOLDER .. "/sums", now)
-    shell.must("cp -R src spec lua docs examples %s && cp spec/mutants/*.mk %s", PLAIN, PLAIN)
+    shell.must("cp -R src spec lua bin docs examples %s && cp spec/mutants/*.mk %s", PLAIN, PLAIN)
     write_sources(list, sites_of)
     shell.must("cp -R %s %s", PLAIN, ASAN)
     local build = "make -s -r -j%d -C %s -f machine.mk %s"
