@@ -55,11 +55,17 @@ static zkl_actions wait_for_end(struct zkl_claim *claim) {
 
 /* --- replies --------------------------------------------------------------------------------- */
 
+/* For a claim that knows its node now. Only tries waited for that (is_stood_for in turn.c). */
+static zkl_actions make_way_for_tries(const struct zkl_claim *claim) {
+    return claim->line->tries > 0 ? make_way(claim) : 0;
+}
+
 zkl_actions zkl_claim_fixed_created(struct zkl_claim *claim, int64_t czxid, zkl_time now) {
     if (claim->state != ZKL_CREATE) return 0;
     claim->line->path_exists = true;
     claim->node.czxid = czxid;
-    return claim->wanted ? admit(claim, now) : leave(claim);
+    zkl_actions actions = claim->wanted ? admit(claim, now) : leave(claim);
+    return actions | make_way_for_tries(claim);
 }
 
 zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
@@ -69,7 +75,7 @@ zkl_actions zkl_claim_fixed_exists(struct zkl_claim *claim) {
     zkl_actions actions = wait_for_end(claim);
     if (claim->state != ZKL_WAIT) return actions;
     claim->node.watched = true;
-    return actions | ZKL_DO_WATCH_OWN;
+    return actions | ZKL_DO_WATCH_OWN | make_way_for_tries(claim);
 }
 
 /* The get follows a sync, so it settles the outcome of the create or delete. */
@@ -86,7 +92,8 @@ static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxi
 
 static zkl_actions get_found(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool ours = owner == claim->line->common->session;
-    if (claim->state == ZKL_RECOVER_LIST) return recovery_got(claim, ours, czxid, now);
+    if (claim->state == ZKL_RECOVER_LIST)
+        return recovery_got(claim, ours, czxid, now) | make_way_for_tries(claim);
     if (claim->state != ZKL_PROVE && claim->state != ZKL_HELD) return 0;
     if (ours && czxid == claim->node.czxid) return 0;
     bool is_try = claim->state == ZKL_PROVE && claim->trying;
