@@ -43,12 +43,12 @@ void zkl_claim_set_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
 
 /* --- while it holds --------------------------------------------------------------------------- */
 
-/* A try of another session may wait for this word. */
+/* A try of another session may wait for this word. The watch tells if a client overwrites it. */
 static zkl_actions write_held_word(struct zkl_claim *claim) {
     if (!has_keepable_node(claim) || claim->node.says_held || is_alone(claim)) return 0;
     claim->node.says_held = true;
     claim->awaits_list = false;
-    return ZKL_DO_MARK;
+    return ZKL_DO_MARK | watch_own(claim);
 }
 
 zkl_actions zkl_keep_held(struct zkl_claim *claim) {

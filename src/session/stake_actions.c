@@ -341,6 +341,7 @@ static const enum zkl_action action_order[] = {
     ZKL_DO_SYNC,
     ZKL_DO_LIST,
     ZKL_DO_RANK,
+    ZKL_DO_MARK, /* its own write is no news to the watch */
     ZKL_DO_WATCH_OWN,
     ZKL_DO_WATCH_AHEAD,
     ZKL_DO_WATCH_LOOKAHEAD, /* after the watch of `ahead`, which has to have room */
@@ -349,7 +350,6 @@ static const enum zkl_action action_order[] = {
     ZKL_DO_REMOVE,
     ZKL_DO_DOWNGRADE,
     ZKL_DO_FORWARD,
-    ZKL_DO_MARK,
     /* Due later. */
     ZKL_DO_DOUBT,
     ZKL_DO_PAUSE,
