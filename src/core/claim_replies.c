@@ -317,8 +317,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
     }
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_HELD;
-    claim->node.watched = false; /* the next heartbeat watches it */
-    return ZKL_DO_DOWNGRADED;
+    return ZKL_DO_DOWNGRADED | (claim->node.watched ? ZKL_DO_WATCH_OWN : 0); /* another node */
 }
 
 /* A list asked for after a mark shows its effect, so each mark leads to one list. */

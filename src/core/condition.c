@@ -38,9 +38,10 @@ zkl_actions zkl_claim_enter_condition(struct zkl_claim *waiter, struct zkl_claim
 static zkl_actions remain_holder(struct zkl_claim *lock, enum zkl_code why) {
     lock->state = ZKL_HELD;
     lock->deadline = ZKL_NEVER;
-    lock->node.watched = false; /* the node's event may have been taken for the transaction's */
     lock->refusal = why;
-    return ZKL_DO_STAYED | zkl_keep_held(lock);
+    /* The node's event may have been taken for the transaction's. */
+    zkl_actions again = lock->node.watched ? ZKL_DO_WATCH_OWN : 0;
+    return ZKL_DO_STAYED | again | zkl_keep_held(lock);
 }
 
 /* No attempt had any effect. */

@@ -72,6 +72,7 @@ void zkl_condition_cancel_waiter(struct stake *stake) {
 void zkl_condition_hold_on(struct stake *stake) {
     zkl_hold_apply(stake);
     zkl_stake_finish(stake, stake->claim.refusal);
+    zkl_stake_downgrade_without_writers(stake); /* as in zkl_condition_hold_again() */
 }
 
 void zkl_condition_hold_again(struct stake *stake) {
