@@ -4,6 +4,7 @@ local Lock = require "zklock.object.lock"
 local failure = require "zklock.value.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.value.options"
+local token_uses = require "zklock.object.token_uses"
 local runtime = require "zklock.waiting.runtime"
 
 local concat = table.concat
@@ -36,6 +37,9 @@ end
 local verbs = {}
 
 function verbs.ask(self, owner, timeout, stopped, opts)
+    if self.session.on_event then
+        for _, part in ipairs(self.parts) do token_uses.record(part) end
+    end
     return self.session.handle:acquire_all(self.acquire_options, owner, timeout, stopped, opts)
 end
 
