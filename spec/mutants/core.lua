@@ -330,10 +330,10 @@ return {
 
     { "unfair-late-grant", "a waiter takes a create that landed late for its own",
       at = "get_found",
-      find = "if (claim->state == ZKL_RECOVER_LIST) return recovery_got(claim, ours, czxid, now);",
+      find = "if (claim->state == ZKL_RECOVER_LIST)",
       replace = [[
     bool late = claim->state == ZKL_WAIT && ours && no_other_claim_has(claim->line, claim, czxid);
-    if (claim->state == ZKL_RECOVER_LIST || late) return recovery_got(claim, ours, czxid, now);]] },
+    if (claim->state == ZKL_RECOVER_LIST || late)]] },
     { "unfair-stray", "a create that landed late stays until the session ends",
       at = "zkl_line_fixed_orphan", find = "return ZKL_ORPHAN;",
       replace = "return ZKL_NO_ORPHAN;" },

@@ -172,7 +172,7 @@ zkl_actions zkl_claim_expire(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now);
 /* A ZKL_DO_PAUSE is over. */
 zkl_actions zkl_claim_wake(struct zkl_claim *claim);
-/* With each heartbeat. A holder watches its node from its first heartbeat on. */
+/* With each heartbeat. A holder watches its node from its first heartbeat on, or sooner. */
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now);
 
 #endif
