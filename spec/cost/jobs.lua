@@ -8,7 +8,7 @@ local time = 0
 function core.now() return time end
 
 local board = {}
-function board.foreign() return false end
+function board.gone() return false end
 function board.news() end
 function board.wait(_, seconds) time = time + seconds end
 

@@ -189,7 +189,7 @@ function World:process(name, fn)
 end
 
 
----@return table event
+-- Calls fn() at that time. Returns the event.
 function World:schedule(at, fn)
     local event = { due = at, fn = fn, chain_length = self.chain_length }
     self.events:add(event)
