@@ -61,6 +61,16 @@ describe("a process with a limit of threads #zklock.connect", function()
         end)
     end
 
+    it("a session whose connect fails for lack of a thread is not among the sessions", function()
+        local child = start(rig.shared().hosts, ([[
+            allow(%d)
+            say(select(3, zklock.connect(HOSTS)))
+            say(zklock.metrics():match 'zklock_sessions{state="connecting"} (%%d+)')
+        ]]):format(OWN))
+        child:says("connection", "0")
+        child:ends()
+    end)
+
     it("connect with 4 threads works", function()
         local child = start(rig.shared().hosts, ([[
             allow(%d)

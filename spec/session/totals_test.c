@@ -49,6 +49,30 @@ static void numbers(void) {
     }
 }
 
+static void ended(void) {
+    TEST("an ended session has done what it did, and has nothing") {
+        struct zkl_totals all = {0}, done = {0};
+        open_session();
+        zkl_watcher *watcher = zkl_watch(session, "/a", &(enum zkl_code){0});
+        serve();
+        zkl_request *request = zkl_get(session, "/b", ZKL_NEVER);
+        CHECK(answer_until(ZKL_RPC_GET, 0));
+        zkl_totals_add(&all, session);
+        zkl_totals_add_ended(&done, session);
+        CHECK(all.stats.gets > 0 && all.stats.in_flight > 0 && all.stats.watch_bytes > 0);
+        CHECK_IS(all.sessions[ZKL_SESSION_CONNECTED], 1);
+        CHECK_IS(done.stats.gets, all.stats.gets);
+        CHECK_IS(done.stats.in_flight, 0);
+        CHECK_IS(done.stats.watches, 0);
+        CHECK_IS(done.stats.watch_bytes, 0);
+        CHECK_IS(done.sessions[ZKL_SESSION_CONNECTED], 0);
+        answer(asked);
+        zkl_request_drop(request);
+        zkl_watcher_drop(watcher);
+        close_session();
+    }
+}
+
 static uint64_t stops_of_a_request(zkl_time at) {
     zkl_session_at(session, now = at);
     zkl_request *request = zkl_pause(session, ZKL_SECOND);
@@ -93,6 +117,7 @@ static void late_answers(void) {
 int main(void) {
     names();
     numbers();
+    ended();
     stops();
     late_answers();
     return check_report();

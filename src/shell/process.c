@@ -18,7 +18,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct threaded *clients;
-static struct zkl_totals ended_totals; /* counts of delisted clients */
+static struct zkl_totals ended_totals; /* of delisted clients */
 static pid_t list_owner;               /* a forked child begins its own list */
 static atomic_int signals_to_resend;   /* a count */
 
@@ -95,18 +95,14 @@ int zkl_process_enlist(struct threaded *self) {
     return error;
 }
 
-static void add_counts(struct zkl_totals *totals, zkl_client *client) {
-    zkl_totals_add(totals, zkl_client_enter(client));
-    zkl_client_leave(client);
-}
-
 void zkl_process_delist(struct threaded *self) {
     pthread_mutex_lock(&mutex);
     if (self->slot) {
         *self->slot = self->next;
         if (self->next) self->next->slot = self->slot;
         self->slot = NULL;
-        add_counts(&ended_totals, &self->client);
+        zkl_totals_add_ended(&ended_totals, zkl_client_enter(&self->client));
+        zkl_client_leave(&self->client);
     }
     pthread_mutex_unlock(&mutex);
 }
@@ -115,8 +111,10 @@ void zkl_process_totals(struct zkl_totals *totals) {
     pthread_mutex_lock(&mutex);
     if (zkl_process_is(list_owner)) {
         zkl_totals_merge(totals, &ended_totals);
-        for (struct threaded *each = clients; each; each = each->next)
-            add_counts(totals, &each->client);
+        for (struct threaded *each = clients; each; each = each->next) {
+            zkl_totals_add(totals, zkl_client_enter(&each->client));
+            zkl_client_leave(&each->client);
+        }
     }
     pthread_mutex_unlock(&mutex);
 }
