@@ -319,7 +319,7 @@ return {
       at = "zkl_hosts_format", find = "count | 1", replace = "count",
       catch = by("fault/traps", "a session always finds the live server of") },
     { "fork-unnoticed", "a forked child takes the parent's session for its own",
-      at = "zkl_process_is", find = "other == process", replace = "other != 0",
+      at = "zkl_process_is", find = "number == process", replace = "number != 0",
       catch = by("fault/process", "every call returns forked, or raises it if it has no code") },
     { "signals-unmasked", "the library's threads take the host's signals",
       at = "create_thread", find = "sigfillset", replace = "sigemptyset",

@@ -12,7 +12,7 @@
 #include "internal.h"
 
 struct zkl_board {
-    pid_t process;
+    unsigned process;
     pthread_mutex_t mutex;         /* guards all below */
     size_t references;             /* the program's, and each client's */
     struct threaded *first, **end; /* list of the clients with events */
@@ -22,9 +22,10 @@ struct zkl_board {
 };
 
 zkl_board *zkl_board_new(void) {
-    struct zkl_board *board = calloc(1, sizeof *board);
+    unsigned process = zkl_process_number();
+    struct zkl_board *board = process ? calloc(1, sizeof *board) : NULL;
     if (!board) return NULL;
-    board->process = getpid();
+    board->process = process;
     board->references = 1;
     board->end = &board->first;
     board->pipe[0] = board->pipe[1] = -1;
@@ -33,7 +34,7 @@ zkl_board *zkl_board_new(void) {
 }
 
 bool zkl_board_foreign(const zkl_board *board) {
-    return board->process != getpid();
+    return !zkl_process_is(board->process);
 }
 
 void zkl_board_drop(zkl_board *board) {

@@ -42,8 +42,11 @@ static inline struct threaded *zkl_threaded(const zkl_client *client) {
 }
 
 /* thread.c */
-/* Call once. Notes the id of this process; each forked child notes its own, and calls on_fork(). */
-int zkl_process_note_id(void (*on_fork)(void));
+/*
+ * A number that this process shares with no ancestor; an ended ancestor's id may be its own again.
+ * 0: no memory. From the first call on each fork counts.
+ */
+unsigned zkl_process_number(void);
 int zkl_poll_timeout(zkl_time timeout); /* in milliseconds for poll(), rounded up */
 void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due);
 

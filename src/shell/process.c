@@ -19,13 +19,19 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct threaded *clients;
 static struct zkl_totals ended_totals; /* of delisted clients */
-static pid_t list_owner;               /* a forked child begins its own list */
+static unsigned list_owner;            /* a forked child begins its own list */
 static atomic_int signals_to_resend;   /* a count */
+static atomic_int reader_process;      /* id of this process if a thread reads signals; 0: none */
+static int pipe_ends[2];               /* a byte for each caught signal */
 
 /* A parent's thread may have held the mutex, and no thread of the child reads signals. */
 static void reset_after_fork(void) {
     pthread_mutex_init(&mutex, NULL);
     signals_to_resend = 0;
+    if (!reader_process) return;
+    reader_process = 0;
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
 }
 
 static struct threaded *ref_first_client(void) {
@@ -70,7 +76,9 @@ static void at_exit(void) {
  */
 static int prepare(void) {
     if (list_owner == 0) {
-        if (zkl_process_note_id(reset_after_fork) != 0 || atexit(at_exit) != 0) return -1;
+        if (!zkl_process_number() || pthread_atfork(NULL, NULL, reset_after_fork) != 0 ||
+            atexit(at_exit) != 0)
+            return -1;
         zkl_pin_module();
     }
     if (!zkl_process_is(list_owner)) {
@@ -78,7 +86,7 @@ static int prepare(void) {
         zkl_totals_clear(&ended_totals);
         ended_totals = (struct zkl_totals){0};
     }
-    list_owner = getpid();
+    list_owner = zkl_process_number();
     return 0;
 }
 
@@ -121,8 +129,6 @@ void zkl_process_totals(struct zkl_totals *totals) {
 
 /* --- the end by a signal ---------------------------------------------------------------------- */
 
-static atomic_int reader_process; /* process of the thread that reads the pipe; 0: none */
-static int pipe_ends[2];          /* a byte for each caught signal */
 static struct sigaction program_actions[NSIG]; /* by signal */
 
 static void on_signal(int signal);
@@ -164,7 +170,10 @@ static void resend(int signal) {
     kill(getpid(), signal);
 }
 
-/* A forked child has neither reader thread nor sessions, so the signal takes effect at once. */
+/*
+ * A forked child has neither reader thread nor sessions, so the signal takes effect at once, also
+ * before reset_after_fork().
+ */
 static void on_signal(int signal) {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
@@ -195,10 +204,6 @@ static int start_reader(void) {
     int ends[2];
     if (reader_process == getpid()) return 0;
     if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-    if (reader_process) { /* a forked child inherited its parent's pipe */
-        close(pipe_ends[0]);
-        close(pipe_ends[1]);
-    }
     pipe_ends[0] = ends[0];
     pipe_ends[1] = ends[1];
     reader_process = getpid();

@@ -26,7 +26,7 @@ struct zkl_client {
     /* Constant after creation. */
     const struct zkl_runtime *runtime;
     const struct zkl_link_class *class;
-    pid_t process; /* the only process that may use the client; 0: forked children may, too */
+    unsigned process; /* the only process that may use the client; 0: forked children may, too */
 
     atomic_uint references; /* by callers, runtime, link, requests, leases and watchers */
 
@@ -57,7 +57,7 @@ void zkl_client_round(struct zkl_client *client, zkl_time now);
 bool zkl_client_session_is_closed(const struct zkl_client *client);
 bool zkl_client_has_events(const struct zkl_client *client);
 
-/* True if this process is `process` (thread.c). */
-bool zkl_process_is(pid_t process);
+/* True if `number` is this process's (thread.c). */
+bool zkl_process_is(unsigned number);
 
 #endif

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "internal.h"
 #include "linux.h"
@@ -66,22 +65,25 @@ int zkl_thread_start(void *(*run)(void *), void *argument) {
 
 /* --- this process ---------------------------------------------------------------------------- */
 
-static pid_t process; /* a forked child sets its own */
-static void (*tell_fork)(void);
+static unsigned process = 1;
+static int watch_error;
 
 static void forked(void) {
-    process = getpid();
-    tell_fork();
+    process++;
 }
 
-int zkl_process_note_id(void (*on_fork)(void)) {
-    process = getpid();
-    tell_fork = on_fork;
-    return pthread_atfork(NULL, NULL, forked);
+static void watch_forks(void) {
+    watch_error = pthread_atfork(NULL, NULL, forked);
 }
 
-bool zkl_process_is(pid_t other) {
-    return other == process;
+unsigned zkl_process_number(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    return watch_error ? 0 : process;
+}
+
+bool zkl_process_is(unsigned number) {
+    return number == process;
 }
 
 /* --- room for two more threads ----------------------------------------------------------- */

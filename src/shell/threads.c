@@ -35,12 +35,12 @@ static const struct zkl_runtime threads = {now, zkl_lock, zkl_unlock, destroy, w
 zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options) {
     struct threaded *self = calloc(1, sizeof *self);
     if (!self) return NULL;
-    self->client.process = getpid();
+    self->client.process = zkl_process_number();
     pthread_mutex_init(&self->mutex, NULL);
     zkl_condition_init(&self->news);
     zkl_condition_init(&self->alarm);
     zkl_inbox_init(self);
-    uint64_t seed = (uint64_t)zkl_now() ^ (uint64_t)self->client.process << 40;
+    uint64_t seed = (uint64_t)zkl_now() ^ (uint64_t)getpid() << 40;
     int error = zkl_client_init(&self->client, &threads, class, options, seed);
     if (!error && zkl_process_enlist(self) != 0) error = ENOMEM;
     if (!error) error = zkl_timer_start(self);
