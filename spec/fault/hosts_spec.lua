@@ -1,9 +1,11 @@
 --- [lua asan tsan] A session goes on when its servers get other addresses under their names, and
 -- when set_hosts() gives it other names.
 
+local fault = require "spec.fault.fault"
 local files = require "spec.files"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
+local zklock = require "zklock"
 
 local library, names, pods
 local server = rig.shared()
@@ -73,10 +75,11 @@ local HOLDER = [[
     end
 ]]
 
-local function hold(hosts, timeout)
+local function hold(hosts, timeout, options)
+    options = options or { preload = library, environment = "NAMES=" .. names }
+    options.input = true
     local child = program.start(hosts, ("local PATH, TIMEOUT = %q, %g\n"):format(
-        rig.path(), timeout) .. HOLDER,
-        { preload = library, input = true, environment = "NAMES=" .. names })
+        rig.path(), timeout) .. HOLDER, options)
     child:says("ready")
     return child
 end
@@ -189,6 +192,39 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         shut_down(new)
         local child = hold("old.test", 6)
         ask(child, "hosts new.test", "timeout")
+        ask(child, "held", "held")
+        end_program(child)
+    end)
+
+    it("a session keeps its servers if the call is interrupted before a new one answers", function()
+        local old, new = new_pod(), new_pod()
+        local session = rig.session(old.hosts, { timeout = 6 })
+        local lease = rig.hold(session:mutex(rig.path()))
+        new:command("delay 600")
+        local mover
+        zklock.run(function()
+            mover = coroutine.running()
+            local _, _, code = session:set_hosts(new.hosts, 5)
+            assert.equal("interrupted", code)
+        end, function()
+            rig.wait_for("a greeting", function() return new:counts().connect == 1 end)
+            assert.equal(1, session:interrupt(mover))
+        end)
+        rig.wait_for("the answer", function() return not new:command("bytes"):find("down=0") end)
+        assert.is_true(lease:check(20))
+        shut_down(new)
+        old:command("cut")
+        fault.wait_for_reconnects(session, 2) -- a greeting ended the first connection
+        assert.is_true(lease:check(20))
+    end)
+
+    it("a session keeps its servers, and tells that, if libzookeeper cannot change them", function()
+        local odd = program.library("without")
+        finally(function() os.remove(odd) end)
+        local old, new = new_pod(), new_pod()
+        local child = hold(old.hosts, 6, { preload = odd, environment = "WITHOUT=gate" })
+        ask(child, "hosts " .. new.hosts, "unsupported")
+        shut_down(new)
         ask(child, "held", "held")
         end_program(child)
     end)

@@ -30,9 +30,14 @@ static bool get_session(const struct zkl_link *link, clientid_t *id, zkl_time *t
     return found;
 }
 
+/* With the mutex held. */
 static bool is_over(const struct move *move) {
+    return zkl_request_done(move->request) || zkl_client_is_closing(move->link->client);
+}
+
+static bool is_over_by_now(const struct move *move) {
     zkl_lock(move->link->client);
-    bool over = zkl_request_done(move->request) || zkl_client_is_closing(move->link->client);
+    bool over = is_over(move);
     zkl_unlock(move->link->client);
     return over;
 }
@@ -41,7 +46,7 @@ static enum zkl_greeting greet_until_answered(const struct move *move, const cli
                                               zkl_time timeout) {
     enum zkl_greeting said = ZKL_GREETING_SILENCE;
     for (size_t i = 0; i < move->servers.count && said == ZKL_GREETING_SILENCE; i++) {
-        if (is_over(move)) break;
+        if (is_over_by_now(move)) break;
         zkl_time by = zkl_earlier(move->due, zkl_now() + ANSWERS_WITHIN);
         said = zkl_greet(&move->servers.list[i], id, timeout, by);
     }
@@ -54,17 +59,22 @@ static void on_moved(int rc, const char *text, const void *context) {
     (void)context;
 }
 
-/* With the mutex held. False: the session has changed. */
+/*
+ * With the mutex held. Ends the request, so that no other code can follow a move. False: the
+ * request is over, or the session has changed.
+ */
 static bool take_hosts(struct move *move, const clientid_t *id) {
     struct zkl_link *link = move->link;
     clientid_t current;
     zkl_time timeout;
+    if (is_over(move)) return false;
     if (!get_session(link, &current, &timeout) || current.client_id != id->client_id) return false;
     zkl_link_take_hosts(link, move->hosts, &move->servers);
     move->hosts = NULL;
     move->servers = (struct servers){0};
     zoo_async(link->handle, "/", on_moved, NULL);
     zkl_client_wake(link->client, 0);
+    zkl_request_cancel(move->request, ZKL_OK);
     return true;
 }
 
@@ -74,8 +84,9 @@ static enum zkl_code move_once(struct move *move) {
     clientid_t id;
     zkl_time timeout;
     zkl_lock(link->client);
-    bool found = get_session(link, &id, &timeout);
+    bool found = get_session(link, &id, &timeout), has_gate = link->gate.listener >= 0;
     zkl_unlock(link->client);
+    if (found && !has_gate) return ZKL_UNSUPPORTED;
     free(move->servers.list);
     if (!found || zkl_hosts_resolve(move->hosts->text, &move->servers) != 0) {
         move->servers = (struct servers){0};
@@ -95,7 +106,7 @@ static void *run_move(void *argument) {
     struct move *move = argument;
     const struct timespec pause = {.tv_nsec = PAUSE};
     enum zkl_code code = ZKL_TIMEOUT;
-    while (code == ZKL_TIMEOUT && !is_over(move)) {
+    while (code == ZKL_TIMEOUT && !is_over_by_now(move)) {
         code = move_once(move);
         if (code == ZKL_TIMEOUT) nanosleep(&pause, NULL);
     }

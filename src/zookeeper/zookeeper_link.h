@@ -12,8 +12,9 @@ extern const struct zkl_link_class zkl_zookeeper;
 int zkl_zookeeper_make_folder(const char *folder);
 /*
  * Moves the session to other hosts when one of their servers knows it. `request` is a pause, which
- * ends with ZKL_OK, or with ZKL_CONFLICT if a server does not know the session. With the mutex
- * held. False: the client has another kind of link.
+ * ends with ZKL_OK, with ZKL_CONFLICT if a server does not know the session, or with
+ * ZKL_UNSUPPORTED if libzookeeper keeps its servers, for lack of a gate. With the mutex held.
+ * False: the client has another kind of link.
  */
 bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *request,
                         zkl_time timeout);

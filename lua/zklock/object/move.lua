@@ -6,10 +6,15 @@ local options = require "zklock.value.options"
 local split = require("zklock.value.hosts").split
 
 
+local DETAILS = {
+    conflict = "a server there does not know this session",
+    unsupported = "when it connected, the process could not listen on a loopback address",
+}
+
+
 local function take(request, session, text)
     local code = request.handle:result()
-    local detail = code == "conflict" and "a server there does not know this session" or nil
-    if code ~= "ok" then return failure(code, text, detail) end
+    if code ~= "ok" then return failure(code, text, DETAILS[code]) end
     session.hosts = text
     return true
 end
