@@ -118,9 +118,15 @@ const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
 /* Pace of a closing client's attempts. */
 #define CLOSING_PACE (ZKL_SECOND / 4)
 
+/* The gate needs libzookeeper's timeout, which is a probe's wanted one until a server grants it. */
+static zkl_time timeout_at(const struct zkl_link *link, const struct gate *gate) {
+    zkl_time timeout = zkl_link_timeout(link);
+    return gate == &link->gate ? timeout : zkl_earlier(timeout, link->timeout_wanted);
+}
+
 static void let_through(struct zkl_link *link, zhandle_t *handle, struct gate *gate,
                         struct zkl_route *route, zkl_time now) {
-    if (!handle || !zkl_gate_look(gate, zkl_link_timeout(link), now)) return;
+    if (!handle || !zkl_gate_look(gate, timeout_at(link, gate), now)) return;
     if (zkl_client_is_closing(link->client)) zkl_route_hurry(route, now + CLOSING_PACE);
     if (now >= zkl_route_due(route)) zkl_gate_open(gate, handle, zkl_link_choose(link, route), now);
 }

@@ -283,7 +283,8 @@ bool zkl_rpc_send(struct zkl_link *link, const struct zkl_rpc *request) {
     }
     struct rpc *rpc = link->handle ? new_rpc(link, request->id, operation) : NULL;
     if (!rpc) return false;
-    if (send_by(link->handle, rpc, request) == ZOK) return true;
-    free_rpc(rpc);
-    return false;
+    int error = send_by(link->handle, rpc, request);
+    /* for lack of memory, and perhaps after libzookeeper took the completion; the list frees it */
+    if (error != ZOK && error != ZMARSHALLINGERROR) free_rpc(rpc);
+    return error == ZOK;
 }
