@@ -232,7 +232,7 @@ struct zkl_totals {
 
 /* Named meters for which there is no memory or place are left out. */
 void zkl_totals_add(struct zkl_totals *totals, zkl_session *session);
-/* What the session has done, without its state and what it has now. */
+/* Adds what the session has done, without its state and what it has now. */
 void zkl_totals_add_ended(struct zkl_totals *totals, const zkl_session *session);
 void zkl_totals_merge(struct zkl_totals *to, const struct zkl_totals *from);
 void zkl_totals_clear(struct zkl_totals *totals);

@@ -18,7 +18,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct threaded *clients;
-static struct zkl_totals ended_totals; /* of delisted clients */
+static struct zkl_totals ended_totals; /* counts of delisted clients */
 static unsigned list_owner;            /* a forked child begins its own list */
 static atomic_int signals_to_resend;   /* a count */
 static atomic_int reader_process;      /* id of this process if a thread reads signals; 0: none */
