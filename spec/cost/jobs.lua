@@ -95,7 +95,8 @@ end
 -- --- in the loop of a library ---------------------------------------------------------------
 
 local driver = {}
-function driver.start() end
+function driver.polls(poller) return poller.begun end
+function driver.start(poller) poller.begun = true end
 function driver.stop() end
 function driver.wake() end
 
