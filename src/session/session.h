@@ -202,10 +202,9 @@ void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats);
 
 /* Times and outcomes of the locks of a meter's name, or of all locks. */
 struct zkl_meter {
-    struct zkl_histogram wait; /* from an acquire to its grant, without re-entries */
-    struct zkl_histogram hold; /* from a grant to its release or loss */
-    /* From the lock's release, as far as the session knew, to a grant after a wait. */
-    struct zkl_histogram hand_over;
+    struct zkl_histogram wait;       /* from an acquire to its grant, without re-entries */
+    struct zkl_histogram hold;       /* from a grant to its release or loss */
+    struct zkl_histogram hand_over;  /* from the release, as known, to a grant after a wait */
     uint64_t outcomes[ZKL_OUTCOMES]; /* acquires by code */
     uint64_t reentries;
 };
@@ -232,8 +231,7 @@ struct zkl_totals {
 
 /* Named meters for which there is no memory or place are left out. */
 void zkl_totals_add(struct zkl_totals *totals, zkl_session *session);
-/* Adds what the session has done, without its state and what it has now. */
-void zkl_totals_add_ended(struct zkl_totals *totals, const zkl_session *session);
+void zkl_totals_add_ended(struct zkl_totals *to, const zkl_session *session); /* its deeds alone */
 void zkl_totals_merge(struct zkl_totals *to, const struct zkl_totals *from);
 void zkl_totals_clear(struct zkl_totals *totals);
 

@@ -55,11 +55,12 @@ void zkl_totals_add(struct zkl_totals *totals, zkl_session *session) {
     zkl_totals_merge(totals, &one);
 }
 
-void zkl_totals_add_ended(struct zkl_totals *totals, const zkl_session *session) {
+/* Adds neither its state nor what it has now. */
+void zkl_totals_add_ended(struct zkl_totals *to, const zkl_session *session) {
     struct zkl_totals one = session->totals;
     one.stats = session->stats; /* unlike zkl_session_stats(), without watches and paths */
     one.stats.in_flight = one.stats.claims = 0;
-    zkl_totals_merge(totals, &one);
+    zkl_totals_merge(to, &one);
 }
 
 void zkl_totals_clear(struct zkl_totals *totals) {
