@@ -281,12 +281,15 @@ static size_t bytes_needed(const struct zkl_roster *roster, const char **names, 
     return all <= ZKL_WATCHES_MAX ? bytes : all;
 }
 
-/* A lookahead that gave way may have watched a member. That watch then counts again. */
+/*
+ * The folder's watches count, too, so ZKL_WATCHES_MAX bytes never fit. A lookahead that gave way
+ * may have watched a member. That watch then counts again.
+ */
 static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t count) {
     struct zkl_session *session = roster->base.session;
     forget_gone(roster, names, count);
     size_t bytes = bytes_needed(roster, names, count);
-    bool room = bytes <= ZKL_WATCHES_MAX && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
+    bool room = bytes < ZKL_WATCHES_MAX && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
     if (!room || !roster->children_watch)
         return ZKL_TOO_MANY; /* a claim woken meanwhile took the room */
     enum zkl_code code = add_new(roster, names, count);
