@@ -288,6 +288,10 @@ int main(void) {
     order();
     pace();
     moves();
+    TEST("a route may be cleared twice") {
+        one_server();
+        zkl_route_clear(&route);
+    }
     zkl_route_clear(&route);
     return check_report();
 }

@@ -110,6 +110,7 @@ static void lists(void) {
         {"two names", 2, {"a", "\xc3\xa4"}, ZKL_ERROR_NONE},
         {"a space", 2, {"a", "b c"}, ZKL_ERROR_NONE},
         {"no name", 2, {"a", NULL}, ZKL_ERROR_MARSHALLING},
+        {"an empty first name", 2, {"", "a"}, ZKL_ERROR_MARSHALLING},
         {"an empty name", 2, {"a", ""}, ZKL_ERROR_MARSHALLING},
         {"two segments", 2, {"a", "b/c"}, ZKL_ERROR_MARSHALLING},
         {"a control character", 2, {"a", "b\x1f"}, ZKL_ERROR_MARSHALLING},

@@ -272,9 +272,10 @@ static void say_meter(const struct zkl_meter *meter) {
     if (meter->wait.sum) script_say(" of %g", in_seconds((zkl_time)meter->wait.sum));
     say_number("holds", meter->hold.count);
     say_number("hand-overs", meter->hand_over.count);
+    if (meter->hand_over.sum) script_say(" of %g", in_seconds((zkl_time)meter->hand_over.sum));
 }
 
-/* meter [<name>]; totals, which are sessions by state, and losses */
+/* meter [<name>]; totals [round-trips], which are sessions by state, and losses */
 static void measures(void) {
     struct zkl_totals totals = {0};
     zkl_totals_add(&totals, session);
@@ -285,6 +286,7 @@ static void measures(void) {
     for (size_t i = 0; !meter && i < COUNT(session_states); i++)
         say_number(session_states[i], totals.sessions[i]);
     if (!meter) say_number("losses", totals.stats.losses);
+    if (is(1, "round-trips")) say_number("round-trips", totals.round_trip.count);
     zkl_totals_clear(&totals);
 }
 
@@ -334,6 +336,7 @@ static void show_lease(zkl_lease *lease, const char *what) {
     else if (strcmp(what, "remaining") == 0)
         say("remaining %.12g", in_seconds(zkl_lease_remaining(lease)));
     else if (strcmp(what, "revoked") == 0) say("revoked %d", zkl_lease_revoked(lease));
+    else if (strcmp(what, "waited") == 0) say("waited %d", zkl_lease_waited(lease));
     else show_session(what);
 }
 

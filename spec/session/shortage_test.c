@@ -209,6 +209,7 @@ static void answer_asked(void) {
 static bool fail_waiter_list(unsigned n) {
     struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     const char *const *names;
+    struct zkl_stats stats;
     options.keep = ZKL_NEVER;
     open_session();
     zkl_request *request = zkl_acquire(session, &options);
@@ -217,11 +218,75 @@ static bool fail_waiter_list(unsigned n) {
     make_node(others, "/lock/lock-0000000099");
     bool failed = run_failing(n, answer_asked);
     serve();
+    zkl_session_stats(session, &stats);
+    CHECK(stats.sets > 0); /* the node says that it is held */
     zkl_lease *lease = zkl_request_lease(request);
     zkl_request_drop(request);
     zkl_lease_drop(lease);
     serve();
     CHECK_IS(children_of("/lock", &names), 1);
+    close_session();
+    return failed;
+}
+
+static void answer_only(void) {
+    answer(asked);
+}
+
+/* The grant of a lock with `keep` fails to watch the children. */
+static bool fail_grant(unsigned n) {
+    struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+    struct zkl_stats stats;
+    options.keep = ZKL_NEVER;
+    open_session();
+    zkl_request *request = zkl_acquire(session, &options);
+    CHECK(answer_until(ZKL_RPC_LIST, 0));
+    bool failed = run_failing(n, answer_only);
+    serve();
+    zkl_session_stats(session, &stats);
+    CHECK(stats.lists > 1);
+    zkl_request_drop(request);
+    close_session();
+    return failed;
+}
+
+/* The list that shows a contender ahead fails. */
+static bool fail_to_wait(unsigned n) {
+    const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+    struct zkl_stats stats;
+    open_session();
+    make_node(others, "/lock/lock-0000000000");
+    zkl_request *request = zkl_acquire(session, &options);
+    CHECK(answer_until(ZKL_RPC_LIST, 0));
+    bool failed = run_failing(n, answer_only);
+    for (int i = 0; i < ROUNDS; i++) {
+        while (take_asked()) {
+            zkl_session_stats(session, &stats);
+            CHECK(!asked->watch || stats.watches > 0);
+            answer(asked);
+        }
+        pass(ZKL_SECOND / 4);
+    }
+    zkl_request_drop(request);
+    close_session();
+    return failed;
+}
+
+/* A guard fails to be made or sent, and is refused later. */
+static bool fail_guard(unsigned n) {
+    const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+    const struct zkl_op op = {.kind = ZKL_OP_SET, .version = -1, .path = "/nowhere", .data = ""};
+    open_session();
+    zkl_lease *lease = await_lease(zkl_acquire(session, &options));
+    failing_in = n;
+    zkl_request *request = zkl_guard(lease, &op, 1, ZKL_NEVER);
+    bool failed = failing_in == 0;
+    failing_in = 0;
+    serve();
+    enum zkl_code code = request ? zkl_request_code(request) : ZKL_NO_MEMORY;
+    CHECK(code == ZKL_NO_NODE || (failed && code == ZKL_NO_MEMORY));
+    if (request) zkl_request_drop(request);
+    zkl_lease_drop(lease);
     close_session();
     return failed;
 }
@@ -248,8 +313,14 @@ static void looks(void) {
     TEST("an orphan is removed even if the list that shows it lacks memory") {
         for (unsigned n = 1; fail_list(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
-    TEST("a holder whose list of waiters lacks memory keeps no node") {
+    TEST("a holder whose list of waiters lacks memory says that it holds, and keeps no node") {
         for (unsigned n = 1; fail_waiter_list(n); n++) CHECK_CASE("the allocation %u", n + 1);
+    }
+    TEST("a holder that lacked memory to watch the children asks for that later") {
+        for (unsigned n = 1; fail_grant(n); n++) CHECK_CASE("the allocation %u", n + 1);
+    }
+    TEST("no watch is asked for that is not counted for lack of memory") {
+        for (unsigned n = 1; fail_to_wait(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
 }
 
@@ -309,6 +380,9 @@ static void refuse(void) {
 }
 
 static void writes(void) {
+    TEST("a guard without memory ends, or is sent later and tells its refusal") {
+        for (unsigned n = 1; fail_guard(n); n++) CHECK_CASE("the allocation %u", n + 1);
+    }
     TEST("a downgrade that met another write is repeated, although the get between lacks memory") {
         const struct zkl_acquire_options options = options_of("/lock", ZKL_WRITE);
         open_session();

@@ -276,11 +276,14 @@ static inline int error_of_step(void) {
 
 /* <error> [at <number>]: `at` is the refused write of a transaction; error <number> */
 static inline void fails(int error) {
-    struct zkl_result results[OPS];
     size_t refused = is(1, "at") ? (size_t)number(2, 1) : 0;
-    for (size_t i = 0; i < OPS; i++) results[i].error = i + 1 == refused ? error : ZKL_UNANSWERED;
     if (!pending_count) wrong = "nothing is asked";
-    else reply_with(&(struct zkl_answer){.error = error, .results = refused ? results : NULL});
+    if (wrong) return;
+    size_t count = refused ? pending[0].rpc.count : 0;
+    struct zkl_result *results = calloc(count + !count, sizeof *results); /* no more than counted */
+    for (size_t i = 0; i < count; i++) results[i].error = i + 1 == refused ? error : ZKL_UNANSWERED;
+    reply_with(&(struct zkl_answer){.error = error, .results = refused ? results : NULL});
+    free(results);
 }
 
 /* stray answers no request; unsent, unknown [<number>]: about that pending request, or none */
