@@ -49,6 +49,7 @@ void zkl_session_free(zkl_session *session) {
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++) assert(!session->followers[kind]);
     while (zkl_session_next_event(session, &unread)) continue;
     zkl_watches_clear(&session->watches);
+    zkl_path_free_unused(session);
     zkl_totals_clear(&session->totals);
     free(session->identity);
     free(session->request_numbers.free);
