@@ -24,14 +24,13 @@
 #include "minder.h"
 
 #define CHILD_BOX "zklock.child"
-#define IGNORES_INT "ZKLOCK_IGNORES_INT" /* in the environment, by bin/zklock */
-#define REST_LOOK 20                     /* milliseconds between looks at a dead minder's command */
+#define REST_LOOK 20 /* milliseconds between looks at a dead minder's command */
 
 struct child {
     int socket;         /* to the minder; -1: the minder is gone */
     pid_t minder;       /* 0: never started */
     pid_t command;      /* 0: not started, or its group is gone */
-    bool may_run;       /* the minder was told to start a command, whose end was not reported */
+    bool may_run;       /* the minder was told to start a command, and has reported no end */
     bool rest_may_live; /* the minder is gone, and members of the command's group may live */
     zkl_time killed_at; /* when the minder's end was seen, and the group first killed */
     bool complained;    /* about a command of another user */
@@ -74,18 +73,6 @@ static void catch_all(void) {
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) catch_signal(passed_on[i]);
     sigaction(SIGPIPE, &ignored, NULL);
     sigaction(SIGTTOU, &ignored, NULL);
-}
-
-/*
- * child.settle_signals(), when the process begins: keeps SIGINT ignored if bin/zklock found it so,
- * as Lua has caught it since. With SIGCHLD ignored, nobody would know how a process ended.
- */
-static int settle_signals(lua_State *L) {
-    (void)L;
-    if (getenv(IGNORES_INT)) signal(SIGINT, SIG_IGN);
-    unsetenv(IGNORES_INT);
-    signal(SIGCHLD, SIG_DFL);
-    return 0;
 }
 
 /* --- the beginning ---------------------------------------------------------------------------- */
@@ -317,8 +304,7 @@ static int drop(lua_State *L) {
 ZKL_LUA_EXPORT int luaopen_zklock_child(lua_State *L);
 
 int luaopen_zklock_child(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"settle_signals", settle_signals}, {"start", start_minder}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"start", start_minder}, {NULL, NULL}};
     static const luaL_Reg methods[] = {
         {"kill", kill_all},   {"launch", launch},      {"limit", limit},
         {"next", next_news},  {"resume", resume},      {"signal", send_signal},

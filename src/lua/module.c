@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,6 +27,21 @@ static int open_standard(lua_State *L) {
     for (int fd = 0; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
     }
+    return 0;
+}
+
+#define IGNORES_INT "ZKLOCK_IGNORES_INT" /* in the environment, by bin/zklock */
+
+/*
+ * core.settle_signals(), when the command's process begins. SIGINT stays ignored if bin/zklock
+ * found it so, though Lua has caught it since. If SIGCHLD were ignored, nobody would know how a
+ * process ended.
+ */
+static int settle_signals(lua_State *L) {
+    (void)L;
+    if (getenv(IGNORES_INT)) signal(SIGINT, SIG_IGN);
+    unsetenv(IGNORES_INT);
+    signal(SIGCHLD, SIG_DFL);
     return 0;
 }
 
@@ -214,6 +230,7 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"totals", zkl_lua_totals},
                                          {"now", now},
                                          {"open_standard", open_standard},
+                                         {"settle_signals", settle_signals},
                                          {"thread", thread},
                                          {"identity", identity},
                                          {"isyieldable", isyieldable},

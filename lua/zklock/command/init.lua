@@ -7,7 +7,6 @@
 -- options of the tail, for shells to complete; it may raise.
 
 local arguments = require "zklock.command.arguments"
-local child = require "zklock.child"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local is_interrupt = require "zklock.value.is_interrupt"
@@ -149,7 +148,7 @@ end
 ---@return integer
 function _M.main(given, out, err, more)
     core.open_standard()
-    child.settle_signals()
+    core.settle_signals()
     local found, argparse = pcall(require, "argparse")
     if not found then
         err:write(MISSING)
