@@ -95,8 +95,7 @@ end
 -- --- in the loop of a library ---------------------------------------------------------------
 
 local driver = {}
-function driver.polls(poller) return poller.begun end
-function driver.start(poller) poller.begun = true end
+function driver.start() end
 function driver.stop() end
 function driver.wake() end
 

@@ -1,9 +1,9 @@
 --- The waiters of a session in one event loop. While there are any, one poller watches the
 -- session's descriptor and dispatches for all.
 --
--- A driver gives its hooks for the poller, polls(waiters), start(waiters) and stop(waiters), and
--- wake(waiter). Only the loop refers to these objects, so a loop that is dropped takes its waiters
--- along.
+-- A driver gives its hooks start(waiters) and stop(waiters), for the poller, wake(waiter), and
+-- has_ended(waiters) if others can end the poller. Only the loop refers to these objects, so a loop
+-- that is dropped takes its waiters along.
 
 local keys_of = require "zklock.value.keys"
 local scope = require "zklock.waiting.scope"
@@ -15,6 +15,7 @@ local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
 ---@field session zklock.Session
 ---@field loop any where they wait, only compared
 ---@field set table<zklock.Waiter, true>
+---@field begun? boolean the poller was started
 ---@field count integer of waiters; an interrupt may leave it too high, never too low
 local Waiters = {}
 Waiters.__index = Waiters
@@ -54,6 +55,14 @@ function Waiters:dispatch()
 end
 
 
+local function ensure_poller(waiters)
+    local hooks = waiters.hooks
+    if waiters.begun and not (hooks.has_ended and hooks.has_ended(waiters)) then return end
+    hooks.start(waiters)
+    waiters.begun = true
+end
+
+
 local Waiter = {}
 Waiter.__index = Waiter
 
@@ -62,7 +71,7 @@ local function attend(self, suspend)
     local waiters = self.waiters
     waiters.count = waiters.count + 1
     waiters.set[self] = true
-    if not waiters.hooks.polls(waiters) then waiters.hooks.start(waiters) end
+    ensure_poller(waiters)
     while not self.request:done() do
         suspend(self)
         if self.problem then error(self.problem, 0) end

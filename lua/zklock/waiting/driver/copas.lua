@@ -92,17 +92,11 @@ end
 local hooks = {} -- see zklock.waiting.waiters
 
 
-function hooks.polls(waiters)
-    return waiters.begun
-end
-
-
 function hooks.start(waiters)
     copas.addthread(function()
         pollers[running()] = true
         copas.receive(setmetatable({ waiters = waiters }, Polled))
     end)
-    waiters.begun = true
 end
 
 

@@ -49,15 +49,9 @@ end
 local hooks = {} -- see zklock.waiting.waiters
 
 
-function hooks.polls(waiters)
-    return waiters.begun
-end
-
-
 function hooks.start(waiters)
     waiters.stopped = condition.new()
     waiters.loop:wrap(poll_session, waiters)
-    waiters.begun = true
 end
 
 

@@ -54,8 +54,8 @@ local hooks = {} -- see zklock.waiting.waiters
 
 
 -- The user may have closed the handle, with uv.walk.
-function hooks.polls(waiters)
-    return waiters.poll and not waiters.poll:is_closing()
+function hooks.has_ended(waiters)
+    return not waiters.poll or waiters.poll:is_closing()
 end
 
 
@@ -76,7 +76,7 @@ end
 
 
 function hooks.stop(waiters)
-    if hooks.polls(waiters) then waiters.poll:close() end
+    if not hooks.has_ended(waiters) then waiters.poll:close() end
 end
 
 

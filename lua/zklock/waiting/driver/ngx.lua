@@ -310,8 +310,9 @@ function Dispatcher:sleep(session, request, deadline)
     request.asleep = false
     if posted then return end
     session:dispatch()
-    if not self.runs then self.calls:drop_late() end
-    if not self.runs and leaving.check_exiting() then
+    if self.runs then return end
+    self.calls:drop_late()
+    if leaving.check_exiting() then
         leaving.proceed()
         self:interrupt_waits()
     end

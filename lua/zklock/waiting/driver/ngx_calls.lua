@@ -4,8 +4,9 @@
 -- timer.
 
 local core = require "zklock.core"
+local keys_of = require "zklock.value.keys"
 
-local ipairs, pairs, setmetatable = ipairs, pairs, setmetatable
+local ipairs, setmetatable = ipairs, setmetatable
 local remove, select, unpack = table.remove, select, unpack
 local now = core.now
 local spawn, timer_at = ngx.thread.spawn, ngx.timer.at
@@ -110,12 +111,8 @@ end
 
 
 function Calls:drop_late()
-    local late = {}
-    for start in pairs(self.starts) do
-        if now() > start.late_at then late[#late + 1] = start end
-    end
-    for _, start in ipairs(late) do
-        if self.starts[start] then
+    for _, start in ipairs(keys_of(self.starts)) do
+        if self.starts[start] and now() > start.late_at then
             self.starts[start] = nil
             start.on_dropped()
         end
