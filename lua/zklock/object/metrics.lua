@@ -1,6 +1,7 @@
 --- The counters of all sessions of the process, in Prometheus' text format. docs/monitoring.md
 -- lists them.
 
+local number_text = require "zklock.value.number_text"
 local options = require "zklock.value.options"
 local runtime = require "zklock.waiting.runtime"
 local sorted_names = require "zklock.value.sorted_names"
@@ -98,12 +99,6 @@ local TIMES = {
 
 local function quote(value)
     return '"' .. value:gsub('[\\"\n]', { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }) .. '"'
-end
-
-
--- With a decimal point, even if the locale has a comma.
-local function number_text(form, value)
-    return (form:format(value):gsub("[^%w+-]+", "."))
 end
 
 

@@ -4,8 +4,8 @@ local Lock = require "zklock.object.lock"
 local failure = require "zklock.value.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.value.options"
-local token_uses = require "zklock.object.token_uses"
 local runtime = require "zklock.waiting.runtime"
+local token_uses = require "zklock.object.token_uses"
 
 local concat = table.concat
 local getmetatable, ipairs, max = getmetatable, ipairs, math.max

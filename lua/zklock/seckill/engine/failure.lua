@@ -2,6 +2,7 @@
 --- that a server of any kind does not answer.
 
 local brief = require("zklock.value.misuse").brief
+local is_interrupt = require "zklock.value.is_interrupt"
 local zklock_failure = require "zklock.value.failure"
 
 
@@ -41,6 +42,14 @@ end
 --- Calls fn(...); returns its results or its failure.
 function failure.catch(subject, fn, ...)
     return results_of_pcall(subject, pcall(fn, ...))
+end
+
+
+--- Calls fn(...) as pcall does, but raises an interrupt again.
+function failure.attempt(fn, ...)
+    local ok, result = pcall(fn, ...)
+    if not ok and is_interrupt(result) then error(result, 0) end
+    return ok, result
 end
 
 

@@ -48,8 +48,7 @@ end
 function Redis:ensure_client()
     if self.client and self:readable() then self:close() end
     if not self.client then
-        local ok, client = pcall(connect, self)
-        if is_interrupt(client) then error(client, 0) end
+        local ok, client = failure.attempt(connect, self)
         if not ok then failure.raise("connection", text_of(client)) end
         self.client = client
     end

@@ -4,7 +4,6 @@
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local failure = require "zklock.seckill.engine.failure"
-local is_interrupt = require "zklock.value.is_interrupt"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local zklock = require "zklock"
@@ -64,8 +63,7 @@ end
 local function connected(self)
     if self.closed then failure.raise("closed", "the engine is closed") end
     if not self.database then
-        local ok, opened = pcall(database.open, self.path)
-        if is_interrupt(opened) then error(opened, 0) end
+        local ok, opened = failure.attempt(database.open, self.path)
         if not ok then failure.raise("connection", tostring(opened)) end
         self.database = opened
     end

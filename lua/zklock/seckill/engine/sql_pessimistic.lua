@@ -9,7 +9,7 @@
 --- Waiters poll with FOR UPDATE NOWAIT and zklock.sleep, because the seed article's statement
 --- would block their process.
 
-local is_interrupt = require "zklock.value.is_interrupt"
+local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local sql = require "zklock.seckill.engine.sql"
@@ -115,24 +115,16 @@ function way.try(lock)
 end
 
 
--- True if the connection carries out the statement.
-local function lives(connection, method, statement)
-    local ok, problem = pcall(connection[method], connection, statement)
-    if is_interrupt(problem) then error(problem, 0) end
-    return ok
-end
-
-
 -- The lock is held as long as its connection lives.
 function way.check(lease)
     local connection = lease.value
-    return lives(connection, "value", "SELECT 1")
+    return (failure.attempt(connection.value, connection, "SELECT 1"))
 end
 
 
 function way.release(lease)
     local connection = lease.value
-    local committed = lives(connection, "try", "COMMIT")
+    local committed = failure.attempt(connection.try, connection, "COMMIT")
     give_back(lease.lock.engine, connection, committed)
     return committed
 end

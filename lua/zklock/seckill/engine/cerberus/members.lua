@@ -5,6 +5,8 @@
 --- A process writes the line before its first lock in that epoch, and removes it after its last
 --- lock. The line of a dead process stays, and tells how long the locks may live on.
 
+local number_text = require "zklock.value.number_text"
+
 
 ---@class zklock.engine.Member
 ---@field id string
@@ -25,12 +27,8 @@ function members.parse(text)
 end
 
 
--- With a decimal point, even if the locale has a comma.
-local function text_of(seconds) return (("%g"):format(seconds):gsub("[^%w+-]+", ".")) end
-
-
 local function line_of(member)
-    local life = member.life == math.huge and "never" or text_of(member.life)
+    local life = member.life == math.huge and "never" or number_text("%g", member.life)
     return ("%s %d %s\n"):format(member.id, member.number, life)
 end
 
