@@ -414,19 +414,23 @@ describe("descriptors #session:close", function()
         assert.equal(before, count_inherited())
     end)
 
+    -- inherited(kind) counts the descriptors of that kind, a pattern, that a child process gets.
+    local INHERITED = [[
+        local function inherited(kind)
+            local pipe = io.popen("exec ls -l /proc/self/fd")
+            local _, count = pipe:read("*a"):gsub(kind .. ":%[", "")
+            pipe:close()
+            return count
+        end
+    ]]
+
     it("descriptors do not leak while a handle is being made by a slow thread", function()
         local library = program.library("init")
         finally(function() os.remove(library) end)
-        local child = program.start(server.hosts, [[
-            local function inherited()
-                local pipe = io.popen("exec ls -l /proc/self/fd")
-                local _, count = pipe:read("*a"):gsub("pipe:%[", "")
-                pipe:close()
-                return count
-            end
-            local before = inherited()
+        local child = program.start(server.hosts, INHERITED .. [[
+            local before = inherited "pipe"
             local session = assert(zklock.connect(HOSTS))
-            say(inherited() - before)
+            say(inherited "pipe" - before)
             session:close()
         ]], { preload = library })
         child:says("0")
@@ -473,19 +477,14 @@ describe("descriptors #session:close", function()
         local library = program.library("without")
         finally(function() os.remove(library) end)
         local hosts, fail_over = prepare_failover()
-        local child = program.start(hosts, ([[
-            local function inherited()
-                local pipe = io.popen("exec ls -l /proc/self/fd")
-                local _, count = pipe:read("*a"):gsub("%%-> %%a+:%%[", "")
-                pipe:close()
-                return count
-            end
-            local before = inherited()
+        local child = program.start(hosts, INHERITED .. ([[
+            local any = "%%-> %%a+"
+            local before = inherited(any)
             local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
             local lease = assert(session:mutex(%q):acquire(20))
-            say(inherited() - before)
+            say(inherited(any) - before)
             io.read()
-            say(tostring(lease:check(20)), session:stats().reconnects, inherited() - before)
+            say(tostring(lease:check(20)), session:stats().reconnects, inherited(any) - before)
             session:close()
         ]]):format(rig.path()), { preload = library, environment = "WITHOUT=descriptors",
                                   input = true })

@@ -1,7 +1,7 @@
 /*
  * threads.c - preloaded, limits the threads that are started while the file $THREADS exists to the
- * number in it, as a container does. Behind the number may stand a signal's: it comes before the
- * refusal, and the process has 0.2 s to handle it.
+ * number in it, as a container does. The file may have a signal's number, too. The signal comes
+ * before the refusal, and the process has 0.2 s to handle it.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1068,7 +1068,7 @@ describe("several locks of redisson as one", function()
         assert.is_false(lease:held())
     end)
 
-    it('a release of several without an answer gives "connection", and releases the others',
+    it('a release of several without an answer gives "connection", and releases the rest',
        function()
         local lease = assert(both:acquire(0))
         local part = lease.parts[2]

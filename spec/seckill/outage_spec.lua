@@ -92,7 +92,7 @@ describe("an outage of ZooKeeper in a sale", function()
     end)
 
     -- Runs code with the throwaway servers `servers` and a TMPDIR of that name. Returns its output,
-    -- and what it leaves in TMPDIR.
+    -- and the names that are left in TMPDIR.
     local function run_in(name, code)
         local folder = rig.shell("mktemp -d"):match "[^\n]+"
         local temporary = shell.quote(folder .. "/" .. name)

@@ -396,7 +396,7 @@ describe("many schedules of a simulated sale", function()
         assert.equal(200, explore{ strategy = "none", faults = {} }.wrong)
     end)
 
-    -- A lock in a variable, whose holder has it for `lease` seconds.
+    -- A lock in a variable. Its holder keeps it for `lease` seconds.
     local function lock_in_variable(lease)
         local strategy, held_until = { simulated = true }, nil
         strategy.__index = strategy

@@ -49,7 +49,7 @@ struct zkl_dead_file {
 struct zkl_dead_file *zkl_session_list_dead(const struct zkl_session_storage *storage);
 
 /*
- * Locks such a file, and removes one that does not fit. NULL also if another process holds the file
+ * Locks such a file, or removes it if it does not fit. NULL also if another process holds the file
  * or has removed it, or it could not be read.
  */
 struct zkl_session_file *zkl_session_file_adopt(const struct zkl_session_storage *storage,

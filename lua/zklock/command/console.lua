@@ -36,9 +36,12 @@ end
 -- Returns a function that appends a line to the history, if it can. readline's save_history would
 -- append all earlier lines again.
 local function open_history(readline, path)
-    local lines = {}
-    for line in (io.open(path) or io.tmpfile()):lines() do lines[#lines + 1] = line end
-    local file = #lines > KEPT and io.open(path, "w")
+    local lines, file = {}, io.open(path)
+    if file then
+        for line in file:lines() do lines[#lines + 1] = line end
+        file:close()
+    end
+    file = #lines > KEPT and io.open(path, "w")
     if file then
         file:write(concat(lines, "\n", #lines - KEPT + 1), "\n")
         file:close()
