@@ -206,27 +206,49 @@ static void answer_asked(void) {
     serve_requests();
 }
 
-/* The list that shows a waiter of another session to a holder with a kept node fails. */
-static bool fail_waiter_list(unsigned n) {
+static void make_waiter(void) {
+    make_node(others, "/lock/lock-0000000099");
+}
+
+static zkl_request *acquire_to_keep(void) {
     struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
-    const char *const *names;
-    struct zkl_stats stats;
     options.keep = ZKL_NEVER;
     open_session();
-    zkl_request *request = zkl_acquire(session, &options);
-    while (take_asked() && !(asked->kind == ZKL_RPC_LIST && asked->watch)) answer(asked);
-    CHECK(asked);
-    make_node(others, "/lock/lock-0000000099");
-    bool failed = run_failing(n, answer_asked);
+    return zkl_acquire(session, &options);
+}
+
+/* The node says that it is held, and is removed after the release. */
+static void check_not_kept(zkl_request *request) {
+    const char *const *names;
+    struct zkl_stats stats;
     serve();
     zkl_session_stats(session, &stats);
-    CHECK(stats.sets > 0); /* the node says that it is held */
+    CHECK(stats.sets > 0);
     zkl_lease *lease = zkl_request_lease(request);
     zkl_request_drop(request);
     zkl_lease_drop(lease);
     serve();
     CHECK_IS(children_of("/lock", &names), 1);
     close_session();
+}
+
+/* The list that shows a waiter of another session to a holder with a kept node fails. */
+static bool fail_waiter_list(unsigned n) {
+    zkl_request *request = acquire_to_keep();
+    while (take_asked() && !(asked->kind == ZKL_RPC_LIST && asked->watch)) answer(asked);
+    CHECK(asked);
+    make_waiter();
+    bool failed = run_failing(n, answer_asked);
+    check_not_kept(request);
+    return failed;
+}
+
+/* The watch that tells a holder with a kept node of a waiter fails. */
+static bool fail_waiter_watch(unsigned n) {
+    zkl_request *request = acquire_to_keep();
+    serve();
+    bool failed = run_failing(n, make_waiter);
+    check_not_kept(request);
     return failed;
 }
 
@@ -312,8 +334,9 @@ static void looks(void) {
     TEST("an orphan is removed even if the list that shows it lacks memory") {
         for (unsigned n = 1; fail_list(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
-    TEST("a holder whose list of waiters lacks memory says that it holds, and keeps no node") {
+    TEST("a holder that lacks memory when a waiter comes says that it holds, and keeps no node") {
         for (unsigned n = 1; fail_waiter_list(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        for (unsigned n = 1; fail_waiter_watch(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("a holder that lacked memory to watch the children asks for that later") {
         for (unsigned n = 1; fail_grant(n); n++) CHECK_CASE("the allocation %u", n + 1);
