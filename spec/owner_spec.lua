@@ -348,6 +348,14 @@ describe("release_all #session:release_all", function()
         end
     end)
 
+    it("release_all leaves an owner alone whose text begins with that owner's", function()
+        local one = assert(session:mutex(rig.path()):acquire{ timeout = 5, owner = 1 })
+        local other = assert(session:mutex(rig.path()):acquire{ timeout = 5, owner = 12 })
+        assert.equal(1, session:release_all(1))
+        assert.equal("released", one:state())
+        assert.equal("held", other:state())
+    end)
+
     it("release_all leaves waiters alone, also the heir of the lock", function()
         local path, got = rig.path(), {}
         local lock = session:mutex(path, { order = "turns" })

@@ -4,6 +4,8 @@ local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
+local unpack = table.unpack or unpack
+
 local COLLECTED = coroutine.close and "" or " #real" -- luacheck: globals coroutine.close
 
 local server = rig.shared()
@@ -293,6 +295,43 @@ describe("run #zklock.run", function()
             assert.equal("held", holder:state())
         end)
 
+        it("a task that fails, and coroutines that tasks started, give up their locks at once",
+           function()
+            collectgarbage("stop")
+            finally(function() collectgarbage("restart") end)
+            local take, trouble = assert(load [[
+                local lock, trouble = ...
+                local lease <close> = assert(lock:acquire(20))
+                if trouble then error(trouble) end
+                require("zklock").sleep(60)
+            ]]), {}
+            local function start_another()
+                coroutine.wrap(take)(lock)
+                rig.wait_for("the hold", function() return #server:nodes(path) == 1 end)
+                error(trouble)
+            end
+            local function start_inside() return zklock.run(start_another) end
+            for _, task in ipairs{ { take, lock, trouble }, { start_another }, { start_inside } } do
+                assert.equal(trouble, rig.error_of(zklock.run, unpack(task)))
+                rig.wait_for("nothing left", function() return #server:nodes(path) == 0 end)
+            end
+        end)
+
+        it("the error of a <close> variable follows that of its task", function()
+            local first, last = {}, {}
+            local fail = assert(load [[
+                local first, close = ...
+                local variable <close> = setmetatable({}, { __close = close })
+                error(first)
+            ]])
+            local seen
+            assert.equal(last, rig.error_of(zklock.run, fail, first, function(_, problem)
+                seen = problem
+                error(last)
+            end))
+            assert.equal(first, seen)
+        end)
+
         it("an inner run ends with its closed task", function()
             local outer, after
             zklock.run(function()
@@ -331,6 +370,45 @@ describe("run #zklock.run", function()
             zklock.sleep(20)
         end))
     end)
+end)
+
+
+describe("a wait where no coroutine can yield #context", function()
+    local function call_in(place, fn)
+        local results
+        local function call() results = { fn() } end
+        if place == "require" then
+            package.preload["spec.waits"] = call
+            require "spec.waits"
+            package.preload["spec.waits"], package.loaded["spec.waits"] = nil, nil
+        elseif place == "table.sort" then
+            table.sort({ 1, 2 }, function(a, b)
+                if not results then call() end
+                return a < b
+            end)
+        else
+            string.gsub("a", "a", call)
+        end
+        return unpack(results)
+    end
+
+    for _, place in ipairs{ "require", "table.sort", "string.gsub" } do
+        it("each wait returns context in zklock.run: " .. place, function()
+            zklock.run(function()
+                local calls = {
+                    function() return lock:acquire(5) end,
+                    function() return zklock.connect(server.hosts) end,
+                    function() return zklock.sleep(0.01) end,
+                    function() return zklock.run(function() end) end,
+                }
+                for _, fn in ipairs(calls) do
+                    local result, message, code = call_in(place, fn)
+                    assert.same({ nil, "context" }, { result, code })
+                    assert.truthy(message:find("inside require", 1, true))
+                end
+            end)
+        end)
+    end
 end)
 
 
@@ -493,6 +571,25 @@ describe("a user's driver #real #zklock.driver", function()
         assert.equal(1, #calls)
         assert.equal(1, calls[1][1])
         assert.equal(asked, calls[1][2])
+        assert.equal("held", lease:state())
+    end)
+
+    it("an fn of on_done that raises is called twice, and hinders no later news", function()
+        local holder, calls, told = hold_elsewhere(), 0, false
+        zklock.driver{ wait = function(of, request)
+            request:on_done(function()
+                calls = calls + 1
+                error "a bug"
+            end)
+            holder:release()
+            rig.wait_apart("done", function() return request:done() end)
+            for _ = 1, 2 do assert.is_false((pcall(of.dispatch, of))) end
+        end }
+        local lease = assert(lock:acquire(20))
+        zklock.driver(nil)
+        assert(session:watch(rig.path(), function() told = true end))
+        rig.wait_for("the first look", function() return told end)
+        assert.equal(2, calls)
         assert.equal("held", lease:state())
     end)
 

@@ -176,6 +176,21 @@ describe("a forked child #failures", function()
         end)
     end)
 
+    it("waits of a run that began before the fork end with forked", function()
+        local session, path = rig.session(server.hosts), rig.path()
+        local holder = rig.hold_elsewhere(server, path)
+        local lines, code
+        zklock.run(function()
+            rig.wait_for("the wait", function() return #server:nodes(path) == 2 end)
+            lines = in_child(function(say)
+                rig.wait_for("the end of the wait", function() return code end)
+                say(code)
+            end)
+            holder:release()
+        end, function() code = select(3, session:mutex(path):acquire(60)) end)
+        assert.same({ "forked" }, lines)
+    end)
+
     it("calls return forked, and the end harms nobody, if the child's id is its parent's",
        function()
         local library, module = program.library("without"), program.library("system")

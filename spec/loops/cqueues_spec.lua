@@ -77,6 +77,14 @@ describe("in cqueues #zklock.driver", function()
         assert.equal("held", results[1]:state())
     end)
 
+    it("a wait where the coroutine cannot yield returns context", function()
+        loop.run(function()
+            local code
+            string.gsub("a", "a", function() code = rig.code_of(lock, 20) end)
+            assert.equal("context", code)
+        end)
+    end)
+
     it("a coroutine inside a coroutine waits, too, if started with cqueues's wrap", function()
         local wrap, lease = require("cqueues.auxlib").wrap, nil
         loop.run(function()

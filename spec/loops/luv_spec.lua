@@ -135,6 +135,8 @@ describe("in luv #zklock.driver", function()
                 poll:close()
             end)()
             wait_for_nodes(2)
+            loop.collect() -- nothing but the wait refers to the coroutine
+            loop.collect()
             holder:release()
         end)
         assert.equal("held", lease:state())

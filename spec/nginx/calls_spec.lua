@@ -50,7 +50,7 @@ describe("a callback in nginx #nginx #callbacks", function()
         host:get("/fill_running?count=12&path=" .. path)
         cause_all_callbacks()
         assert.truthy(host:log():find("lua_max_running_timers are not enough", 1, true))
-        assert.equal("0", host:get("/pending").body)
+        rig.wait_for("the last callback", function() return host:get("/pending").body == "0" end)
         host:get("/let_go?path=" .. path)
         rig.release(queue)
     end)
@@ -70,6 +70,27 @@ describe("a callback in nginx #nginx #callbacks", function()
         end
         host:get("/let_go?path=" .. path)
         assert.truthy(is_called, "none in the time of 300")
+    end)
+
+    it("the dispatcher's timer ends with its session, also if callbacks began in it", function()
+        host = nginx.start{ http = "lua_max_running_timers 2;", server = nginx.code [[
+            local queued, is_over = 0, false
+            local function fill() while not is_over do ngx.sleep(0.01) end end
+            for _ = 1, 4 do ngx.timer.at(0, fill) end
+            local lease = lock:acquire{ timeout = 20, owner = "another" }
+            local thread = ngx.thread.spawn(lock.acquire, lock, {
+                timeout = 20, on_queued = function() queued = queued + 1 end,
+            })
+            while queued == 0 do ngx.sleep(0.01) end
+            lease:release()
+            ngx.thread.wait(thread)
+            session:close()
+            is_over = true
+            local due = ngx.now() + 20
+            while ngx.timer.running_count() > 0 and ngx.now() < due do ngx.sleep(0.01) end
+            return ngx.timer.running_count()
+        ]] }
+        assert.equal("0", host:get("/code?path=" .. path).body)
     end)
 
     it("a callback runs although the pending timers are used up", function()

@@ -104,6 +104,42 @@ describe("an end in nginx #nginx #session:close", function()
         end)
     end)
 
+    describe("a task whose light threads end", function()
+        it("a task keeps nothing of them", function()
+            start{ server = nginx.code [[
+                local task = require("zklock.waiting.nginx_task")()
+                local function use() lock:acquire(20):release() end
+                for _ = 1, 50 do ngx.thread.wait(ngx.thread.spawn(use)) end
+                local lease = lock:acquire{ timeout = 20, owner = "another" }
+                local function wait() lock:acquire(60) end
+                for _ = 1, 50 do ngx.thread.kill(ngx.thread.spawn(wait)) end
+                lease:release()
+                while session:stats().claims > 0 do ngx.sleep(0.01) end
+                local count = 0
+                for _, each in pairs(task) do
+                    for _ in pairs(type(each) == "table" and each or {}) do count = count + 1 end
+                end
+                return count
+            ]] }
+            assert.equal("0", get "code")
+        end)
+
+        it("release_all gives up the grant of a light thread that is about to wake", function()
+            start{ server = nginx.code [[
+                local lease = lock:acquire{ timeout = 20, owner = "another" }
+                local state
+                local thread = ngx.thread.spawn(function() state = lock:acquire(20):state() end)
+                lease:release()
+                repeat session:dispatch() until session:stats().outcomes.granted == 2
+                session:dispatch()
+                local count = session:release_all()
+                ngx.thread.wait(thread)
+                return count, state
+            ]] }
+            assert.equal("1 released", get "code")
+        end)
+    end)
+
     describe("ngx.exit inside `with`", function()
         it("release_all in log_by_lua releases the lock", function()
             start{ location = RELEASE }

@@ -115,9 +115,16 @@ void zkl_lease_drop(zkl_lease *lease) {
     free(lease);
 }
 
+/* `owner` may be the first words of the stake's owner, as the name of an nginx task is. */
+static bool is_owned_by(const struct stake *stake, const char *owner) {
+    size_t length = strlen(owner);
+    if (strncmp(stake->owner, owner, length) != 0) return false;
+    return stake->owner[length] == '\0' || stake->owner[length] == ' ';
+}
+
 /* Also while its user waits in a condition. */
 static bool is_granted_to(const struct stake *stake, const char *owner) {
-    return stake->handles > 0 && stake->claim.wanted && strcmp(stake->owner, owner) == 0;
+    return stake->handles > 0 && stake->claim.wanted && is_owned_by(stake, owner);
 }
 
 /* Parts of a multi-lock share one id, and are neighbours in the list. */
@@ -141,7 +148,7 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     zkl_stake_feed_all(session, zkl_claim_tick);
     size_t released = drop_handles(session, owner);
     for (struct stake *stake = session->stakes; stake; stake = session->next_to_feed) {
-        bool was_granted = stake->token != 0 && strcmp(stake->owner, owner) == 0;
+        bool was_granted = stake->token != 0 && is_owned_by(stake, owner);
         session->next_to_feed = stake->next;
         if (was_granted && stake->handles == 0) zkl_stake_release_without_handles(stake);
     }

@@ -178,7 +178,7 @@ zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0
  */
 char *zkl_session_holders(zkl_session *session, const char *path, const char *prefix, int *count);
 
-/* Releases each lease of an owner, with all handles; returns their number. */
+/* Releases all leases of an owner, and of owners with further words; returns their number. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
 
 struct zkl_stats {

@@ -18,6 +18,7 @@ local deliver = {}
 function deliver.request(self, id)
     local request = self.requests[id]
     if not request then return end
+    if request.told then self.requests[id] = nil end -- its callback raised, and is called once more
     request.told = true
     if request.callback then request.callback(request) end
     if self.requests[id] == request then self.requests[id] = nil end

@@ -23,7 +23,7 @@ local runtime = require "zklock.waiting.runtime"
 local sorted_names = require "zklock.value.sorted_names"
 local wait = require "zklock.waiting.wait"
 
-local ipairs, pairs, pcall, setmetatable = ipairs, pairs, pcall, setmetatable
+local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
 local this_thread = core.thread
 
 local CLOSE_BOUND = 5 -- seconds that close() may take
@@ -195,8 +195,7 @@ end
 
 -- Releases the leases of an nginx request, and drops waits of its killed light threads.
 local function release_task(self, task)
-    local count = 0
-    for key in pairs(task.owners) do count = count + self.handle:release_all(key) end
+    local count = self.handle:release_all(task.name)
     wait.abandon(task)
     return count
 end

@@ -1,9 +1,15 @@
 --- Abilities and limits of this Lua's coroutines.
 
+local failure = require "zklock.value.failure"
+
 local running = coroutine.running
+local select = select
 local jit = rawget(_G, "jit")
 
-local _M = {}
+local _M = {
+    NO_YIELD = "nothing can wait inside require, a finalizer, or a function that was given to " ..
+               "table.sort or string.gsub",
+}
 
 
 local function is_in_coroutine()
@@ -13,6 +19,13 @@ end
 
 --- True where a yield may be possible. Lua 5.1 and 5.2 overlook C functions in between.
 _M.yieldable = coroutine.isyieldable or is_in_coroutine
+
+
+--- Message and code if the running code cannot yield, else nothing.
+function _M.refusal()
+    if _M.yieldable() then return end
+    return select(2, failure("context", "waiting here", _M.NO_YIELD))
+end
 
 
 --- The reason why no wait can yield in plain Lua 5.1, where each wait has a pcall around it.

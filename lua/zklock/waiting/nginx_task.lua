@@ -12,7 +12,6 @@ local last_number = 0
 
 ---@class zklock.Task
 ---@field name string
----@field owners table set of the keys of its owners so far
 ---@field waits table set of zklock.Request that its light threads wait for, or died waiting for
 ---@field over? boolean its nginx request has ended
 
@@ -23,7 +22,7 @@ return function()
     local ctx = ngx.ctx
     if not rawget(ctx, KEY) then
         last_number = last_number + 1
-        local task = { name = "task " .. last_number, owners = {}, waits = {} }
+        local task = { name = "task " .. last_number, waits = {} }
         ctx[KEY] = rawget(ctx, KEY) or task -- a finalizer may have made the task
     end
     return rawget(ctx, KEY)

@@ -34,11 +34,7 @@ end
 
 
 local function within_task(key)
-    local task = current_task()
-    if not task then return key end
-    key = task.name .. " " .. key
-    task.owners[key] = true
-    return key
+    return _M.prefix() .. key
 end
 
 

@@ -201,11 +201,27 @@ function Run:bury()
 end
 
 
---- Ends the remaining tasks, and gives up their waits.
+--- The pauses of its coroutines.
+function Run:pauses()
+    local pauses = {}
+    for _, thread in ipairs(keys_of(self.paused)) do pauses[#pauses + 1] = self.paused[thread] end
+    return pauses
+end
+
+
+local function close_suspended(entries)
+    for _, each in in_order(entries) do
+        if each.thread and status(each.thread) == "suspended" then close(each.thread) end
+    end
+end
+
+
+--- Ends the remaining tasks and the coroutines that they started, and gives up their waits.
 function Run:close()
     self:stop()
-    for _, each in in_order(close and tasks_of(self, "suspended") or {}) do
-        if status(each.thread) == "suspended" then close(each.thread) end
+    if close then
+        close_suspended(tasks_of(self, "suspended"))
+        close_suspended(self:pauses())
     end
     self.scheduler:forget(self)
 end
@@ -256,10 +272,7 @@ end
 
 function Scheduler:forget_sleepers(run)
     for _, each in ipairs(run:with_inner()) do
-        for _, thread in ipairs(keys_of(each.paused)) do
-            local pause = each.paused[thread]
-            if pause then self.sleepers:remove(pause) end
-        end
+        for _, pause in ipairs(each:pauses()) do self.sleepers:remove(pause) end
     end
 end
 
@@ -270,9 +283,7 @@ function Scheduler:forget(run)
     self:forget_sleepers(run)
     local runs, pauses = run:with_inner(), {}
     for _, each in ipairs(runs) do
-        for _, thread in ipairs(keys_of(each.paused)) do
-            pauses[#pauses + 1] = each.paused[thread]
-        end
+        for _, pause in ipairs(each:pauses()) do pauses[#pauses + 1] = pause end
         each.paused = {}
     end
     for _, pause in in_order(pauses) do
@@ -292,9 +303,19 @@ function Scheduler:resume_later(thread)
 end
 
 
+-- Closes the variables of a coroutine that an error ended, since Lua 5.4. Returns that error, or
+-- the last one of a __close.
+local function close_failed(thread, problem)
+    if not close then return problem end
+    local ok, last = close(thread)
+    if ok then return problem end -- Lua 5.4.0 to 5.4.2 forgot the coroutine's own error
+    return last
+end
+
+
 function Scheduler:after_resume(run, thread, ok, ...)
     if ok and self.run_of[thread].paused[thread] then return end
-    if not ok then return run:fail((...)) end
+    if not ok then return run:fail(close_failed(thread, (...))) end
     if status(thread) == "dead" then return run:task_ended(thread, ...) end
     if run.tasks[thread] then self:resume_later(thread) end
 end

@@ -16,6 +16,7 @@ local _M = {}
 local numbered = { last = 0, sessions = setmetatable({}, { __mode = "v" }) }
 local boards = {} -- thread -> core.board(), which lists its sessions with news
 local unfinished = {} -- numbers, as a set; see mark_unfinished()
+local forks = 0 -- that took a board
 
 local deliver -- delivers a session's news
 
@@ -35,10 +36,18 @@ local function board_here()
     local thread = this_thread()
     local board = boards[thread]
     if not board or board:gone() then
+        if board then forks = forks + 1 end
         board = core.board()
         boards[thread] = board
     end
     return board
+end
+
+
+--- The number of forks so far of which dispatch() or await() has learnt.
+---@return integer
+function _M.forks()
+    return forks
 end
 
 

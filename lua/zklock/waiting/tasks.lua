@@ -4,12 +4,14 @@
 -- runs, and the task waits until all have ended.
 
 local core = require "zklock.core"
+local coroutines = require "zklock.waiting.coroutines"
+local keys_of = require "zklock.value.keys"
 local misuse = require "zklock.value.misuse"
 local schedulers = require "zklock.waiting.scheduler"
 local scope = require "zklock.waiting.scope"
 local sessions = require "zklock.waiting.sessions"
 
-local error, select, setmetatable, type = error, select, setmetatable, type
+local error, ipairs, select, setmetatable, type = error, ipairs, select, setmetatable, type
 local huge, max = math.huge, math.max
 local unpack = table.unpack or unpack
 local driving = schedulers.driving
@@ -20,6 +22,7 @@ local _M = {}
 ---@class zklock.Tasks: zklock.Scheduler
 ---@field driver table
 ---@field spare? table an empty list, for the next round's `ready`
+---@field forks integer count of forks that it has noticed
 local Tasks = setmetatable({}, { __index = schedulers.Scheduler })
 Tasks.__index = Tasks
 
@@ -53,8 +56,20 @@ end
 
 
 function _M.sleep(seconds)
+    local message, code = coroutines.refusal()
+    if message then return nil, message, code end
     driving():sleep_until(now() + seconds)
     return true
+end
+
+
+-- After a fork no request ends, so each wait for one does.
+function Tasks:end_waits()
+    for _, run in ipairs(keys_of(self.runs)) do
+        for _, pause in ipairs(run:pauses()) do
+            if pause.request then self:wake(pause) end
+        end
+    end
 end
 
 
@@ -62,6 +77,10 @@ function Tasks:deliver_or_wait()
     if sessions.dispatch() == 0 and #self.ready == 0 then
         local sleeper = self.sleepers:first()
         sessions.await(sleeper and max(sleeper.due - now(), 0) or huge)
+    end
+    if self.forks ~= sessions.forks() then
+        self.forks = sessions.forks()
+        self:end_waits()
     end
     local time = now()
     self:wake_sleepers(time)
@@ -91,7 +110,7 @@ end
 
 
 local function new_scheduler(outer)
-    local self = schedulers.init(setmetatable({}, Tasks), outer)
+    local self = schedulers.init(setmetatable({ forks = sessions.forks() }, Tasks), outer)
     self.driver = {
         wait = function(session, request, deadline)
             if session.thread ~= this_thread() then
@@ -100,6 +119,7 @@ local function new_scheduler(outer)
             return self:wait(request, deadline)
         end,
         spawn = function(_, fn) return spawn(self, fn) end,
+        refusal = coroutines.refusal,
     }
     return self
 end
@@ -130,6 +150,10 @@ end
 --- See zklock.run. With `inside`, a scheduler around the caller, if any, runs the functions.
 function _M.run(inside, fn, ...)
     local around = driving()
+    if inside and around then
+        local message, code = coroutines.refusal()
+        if message then return nil, message, code end
+    end
     local scheduler = inside and around or new_scheduler(around)
     local waiter = scheduler == around and scheduler:new_pause() or nil
     local run = scheduler:new_run(waiter and waiter.run, waiter)

@@ -17,6 +17,7 @@ local _M = {}
 
 local function attend(driver, session, request, deadline, take, ...)
     driver.wait(session, request, deadline)
+    if session:gone() == "forked" then return failure("forked", session.hosts) end
     local handle = request.handle
     if not (request.told or handle:done()) then
         local late = deadline and now() >= deadline

@@ -1,5 +1,6 @@
 --- A process of a world, with coroutines, sessions and callbacks. It is the driver of its waits.
 
+local coroutines = require "zklock.waiting.coroutines"
 local failure = require "zklock.value.failure"
 local current = require "zklock.world.current"
 local schedulers = require "zklock.waiting.scheduler"
@@ -204,13 +205,15 @@ local function driver_of(self)
             return true, function() return self.over end
         end,
         sleep = function(seconds)
+            local message, code = coroutines.refusal()
+            if message then return nil, message, code end
             world:tell(self, "sleeps %g s", seconds)
             local due = seconds >= LEAST and world:now() + seconds or world:next_poll(running())
             world:sleep_until(due)
             return true
         end,
         refusal = function()
-            if schedulers.driving() == world then return end
+            if schedulers.driving() == world then return coroutines.refusal() end
             return select(2, failure("context", self.name, "only a coroutine of it can wait"))
         end,
     }

@@ -17,10 +17,10 @@ local _M = {}
 local pollers = setmetatable({}, { __mode = "k" }) -- threads, as a set
 
 
---- True in a thread of copas, outside a zklock.run. Before copas 2 every coroutine is taken for a
--- thread of copas.
+--- True inside the loop, unless a zklock.run within it runs the caller. Before copas 2 every
+-- coroutine is taken for a thread of copas.
 function _M.drives(in_run)
-    return not in_run and copas.running ~= false and yieldable()
+    return not in_run and (copas.running or copas.running == nil and yieldable())
 end
 
 

@@ -1,6 +1,7 @@
 --- The driver for cqueues. A wait suspends the running coroutine of the controller.
 
 local condition = require "cqueues.condition"
+local coroutines = require "zklock.waiting.coroutines"
 local cqueues = require "cqueues"
 local loop_waits = require "zklock.waiting.waiters"
 
@@ -30,6 +31,8 @@ function _M.refusal(session)
         return loop_waits.context("a callback of zklock cannot wait; start a coroutine for " ..
                                   "that, controller:wrap(function() ... end)")
     end
+    local message, code = coroutines.refusal()
+    if message then return message, code end
     return loop_waits.refusal(session, controller)
 end
 

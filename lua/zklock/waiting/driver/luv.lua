@@ -59,12 +59,22 @@ function hooks.has_ended(waiters)
 end
 
 
+local FOREVER = 2 ^ 40 -- milliseconds
+
+-- Only handles of the loop refer to waiters, so here a timer does.
+local function keep(waiters)
+    if waiters.keeper then return end
+    waiters.keeper = uv.new_timer()
+    waiters.keeper:start(FOREVER, 0, function() return waiters end)
+end
+
+
 -- libuv allows one poll handle for a descriptor. A user who polls the session's descriptor
 -- must call session:dispatch().
 function hooks.start(waiters)
     waiters.ready = waiters.ready or {}
     local poll = uv.new_poll(waiters.fd)
-    if not poll then return end
+    if not poll then return keep(waiters) end
     waiters.poll = poll
     poll:start("r", function()
         waiters.polled = true
@@ -77,6 +87,8 @@ end
 
 function hooks.stop(waiters)
     if not hooks.has_ended(waiters) then waiters.poll:close() end
+    local keeper = waiters.keeper
+    if keeper and not keeper:is_closing() then keeper:close() end
 end
 
 

@@ -7,6 +7,7 @@
 -- moment later, and gives up the wait.
 
 local core = require "zklock.core"
+local coroutines = require "zklock.waiting.coroutines"
 local calls_of = require "zklock.waiting.driver.ngx_calls"
 local current_task = require "zklock.waiting.nginx_task"
 local failure = require "zklock.value.failure"
@@ -20,7 +21,8 @@ local now = core.now
 local ngx = ngx
 local ERR, log = ngx.ERR, ngx.log
 local sleep = ngx.sleep
-local get_phase, spawn, kill = ngx.get_phase, ngx.thread.spawn, ngx.thread.kill
+local get_phase = ngx.get_phase
+local spawn, kill, wait_for = ngx.thread.spawn, ngx.thread.kill, ngx.thread.wait
 local tcp, timer_at, timer_every = ngx.socket.tcp, ngx.timer.at, ngx.timer.every
 
 local STEP = 0.01 -- seconds between looks for news where no socket tells it
@@ -66,9 +68,6 @@ local instead = {
 local ELSEWHERE = "it can be done in rewrite, access and content, in " ..
                   "ssl_certificate_by_lua, and in timers; a lease can be released anywhere"
 
-local NO_YIELD = "nothing can wait inside require, a finalizer, or a function that was " ..
-                 "given to table.sort or string.gsub"
-
 local NO_CACHE = "each request has a Lua of its own, and none could keep the session; " ..
                  "set lua_code_cache on"
 
@@ -79,7 +78,7 @@ local function refusal_of_place()
     if not can_wait_in(phase) then
         subject, why = ('waiting in the phase "%s"'):format(phase), instead[phase] or ELSEWHERE
     elseif not core.isyieldable() then
-        subject, why = "waiting here", NO_YIELD
+        subject, why = "waiting here", coroutines.NO_YIELD
     elseif core.states() > 1 then
         subject, why = "lua_code_cache off", NO_CACHE
     end
@@ -104,6 +103,7 @@ end
 ---@field calls zklock.NgxCalls callbacks that have not begun
 ---@field started_at? number when its timer was asked for
 ---@field runs boolean
+---@field looker thread? of keep_looking()
 local Dispatcher = {}
 Dispatcher.__index = Dispatcher
 
@@ -144,14 +144,15 @@ local function begin_watch()
 end
 
 
--- True if no light thread waits for the request. A semaphore counts its posts less its waiters.
+-- True if no light thread waits for the request, which has a post if its end was told. A semaphore
+-- counts its posts less its waiters.
 local function is_orphan(request)
-    return request.asleep and request.sema:count() >= 0
+    return request.asleep and request.sema:count() >= (request.told and 1 or 0)
 end
 
 
 function Dispatcher:drop(request)
-    self.waits[request] = nil
+    self.waits[request], request.task.waits[request] = nil, nil
     request:close()
 end
 
@@ -190,7 +191,8 @@ function Dispatcher:drop_killed()
     local woken = self.woken
     self.woken = none
     for _, request in ipairs(woken) do
-        if request.asleep and request.sema:count() > 0 then self:drop(request) end
+        if is_orphan(request) then self:drop(request)
+        elseif request.asleep then self.woken[#self.woken + 1] = request end
     end
 end
 
@@ -261,23 +263,29 @@ function Dispatcher:work()
 end
 
 
--- Runs beside work() in the same timer, because nginx may drop any other.
+-- Runs beside work() in the same timer, because nginx may drop any other. A thread that ends begins
+-- the callbacks' threads, because nginx keeps those that a living thread began.
 function Dispatcher:keep_looking()
     while true do
         sleep(LOOK)
         leaving.check_exiting()
-        self.calls:retry()
+        wait_for(spawn(self.calls.retry, self.calls))
     end
+end
+
+
+function Dispatcher:look_and_work()
+    self.looker = spawn(self.keep_looking, self)
+    self:work()
 end
 
 
 local function run(_, self)
     if self.runs then return end
     self.runs = true
-    local looker = spawn(self.keep_looking, self)
-    local ok, problem = pcall(self.work, self)
-    kill(looker)
-    self.runs, self.started_at = false, nil
+    local ok, problem = pcall(self.look_and_work, self)
+    if self.looker then kill(self.looker) end
+    self.runs, self.started_at, self.looker = false, nil, nil
     if not ok then log(ERR, "zklock: ", problem) end
 end
 
@@ -324,7 +332,8 @@ end
 ---@param deadline? number
 function _M.wait(session, request, deadline)
     local self, task = dispatcher_of(session), current_task()
-    request.dispatcher, request.sema, request.begun = self, assert(semaphore.new()), now()
+    request.dispatcher, request.task = self, task
+    request.sema, request.begun = assert(semaphore.new()), now()
     request.of_timer = get_phase() == "timer"
     self.waits[request], task.waits[request] = true, true
     request:on_done(wake)
