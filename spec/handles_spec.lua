@@ -60,6 +60,13 @@ describe("the collector #lease:release", function()
         rig.hold(rig.session(server.hosts):mutex(path))
     end)
 
+    it("the collector releases a dropped lease of each kind", function()
+        for kind, make in pairs(rig.kinds) do
+            assert(make(session, rig.path()):acquire(20), kind)
+            wait_until_released()
+        end
+    end)
+
     it("the collector spares a lease in a variable when its other handles are dropped", function()
         local lock = session:mutex(path)
         local lease = assert(lock:acquire(20))

@@ -112,6 +112,21 @@ describe("a multi-lock #session:multi", function()
         wait_for_nodes(0)
     end)
 
+    for names, what in pairs{ w = "one write lock", aw = "a mutex and a write lock" } do
+        it("a read re-entry outlives a multi-lock of " .. what .. ", and lets readers in",
+           function()
+            local rw, locks = one:rwlock(path .. "/w"), mutexes(one, names)
+            locks[#locks] = rw:write()
+            local lease = hold(one:multi(locks))
+            local reads = hold(rw:read(), 0)
+            assert.is_true(lease:release())
+            rig.release(hold(two:rwlock(path .. "/w"):read()))
+            assert.is_true(reads:check(20))
+            release(reads)
+            wait_for_nodes(0)
+        end)
+    end
+
     it("a part of a multi-lock cannot wait in a condition, also when entered again", function()
         local mutex = one:mutex(path .. "/a")
         local lease = hold(multi(one, "ab"))

@@ -809,6 +809,9 @@ rig.kinds = {
     ["a multi-lock"] = function(session, path)
         return session:multi{ session:mutex(path), session:mutex(path .. "/second") }
     end,
+    ["a multi-lock of one"] = function(session, path)
+        return session:multi{ session:mutex(path) }
+    end,
 }
 
 -- For a kind whose locks do not exclude each other, a kind that excludes them.

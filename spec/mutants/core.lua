@@ -214,6 +214,9 @@ return {
     { "part-unlisted", "a multi-lock is granted though a list lacks the node of one of its parts",
       at = "admit", find = "is_part(claim) && !all_parts_have_nodes(claim)",
       replace = "0 && !all_parts_have_nodes(claim)" },
+    { "part-alone", "a multi-lock of one lock is not given up by its release",
+      at = "zkl_multi_grant", find = "part->part = PART_HELD;",
+      replace = "if (zkl_multi_is_part(part)) part->part = PART_HELD;" },
 
     -- --- our own: readers and writers -------------------------------------------------
 

@@ -84,7 +84,7 @@ static bool may_release(const struct wish *wish) {
 }
 
 static bool may_downgrade(const struct wish *wish) {
-    if (!is_free(wish) || wish->kind != ZKL_WRITE || is_joint(wish)) return false;
+    if (!is_free(wish) || wish->kind != ZKL_WRITE || wish->joint) return false;
     const struct zkl_claim *claim = &stake_of(wish)->claim;
     return claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim);
 }
@@ -280,11 +280,15 @@ static bool may_be_kept(const struct desire *desire, unsigned count) {
 
 static void want(struct client *c, zkl_time timeout, bool trying) {
     bool multi = world.setting.mix == MIX_MULTI;
-    bool both = multi && (world.setting.plain || !choose(2));
+    bool joint = multi && (world.setting.plain || !choose(2));
+    bool both = joint && (world.setting.plain || choose(4) != 3);
     int line = multi && !both ? (int)choose(LINES) : 0;
     unsigned count = both ? LINES : 1;
     struct desire desires[LINES];
-    for (unsigned i = 0; i < count; i++) desires[i] = some_desire(c);
+    for (unsigned i = 0; i < count; i++) {
+        desires[i] = some_desire(c);
+        desires[i].joint = joint;
+    }
     if (may_be_kept(desires, count) && choose(4) == 3) desires->keep = some_keep();
     user_wish(c, line, desires, count, timeout, trying);
 }

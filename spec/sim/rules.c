@@ -198,7 +198,7 @@ static bool is_right_code(const struct client *client, const struct wish *wish,
     case ZKL_EXPIRED: return zkl_session_id(client->zk) == 0;
     case ZKL_AUTH: return world.setting.refusals;
     case ZKL_NO_MEMORY: return world.shortages > 0;
-    case ZKL_LOST: return (is_joint(wish) || wish->doing == WAITS) && lost_its_place(wish);
+    case ZKL_LOST: return (wish->joint || wish->doing == WAITS) && lost_its_place(wish);
     case ZKL_CONFLICT: return wish->kind == ZKL_PERMIT && was_in_conflict(wish);
     case ZKL_TOO_MANY: return world.setting.room > 0;
     case ZKL_BUSY:
@@ -318,7 +318,7 @@ void rules_on_remove(const struct node *own, bool taken) {
 
 static bool has_writer(const struct client *client, const struct stake *stake) {
     EACH_WISH(client, wish) {
-        bool writes = has_lease(wish) && (wish->kind == ZKL_WRITE || is_joint(wish));
+        bool writes = has_lease(wish) && (wish->kind == ZKL_WRITE || wish->joint);
         if (writes && zkl_parts_include(&wish->lease->parts, stake)) return true;
     }
     return false;
@@ -578,7 +578,7 @@ static void check_tally(const struct tally *tally) {
 }
 
 static bool writes(const struct wish *wish) {
-    return wish->kind == ZKL_WRITE && !is_joint(wish);
+    return wish->kind == ZKL_WRITE && !wish->joint;
 }
 
 static void check_lease(const struct client *client, const struct wish *wish,

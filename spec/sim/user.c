@@ -108,7 +108,8 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
                           .limit = desire.limit,
                           .batch = desire.batch,
                           .counting = desire.counting || desire.batch || desire.keep,
-                          .keeps = desire.keep > 0,
+                          .keeps = desire.keep > 0 && !desire.joint,
+                          .joint = desire.joint,
                           .trying = trying,
                           .deadline = deadline_of(client, timeout)};
     if (world.setting.limits) wish->max_waiters = choose(3);
@@ -126,13 +127,13 @@ void user_wish(struct client *client, int line, const struct desire *desires, un
     for (unsigned i = 0; i < count; i++)
         asked[i] = options_for(client, wish, line + (int)i, desires[i], timeout);
     struct verdict verdict = verdict_of(client, wish, asked, count);
+    const char *locks = count > 1 ? "both: " : wish->joint ? "as a multi-lock " : "";
     tell("%s%s wants %s%s%s%s%s%s", story_owner(client, wish->owner),
-         wish->caller == NOBODY ? "" : ", called by the other,", count > 1 ? "both: " : "",
-         story_desire(desires), count > 1 ? ", and " : "",
-         count > 1 ? story_desire(desires + 1) : "", trying ? ", now or never" : "",
-         count == 1 && verdict.again ? ", which it has" : "");
+         wish->caller == NOBODY ? "" : ", called by the other,", locks, story_desire(desires),
+         count > 1 ? ", and " : "", count > 1 ? story_desire(desires + 1) : "",
+         trying ? ", now or never" : "", count == 1 && verdict.again ? ", which it has" : "");
     wish->request =
-        count == 1 ? zkl_acquire(client->zk, asked) : zkl_acquire_all(client->zk, asked, count);
+        wish->joint ? zkl_acquire_all(client->zk, asked, count) : zkl_acquire(client->zk, asked);
     check_memory(wish->request);
     if (wish->request) verdict_check(client, wish, &verdict, count);
     else *wish = (struct wish){0};

@@ -212,8 +212,8 @@ static enum zkl_code code_of_many(const struct client *client, const struct wish
 struct verdict verdict_of(const struct client *client, const struct wish *wish,
                           const struct zkl_acquire_options asked[], unsigned count) {
     struct verdict verdict = {.claims = count_stakes(client)};
-    verdict.code = count == 1 ? code_of_one(client, wish, asked, &verdict)
-                              : code_of_many(client, wish, asked, count);
+    verdict.code = wish->joint ? code_of_many(client, wish, asked, count)
+                               : code_of_one(client, wish, asked, &verdict);
     for (unsigned i = 0; i < count && verdict.code == ZKL_OK && !verdict.again; i++)
         if (is_crowded(client, &asked[i])) verdict.code = ZKL_BUSY;
     if (verdict.code == ZKL_OK && count == 1 && !verdict.again)

@@ -194,6 +194,7 @@ struct wish {
     int caller;            /* an owner that waits for this owner; NOBODY: none */
     enum zkl_code verdict; /* immediate answer, or ZKL_OK */
     bool again;            /* a re-entry */
+    bool joint;            /* for a multi-lock, even of one path */
     bool away;             /* its user waits by another handle */
     bool given_up;         /* WAITS: this handle was given up meanwhile */
     enum doing doing;
@@ -569,6 +570,7 @@ struct desire {
     int32_t permits, limit;
     int32_t batch;
     bool counting;
+    bool joint; /* as a part of a multi-lock, even of one path */
     zkl_time keep;
 };
 enum { OWNERS = 50 };
@@ -576,7 +578,7 @@ enum { OWNERS = 50 };
 bool user_has(const struct client *client, bool (*fits)(const struct wish *wish));
 struct wish *user_some(const struct client *client, bool (*fits)(const struct wish *wish));
 bool user_may_wish(const struct client *client);
-/* Begins a wish for `count` paths. */
+/* Begins a wish for `count` paths, more than one only as a multi-lock. */
 void user_wish(struct client *client, int line, const struct desire *desires, unsigned count,
                zkl_time timeout, bool trying);
 void user_cancel(struct client *client, struct wish *wish);
@@ -608,10 +610,6 @@ static inline struct stake *const *parts_of(const struct parts *parts) {
 static inline struct stake *stake_of(const struct wish *wish) {
     const struct parts *parts = parts_of_wish(wish);
     return parts->count ? zkl_parts_at(parts, 0) : NULL;
-}
-
-static inline bool is_joint(const struct wish *wish) {
-    return parts_of_wish(wish)->count > 1;
 }
 
 /* True if it holds a lease, and neither waits in the condition nor releases. */

@@ -82,7 +82,7 @@ void zkl_multi_retreat(struct stake *stake) {
 void zkl_multi_grant(struct stake *stake) {
     struct stake *part = stake;
     do {
-        if (zkl_multi_is_part(part)) part->part = PART_HELD;
+        part->part = PART_HELD;
         zkl_stake_give_handle(part);
         part = next_part(part);
     } while (part != stake);
