@@ -390,4 +390,31 @@ describe("names of metrics #zklock.metrics", function()
             session:mutex(path, { metrics = "one more" })
         end)
     end)
+
+    it("metrics() has the names of all sessions, also more than 100, and of closed sessions",
+       function()
+        local path = rig.path()
+        local function use_names(prefix, count)
+            local session = rig.session(server.hosts)
+            for i = 1, count do
+                rig.use(session:mutex(path .. i, { metrics = prefix .. i }))
+            end
+            return session
+        end
+        local function check_names(prefix, count)
+            local text = zklock.metrics()
+            for i = 1, count do
+                local sum = ('zklock_lock_wait_seconds_count{lock="%s%d"}'):format(prefix, i)
+                assert.equal(1, sample(text, sum), sum)
+            end
+        end
+        local early, late = use_names("early ", 60), use_names("late ", 60)
+        check_names("early ", 60)
+        check_names("late ", 60)
+        early:close()
+        late:close()
+        use_names("last ", 1)
+        check_names("late ", 60)
+        check_names("last ", 1)
+    end)
 end)

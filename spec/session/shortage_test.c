@@ -121,6 +121,12 @@ static void hold_both(void) {
     serve();
 }
 
+static void sum_up(void) {
+    struct zkl_totals totals = {0};
+    zkl_totals_add(&totals, session);
+    zkl_totals_clear(&totals);
+}
+
 static void live(void) {
     static const char *const paths[] = {
         "/a/lock-0000000001",      "/w", "/folder/other", "/g", "/waiters/lock-0000000001",
@@ -132,6 +138,7 @@ static void live(void) {
     follow();
     hold();
     hold_both();
+    sum_up();
     CHECK(!zkl_session_has_claims(session));
     close_session();
 }

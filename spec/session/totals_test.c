@@ -3,7 +3,7 @@
 #include "server.h"
 
 static void names(void) {
-    TEST("each name gets one meter, up to ZKL_METERS_MAX names") {
+    TEST("each name gets one meter, up to ZKL_METERS_MAX names of a session") {
         char name[24];
         open_session();
         for (size_t i = 1; i <= ZKL_METERS_MAX; i++) {
@@ -19,7 +19,8 @@ static void names(void) {
         CHECK_IS(zkl_session_name_meter(session, "one more"), 1);
         zkl_totals_add(&of_another, session);
         zkl_totals_merge(&all, &of_another);
-        CHECK_IS(all.named_count, ZKL_METERS_MAX);
+        CHECK_IS(all.named_count, ZKL_METERS_MAX + 1);
+        CHECK(strcmp(all.named[ZKL_METERS_MAX]->name, "one more") == 0);
         zkl_totals_clear(&all);
         CHECK_IS(all.named_count, 0);
         zkl_totals_clear(&of_another);

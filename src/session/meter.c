@@ -10,20 +10,35 @@
 
 _Static_assert(ZKL_FORKED < ZKL_OUTCOMES, "each code has its place");
 
-size_t zkl_meter_find_or_add(struct zkl_totals *totals, const char *name) {
-    size_t i = 0;
-    while (i < totals->named_count && strcmp(totals->named[i]->name, name) != 0) i++;
-    if (i < totals->named_count) return i + 1;
-    if (i == ZKL_METERS_MAX) return 0;
+/* The number of the meter of that name; 0: there is none. */
+static size_t find(const struct zkl_totals *totals, const char *name) {
+    for (size_t i = 0; i < totals->named_count; i++)
+        if (strcmp(totals->named[i]->name, name) == 0) return i + 1;
+    return 0;
+}
+
+/* The new meter's number; 0: out of memory. */
+static size_t add(struct zkl_totals *totals, const char *name) {
+    struct zkl_named_meter **list =
+        realloc(totals->named, (totals->named_count + 1) * sizeof(struct zkl_named_meter *));
+    if (!list) return 0;
+    totals->named = list;
     struct zkl_named_meter *named = calloc(1, sizeof *named + strlen(name) + 1);
     if (!named) return 0;
     strcpy(named->name, name);
-    totals->named[totals->named_count++] = named;
+    list[totals->named_count++] = named;
     return totals->named_count;
 }
 
+size_t zkl_meter_find_or_add(struct zkl_totals *totals, const char *name) {
+    size_t number = find(totals, name);
+    return number ? number : add(totals, name);
+}
+
 size_t zkl_session_name_meter(zkl_session *session, const char *name) {
-    return zkl_meter_find_or_add(&session->totals, name);
+    struct zkl_totals *totals = &session->totals;
+    if (totals->named_count == ZKL_METERS_MAX) return find(totals, name);
+    return zkl_meter_find_or_add(totals, name);
 }
 
 struct zkl_meter *zkl_meter_of(const struct zkl_session *session, size_t number) {

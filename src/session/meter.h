@@ -12,7 +12,7 @@ struct zkl_meter *zkl_meter_of(const struct zkl_session *session, size_t number)
 void zkl_meter_count_acquire(const struct zkl_request *request);
 void zkl_meter_add_hand_over(const struct stake *stake);
 void zkl_meter_add_hold(const struct stake *stake, zkl_time held);
-/* The number of the meter of that name; 0: out of memory, or no place for another. */
+/* The number of the meter of that name; 0: out of memory. */
 size_t zkl_meter_find_or_add(struct zkl_totals *totals, const char *name);
 
 #endif

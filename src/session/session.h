@@ -209,7 +209,7 @@ struct zkl_meter {
     uint64_t reentries;
 };
 
-#define ZKL_METERS_MAX 100 /* names */
+#define ZKL_METERS_MAX 100 /* names of a session */
 
 /* The number of this name's meter, from 1. 0: out of memory, or there are ZKL_METERS_MAX names. */
 size_t zkl_session_name_meter(zkl_session *session, const char *name);
@@ -225,11 +225,11 @@ struct zkl_totals {
     size_t sessions[ZKL_SESSION_CLOSED + 1];
     struct zkl_histogram round_trip; /* requests to the server */
     struct zkl_meter meter;
-    struct zkl_named_meter *named[ZKL_METERS_MAX];
+    struct zkl_named_meter **named; /* at most ZKL_METERS_MAX of each session */
     size_t named_count;
 };
 
-/* Named meters for which there is no memory or place are left out. */
+/* Named meters for which there is no memory are left out. */
 void zkl_totals_add(struct zkl_totals *totals, zkl_session *session);
 void zkl_totals_add_ended(struct zkl_totals *to, const zkl_session *session); /* its deeds alone */
 void zkl_totals_merge(struct zkl_totals *to, const struct zkl_totals *from);

@@ -65,5 +65,7 @@ void zkl_totals_add_ended(struct zkl_totals *to, const zkl_session *session) {
 
 void zkl_totals_clear(struct zkl_totals *totals) {
     for (size_t i = 0; i < totals->named_count; i++) free(totals->named[i]);
+    free(totals->named);
+    totals->named = NULL;
     totals->named_count = 0;
 }
