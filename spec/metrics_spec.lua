@@ -348,6 +348,27 @@ describe("on_event #events", function()
         assert.matches("mixed_tokens", steps_of(events, path))
     end)
 
+    for kind, make in pairs{
+        ["a mutex"] = function(_, lock) return lock end,
+        ["a multi-lock"] = function(session, lock)
+            return session:multi{ session:mutex(path .. "-first", { token = "turns" }), lock }
+        end,
+    } do
+        it("on_event tells of mixed tokens at the grant, not for a refused acquire, of " .. kind,
+           function()
+            local session, events = open_recorded()
+            local counting = make(session, session:mutex(path, { token = "turns" }))
+            local lease = hold(session:mutex(path))
+            assert.equal("conflict", rig.code_of(counting, 20))
+            rig.release(lease)
+            session:dispatch()
+            assert.equal("granted released", steps_of(events, path))
+            rig.use(counting)
+            session:dispatch()
+            assert.equal(1, select(2, steps_of(events, path):gsub("mixed_tokens", "")))
+        end)
+    end
+
     it("an error in on_event breaks no lock, and is counted", function()
         local session = rig.session(server.hosts, { on_event = function() error("broken") end })
         local lock = session:mutex(path)

@@ -76,7 +76,10 @@ end
 
 local function take(handle, owner, lock, timeout)
     local lease, code, detail = handle:lease()
-    if lease then return Lease.new(lock, lease, owner) end
+    if lease then
+        if lock.session.on_event then token_uses.record(lock) end
+        return Lease.new(lock, lease, owner)
+    end
     local is_try = timeout == 0
     if code == "timeout" then detail = timeout_detail(handle, timeout) end
     if code == "busy" and not is_try then detail = "as many wait as max_waiters allows" end
@@ -105,14 +108,6 @@ local verbs = {}
 -- Begins to contend. `stopped` has the keys of holders that the wait would stop.
 function verbs.ask(self, owner, timeout, stopped, opts)
     return self.session.handle:acquire(self.acquire_options, owner, timeout, stopped, opts)
-end
-
-
-local recording_verbs = setmetatable({}, { __index = verbs })
-
-function recording_verbs.ask(self, ...)
-    token_uses.record(self)
-    return verbs.ask(self, ...)
 end
 
 
@@ -313,7 +308,7 @@ end
 function Lock.new(session, path, kind, opts)
     local contends_as = opts.order == "none" and "unfair" or kind
     return setmetatable({
-        verbs = session.on_event and recording_verbs or verbs,
+        verbs = verbs,
         session = session,
         path = path,
         kind = kind,

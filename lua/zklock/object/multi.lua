@@ -5,7 +5,6 @@ local failure = require "zklock.value.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.value.options"
 local runtime = require "zklock.waiting.runtime"
-local token_uses = require "zklock.object.token_uses"
 
 local concat = table.concat
 local getmetatable, ipairs, max = getmetatable, ipairs, math.max
@@ -37,9 +36,6 @@ end
 local verbs = {}
 
 function verbs.ask(self, owner, timeout, stopped, opts)
-    if self.session.on_event then
-        for _, part in ipairs(self.parts) do token_uses.record(part) end
-    end
     return self.session.handle:acquire_all(self.acquire_options, owner, timeout, stopped, opts)
 end
 

@@ -4,6 +4,8 @@
 
 local sessions = require "zklock.waiting.sessions"
 
+local ipairs = ipairs
+
 local LIMIT = 1000 -- paths remembered at once
 
 local _M = {}
@@ -11,8 +13,7 @@ local _M = {}
 -- runtime.tokens.uses maps "hosts path" to whether its tokens count grants, or to "mixed".
 
 
----@param lock zklock.Lock of a session with on_event
-function _M.record(lock)
+local function record(lock)
     if lock.contends_as ~= "mutex" then return end
     local session, counting = lock.session, lock.counting
     local key = session.hosts .. " " .. lock.path
@@ -31,6 +32,12 @@ function _M.record(lock)
     session.mixed_token_events = events
     events[#events + 1] = event
     sessions.mark_unfinished(session)
+end
+
+
+---@param lock zklock.Lock that was granted, of a session with on_event
+function _M.record(lock)
+    for _, part in ipairs(lock.parts or { lock }) do record(part) end
 end
 
 
