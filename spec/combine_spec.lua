@@ -370,6 +370,19 @@ describe("combine #lock:combine", function()
             end
         end)
 
+        it("each result is read once, so a list that raises later harms nobody", function()
+            local read = {}
+            for n, answer in ipairs(answers_to(function(_, items)
+                return setmetatable({}, { __index = function(_, i)
+                    if read[i] then error("read again", 0) end
+                    read[i] = true
+                    return items[i]
+                end })
+            end)) do
+                assert.same({ true, n }, answer)
+            end
+        end)
+
         it("a result that is no list of the right length raises, and names the function", function()
             for text, result in pairs{
                 ["list of 3 results, and result 3 is nil"] = { 1, 2 },
@@ -626,24 +639,28 @@ describe("combine #lock:combine", function()
     end)
 
     describe("a user's driver with combine #real", function()
-        local function loop(spawns)
-            local threads = {}
+        -- Returns spawn, and a function that runs the loop and returns its coroutines' errors.
+        local function loop(spawns, on_wait)
+            local threads, problems = {}, {}
             local function spawn(fn) threads[#threads + 1] = coroutine.create(fn) end
             zklock.driver{ spawn = spawns and spawn or nil, wait = function(_, request)
+                if on_wait then on_wait() end
                 while not request:done() do coroutine.yield() end
             end }
-            return spawn, function()
+            return spawn, function(given_session)
                 local deadline = core.now() + 60
                 repeat
-                    local live = 0
-                    session:dispatch()
+                    local live, own = 0, given_session or session
+                    own:dispatch()
                     for _, thread in ipairs(threads) do
                         if coroutine.status(thread) == "suspended" then
                             live = live + 1
-                            assert(coroutine.resume(thread))
+                            local ok, problem = coroutine.resume(thread)
+                            if not ok then problems[#problems + 1] = problem end
                         end
                     end
                 until live == 0 or core.now() > deadline
+                return problems
             end
         end
 
@@ -655,11 +672,54 @@ describe("combine #lock:combine", function()
                     local answers = {}
                     local spawn, go = loop(spawns)
                     for n = 1, 5 do spawn(function() answers[n] = submit(n) end) end
-                    go()
+                    assert.same({}, go())
                     zklock.driver(nil)
                     assert.same({ 2, 4, 6, 8, 10 }, answers)
                     assert.equal(spawns, #calls.items < 5)
                 end)
         end
+
+        -- Returns the answers to 1 to 4. Calls on_wait() before waits of the coroutine of batches.
+        local function submit_four(submit, on_wait, given_session)
+            local submits, answers = {}, {}
+            local spawn, go = loop(true, function()
+                if not submits[coroutine.running()] then on_wait() end
+            end)
+            for n = 1, 4 do
+                spawn(function()
+                    submits[coroutine.running()] = true
+                    answers[n] = { submit(n) }
+                end)
+            end
+            assert.same({ "no wait" }, go(given_session))
+            return answers
+        end
+
+        it("items are carried out one by one if an error ends the wait for the lock", function()
+            local submit, calls = new_doubler()
+            check_doubled(submit_four(submit, function() error("no wait", 0) end), 4)
+            assert.same({ { 1 }, { 2 }, { 3 }, { 4 } }, calls.items)
+        end)
+
+        it("an error after fn leaves the batch's items unknown, and others are carried out #slow",
+           function()
+            local fragile, done = rig.fragile(server, { timeout = 20 }), {}
+            local submit = fragile.session:mutex(path):combine(function(lease, items)
+                for _, item in ipairs(items) do done[#done + 1] = item end
+                if items[2] then
+                    fragile.cut()
+                    rig.becomes(lease, "suspect")
+                end
+                return items
+            end, { most = 2 })
+            local answers = submit_four(submit, function()
+                if not done[1] then return end
+                fragile.heal()
+                error("no wait", 0)
+            end, fragile.session)
+            for n = 1, 2 do assert.equal("unknown", answers[n][3]) end
+            assert.same({ { 3 }, { 4 } }, { answers[3], answers[4] })
+            assert.same({ 1, 2, 3, 4 }, done)
+        end)
     end)
 end)

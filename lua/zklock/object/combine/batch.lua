@@ -7,12 +7,16 @@ local pcall, type = pcall, type
 local running = coroutine.running
 
 
-local function flaw(results, count)
-    if type(results) ~= "table" then return "not " .. misuse.show(results) end
+-- Returns a plain list of the results, or nil and their flaw. A metatable may raise at any read.
+local function copy(results, count)
+    if type(results) ~= "table" then return nil, "not " .. misuse.show(results) end
+    local list = {}
     for i = 1, count do
-        if results[i] == nil then return ("and result %d is nil"):format(i) end
+        list[i] = results[i]
+        if list[i] == nil then return nil, ("and result %d is nil"):format(i) end
     end
-    if results[count + 1] ~= nil then return "and there are more" end
+    if results[count + 1] ~= nil then return nil, "and there are more" end
+    return list
 end
 
 
@@ -33,12 +37,12 @@ return function(fn, inside, lease, items)
     local ok, results = pcall(fn, lease, items)
     inside[thread] = nil
     if not ok then return nil, { value = results, raised = true } end
-    local checked, why = pcall(flaw, results, count)
-    if not checked then return nil, { value = why, raised = true } end
-    if why then
+    local readable, list, why = pcall(copy, results, count)
+    if not readable then return nil, { value = list, raised = true } end
+    if not list then
         local text = "%scombine's function must return a list of %d results, %s"
         return nil, { value = text:format(misuse.defined_at(fn), count, why), raised = true }
     end
-    if is_held(lease) then return results end
+    if is_held(lease) then return list end
     return nil, entries.failed("lost", lease.path, "it may have been carried out")
 end

@@ -38,6 +38,12 @@ function Entry:settle(answer)
 end
 
 
+--- Ends the wait without an answer.
+function Entry:interrupt()
+    if self:lives() then self.request:interrupt() end
+end
+
+
 function Entry:close()
     self.request:close()
     self.on_close()

@@ -42,20 +42,22 @@ function Queue:has_at_least(count)
 end
 
 
+--- Moves entries to the empty list `taken`, of which an error loses none.
 ---@param most integer
----@return zklock.Entry[] taken
+---@param taken zklock.Entry[]
 ---@return any[] items
-function Queue:take(most)
-    local taken, items = {}, {}
+function Queue:take(most, taken)
+    local items = {}
     while #taken < most do
         local entry = self:first()
         if not entry then break end
+        taken[#taken + 1] = entry
+        entry.taken = true
         self.entries[self.head] = nil
         self.head = self.head + 1
-        entry.taken = true
-        taken[#taken + 1], items[#items + 1] = entry, entry.item
+        items[#items + 1] = entry.item
     end
-    return taken, items
+    return items
 end
 
 

@@ -12,6 +12,7 @@ local running = coroutine.running
 
 ---@class zklock.Runner
 ---@field combiner zklock.Combiner refers weakly to the runner, which goes with its coroutine
+---@field taken zklock.Entry[] of the latest batch
 ---@field waiting_key? string the runner's owner key while it waits for the lock
 ---@field unneeded? boolean its wait was ended because no entry was left
 ---@field begun? boolean it was started; an interrupt may prevent that
@@ -22,9 +23,15 @@ local Runner = {}
 Runner.__index = Runner
 
 
+local ALONE = { is_alone = true }
+
+-- After an error, entries that wait for this runner would wait in vain.
 function Runner:close()
-    local weak = self.combiner.weak
-    if weak.runner == self then weak.runner = nil end
+    local combiner = self.combiner
+    for _, entry in ipairs(self.taken) do entry:interrupt() end
+    if combiner.weak.runner ~= self then return end
+    combiner.weak.runner = nil
+    combiner.queue:refuse(ALONE)
 end
 
 Runner.__close = Runner.close
@@ -38,8 +45,10 @@ function Runner:stop_waiting()
 end
 
 
-local function carry_out_batch(combiner, lease)
-    local entries, items = combiner.queue:take(combiner.most)
+local function carry_out_batch(self, lease)
+    local combiner, entries = self.combiner, {}
+    self.taken = entries
+    local items = combiner.queue:take(combiner.most, entries)
     if #entries == 0 then return end
     local results, answer = carry_out(combiner.fn, combiner.inside, lease, items)
     for i, entry in ipairs(entries) do entry:settle(answer or { value = results[i] }) end
@@ -56,7 +65,7 @@ local function work(self)
         }
         self.waiting_key = nil
         if lease then
-            scope(lease, carry_out_batch, combiner, lease)
+            scope(lease, carry_out_batch, self, lease)
         elseif not self.unneeded then
             combiner.queue:refuse{ message = message, code = code }
         end
@@ -81,14 +90,10 @@ end
 ---@param combiner zklock.Combiner
 ---@return boolean
 function _M.start(combiner)
-    local self = setmetatable({ combiner = combiner }, Runner)
+    local self = setmetatable({ combiner = combiner, taken = {} }, Runner)
     combiner.weak.runner = self
     self.begun, self.is_gone = wait.spawn(combiner.lock.session,
-        function() scope(self, work, self) end,
-        function()
-            self:close()
-            combiner.queue:refuse{ is_alone = true }
-        end)
+        function() scope(self, work, self) end, function() self:close() end)
     return self.begun
 end
 
