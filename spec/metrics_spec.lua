@@ -129,11 +129,15 @@ describe("stats() #session:stats", function()
         assert.equal(2, session:stats().wait.count)
     end)
 
-    it("a multi-lock counts once", function()
-        local both = session:multi{ session:mutex(path .. "/1"), session:mutex(path .. "/2") }
-        both:with(function() end)
+    it("a multi-lock counts once, and not for its parts' names, nor does a part's re-entry",
+       function()
+        local part = session:mutex(path .. "/1", { metrics = "part" })
+        local both = session:multi{ part, session:mutex(path .. "/2", { metrics = "part" }) }
+        both:with(function() part:with(function() end) end)
         local stats = session:stats()
         assert.same({ 1, 1 }, { stats.wait.count, stats.hold.count })
+        assert.same({ granted = 1, reentered = 1 }, stats.outcomes)
+        assert.same({ granted = 0, reentered = 0 }, stats.locks.part.outcomes)
     end)
 
     it("locks that share a name are counted together, and no other lock", function()

@@ -77,6 +77,7 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     zkl_parts_set_one(&request->parts, stake);
     request->handle = REQUEST_HANDLE_AGAIN;
     request->lease_kind = options->kind;
+    if (stake->part) request->meter = NULL; /* the grant counts for no name */
     zkl_hold_begin(stake, &request->hold);
     zkl_request_finish(request, ZKL_OK, 0);
 }
