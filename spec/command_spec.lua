@@ -550,6 +550,36 @@ describe("zklock #server", function()
             end
         end
 
+        -- The shell of a list dies at once of a signal, while its child still works.
+        for name, each in pairs{
+            HUP = { join("%%s a"), "members", "a ", status = 129 },
+            TERM = { run("%%s"), "show", "1 holds", status = 143 },
+        } do
+            it("the node stays until a signalled command's children have ended: " .. name,
+               function()
+                local process = launch(each[1] .. [[ sh -c 'sh -c "
+                    trap \"sleep 1; %s bin/zklock --hosts %s %s %s; exit\" %s
+                    echo in; while :; do sleep 0.02; done"; true']], path, LUA, server.hosts,
+                    each[2], path, name)
+                process:signal(name)
+                process:find(each[3])
+                process:ends(each.status)
+                server:wait_for_nodes(path, 0)
+            end)
+        end
+
+        it("children that outlive a signal by the grace are reported", function()
+            local out = fresh_path()
+            local process = launch(run([[--grace 0.1 %s sh -c '
+                sh -c "trap \"\" TERM; echo \$\$ >%s; echo in; exec sleep 600 >&- 2>&-"
+                true']], path, out))
+            finally(function() rig.signal("KILL", tonumber(first_line(out))) end)
+            process:signal("TERM")
+            process:find("the command has ended, but some of its processes still run")
+            server:wait_for_nodes(path, 0)
+            process:ends(143)
+        end)
+
         it("background processes of a command that ends by itself go on", function()
             local out = fresh_path()
             ends(0, run("%s sh -c 'sleep 60 >&- 2>&- & echo $! >%s'", path, out))

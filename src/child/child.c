@@ -140,12 +140,14 @@ static void copy_text(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
 }
 
 /*
- * child:launch(token or nil, session, seconds): starts the command, at first or after "over". If
- * this process ends, the command gets SIGTERM, and SIGKILL at most `seconds` later.
+ * child:launch(token or nil, session, seconds, grace): starts the command, at first or after
+ * "over". If this process ends, the command gets SIGTERM, and SIGKILL at most `seconds` later. If a
+ * signal ends the command, "over" comes when its group has ended, at most `grace` seconds later.
  */
 static int launch(lua_State *L) {
     struct child *child = check_child(L);
     struct zkl_order order = {.kind = ZKL_ORDER_LAUNCH, .orphan_for = zkl_lua_time(L, 4)};
+    order.grace = zkl_lua_time(L, 5);
     copy_text(L, 2, order.token);
     copy_text(L, 3, order.session);
     child->may_run = true;

@@ -31,7 +31,9 @@ struct minder {
     bool has_terminal;  /* the group has the terminal, or gets it when continued */
     bool terminated;    /* SIGTERM was sent for a limit */
     int end_signal;     /* last signal to end the command; 0: none */
-    sigset_t refused;   /* signals that another user's command did not get */
+    zkl_time grace;
+    zkl_time rest_until; /* end of the grace of a signalled or killed command; 0: none */
+    sigset_t refused;    /* signals that another user's command did not get */
     zkl_time orphan_for;
     zkl_time term_at, kill_at;
     zkl_time sure_until; /* latest kill_at without an owner */
@@ -113,6 +115,7 @@ static void launch(struct minder *self, const struct zkl_order *order) {
     pid_t minder = getpid();
     self->has_terminal = wants_terminal(self);
     self->orphan_for = order->orphan_for;
+    self->grace = order->grace;
     pid_t command = fork();
     if (command == 0) become_command(self, order, minder);
     if (command < 0) {
@@ -130,7 +133,10 @@ static bool ends_commands(int signal) {
 
 static void signal_group(struct minder *self, int signal) {
     if (!self->command) return;
-    if (ends_commands(signal)) self->end_signal = signal;
+    if (ends_commands(signal)) {
+        self->end_signal = signal;
+        self->rest_until = zkl_due(self->grace);
+    }
     if (kill(-self->command, signal) == 0 || errno != EPERM) return;
     if (!sigismember(&self->refused, signal)) zkl_complain_of_user(signal);
     sigaddset(&self->refused, signal);
@@ -155,6 +161,7 @@ static void on_stop(struct minder *self, int signal) {
 
 static void on_end(struct minder *self, int status) {
     self->command_ended = true;
+    if (WIFSIGNALED(status)) self->rest_until = zkl_due(self->grace); /* Ctrl-C, a kill, a crash */
     give_terminal(self, self->command, self->owner_group);
     if (WIFEXITED(status)) report(self, ZKL_REPORT_EXITED, WEXITSTATUS(status));
     else report(self, ZKL_REPORT_KILLED, WTERMSIG(status));
@@ -200,8 +207,9 @@ static void impose_limits(struct minder *self) {
 }
 
 /*
- * A command that ended by itself is over, and its background jobs run on. A terminated one is over
- * when only zombies are left of its group.
+ * A command that ended by itself is over, and its background jobs run on. The rest of one that a
+ * signal may have ended, such as a shell's child, has the grace to end. A terminated command is
+ * over when only zombies are left of its group.
  */
 static bool is_over(const struct minder *self, enum zkl_group group) {
     switch (group) {
@@ -209,7 +217,7 @@ static bool is_over(const struct minder *self, enum zkl_group group) {
     case ZKL_GROUP_FOREIGN: return !self->end_signal;
     case ZKL_GROUP_OURS: break;
     }
-    if (!self->terminated) return true;
+    if (!self->terminated) return zkl_now() >= self->rest_until;
     return self->kill_at < ZKL_NEVER - ZKL_ZOMBIES_AFTER &&
            zkl_now() >= self->kill_at + ZKL_ZOMBIES_AFTER;
 }
@@ -224,10 +232,11 @@ static void finish_if_over(struct minder *self) {
     if (group == ZKL_GROUP_FOREIGN && self->end_signal)
         signal_group(self, self->end_signal); /* until now only other members got the signal */
     if (!is_over(self, group)) return;
-    report(self, ZKL_REPORT_OVER, 0);
+    report(self, ZKL_REPORT_OVER, group == ZKL_GROUP_OURS && !self->terminated && self->rest_until);
     self->command = 0;
     self->command_ended = self->terminated = self->has_terminal = false;
     self->end_signal = 0;
+    self->rest_until = 0;
     sigemptyset(&self->refused);
     self->term_at = self->kill_at = self->sure_until = ZKL_NEVER;
 }
@@ -250,7 +259,7 @@ static void obey(struct minder *self, const struct zkl_order *order) {
         self->sure_until = order->sure_until;
         break;
     case ZKL_ORDER_SIGNAL:
-        if (!self->command_ended) signal_group(self, order->signal);
+        if (!self->command_ended || ends_commands(order->signal)) signal_group(self, order->signal);
         break;
     case ZKL_ORDER_RESUME:
         if (self->command && !self->command_ended) resume(self);

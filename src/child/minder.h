@@ -35,6 +35,7 @@ struct zkl_order {
     enum zkl_order_kind kind;
     int signal;                    /* SIGNAL */
     zkl_time orphan_for;           /* LAUNCH: how long the group may outlive the owner */
+    zkl_time grace;                /* LAUNCH: for the rest of a signalled or killed command */
     zkl_time term_at, kill_at;     /* LIMITS: by zkl_now() */
     zkl_time sure_until;           /* LIMITS: the latest SIGKILL, if the owner is gone */
     char token[ZKL_MINDER_TEXT];   /* LAUNCH: for the environment; "": none */
@@ -47,7 +48,7 @@ enum zkl_report_kind {
     ZKL_REPORT_LATE,    /* `term_at` passed; SIGTERM follows */
     ZKL_REPORT_EXITED,  /* number: exit status */
     ZKL_REPORT_KILLED,  /* number: signal */
-    ZKL_REPORT_OVER,    /* no member of the group is left but zombies and background jobs */
+    ZKL_REPORT_OVER,    /* the group is not awaited any more; number 1: its grace has passed */
     ZKL_REPORT_FAILED   /* number: errno value of fork() */
 };
 

@@ -70,7 +70,8 @@ end
 ---@param arguments string[][]
 function _M.describe(parser, when, arguments)
     parser:option("--grace", ("Seconds that the command has between SIGTERM and SIGKILL when "
-        .. "%s; by default %g."):format(when, GRACE))
+        .. "%s, and that children of a command have when a signal ended it; by default %g.")
+        :format(when, GRACE))
         :argname "SECONDS":convert(connect.parse_seconds)
     parser:option("-c --command", "A command for the shell; it may stand behind PATH, too.")
         :argname "TEXT"
@@ -138,7 +139,13 @@ function news.exited(self, number) end_command(self, number) end
 
 function news.killed(self, number) end_command(self, status.SIGNAL + number) end
 
-function news.over(self) self.over = true end
+-- With 1, a signal ended the command, and some of its processes have outlived the grace.
+function news.over(self, number)
+    self.over = true
+    if number == 1 then
+        self:say("%s: the command has ended, but some of its processes still run", self.path)
+    end
+end
 
 function news.failed()
     refusal.raise(status.SOFTWARE, "no process can be started")
@@ -257,7 +264,7 @@ end
 function Job:launch(keeper, token, seconds)
     self.keeper = keeper
     self.stopping, self.resuming, self.status, self.over = nil, nil, nil, nil
-    self.child:launch(token, self.session:id() or "", seconds)
+    self.child:launch(token, self.session:id() or "", seconds, self.grace)
 end
 
 
