@@ -316,7 +316,8 @@ promises:
 # and tls on a real server, memory on one in memory, worlds in virtual time, and lua5.1 and older
 # (Lua 5.2 and 5.3) in memory, too. The examples of docs have no such line, and run on lua and
 # luajit. $(call runs,<word>): the specs with it
-runs = $(shell grep -lm1 -E '^--- \[([^]]* )?$(1)[] ]' $(specs) $(laboratory))
+runs = $(or $(shell grep -lm1 -E '^--- \[([^]]* )?$(1)[] ]' $(specs) $(laboratory)),$(error \
+	no spec names $(1)))
 jit_specs = $(call runs,luajit) $(wildcard docs/*/*_spec.lua)
 
 # Tests by their tags: for `make test`, for the rest of `make test-all`, and for a run alone.
