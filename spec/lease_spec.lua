@@ -228,8 +228,7 @@ describe("a lease #lease:state", function()
         hold(lease.session:mutex(lease.path))
     end)
 
-    it("a lost lease stays lost after release(), the session's close, and with() #lease:expire",
-       function()
+    it("a lost lease stays lost after release(), the session's close, and with()", function()
         local session = rig.session(server.hosts)
         local lock, leases = session:mutex(rig.path()), {}
         leases[1], leases[2] = hold(lock), hold(lock)

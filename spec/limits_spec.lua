@@ -150,7 +150,7 @@ describe("max_hold #session:mutex", function()
         assert.equal("lost", short:state())
     end)
 
-    it("lease:expire moves max_hold, or sets it, for all handles", function()
+    it("lease:expire moves max_hold, or sets it, for all handles #lease:expire", function()
         local lock = a:mutex(path)
         local lease = assert(lock:acquire{ max_hold = 0.2 })
         local moved = lease:expire(60)

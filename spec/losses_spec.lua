@@ -265,6 +265,7 @@ local function be_actor(case, operation)
         local stats = case.session:stats()
         return stats.in_flight == 0 and (stats.claims == 0 or case.lock.keep)
     end)
+    wait_until(case, function() return case.counted end)
     case.session:close()
 end
 
@@ -281,6 +282,7 @@ local function be_other(case, operation)
     lease:release()
     wait_until(case, function() return case.released or case.fault.kills end)
     wait_until(case, function() return count_nodes() == 0 end)
+    case.counted = true
 end
 
 

@@ -156,10 +156,12 @@ describe("a server that comes back without its data #session:state", function()
     it("the probe does not leak into programs that are started #slow", function()
         server:ask("ruok")
         local before = fault.count_inherited()
-        wipe_until_probed(open{ timeout = 6 })
+        local session = open{ timeout = 6 }
+        wipe_until_probed(session)
         rig.wait_for("no descriptor inherited", function()
             return fault.count_inherited() <= before
         end)
+        assert.equal("suspended", session:state()) -- so the probe is still open
     end)
 
     local ENDS = {
