@@ -384,6 +384,19 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.hold(connect{ hosts = proxy.hosts }:mutex(path))
     end)
 
+    it("a session that was closed towards a silent server is left to the next process #slow",
+       function()
+        local proxy = rig.proxy_for_test(server.hosts)
+        local session = connect{ hosts = proxy.hosts }
+        rig.hold(session:mutex(path))
+        proxy:command("blackhole")
+        session:close()
+        proxy:command("cut")
+        assert.equal(1, #list())
+        proxy:pass()
+        rig.hold(connect{ hosts = proxy.hosts }:mutex(path))
+    end)
+
     it("a new session's file replaces the old after an expiry #slow", function()
         local quick = rig.shared()
         local proxy = rig.proxy_for_test(quick.hosts)

@@ -188,11 +188,21 @@ static zhandle_t *take_old_handle(struct zkl_link *link) {
     return old;
 }
 
+/* zookeeper_close() waits so long for the server's answer, and does not tell whether one came. */
+#define ANSWERS_CLOSE_WITHIN (3 * ZKL_SECOND / 2)
+
+/* True if the session is over, too. */
+static bool close_for_good(zhandle_t *handle) {
+    int state = zoo_state(handle);
+    zkl_time begin = zkl_now();
+    zookeeper_close(handle);
+    bool answered = zkl_now() - begin < ANSWERS_CLOSE_WITHIN;
+    return state == ZOO_EXPIRED_SESSION_STATE || (state == ZOO_CONNECTED_STATE && answered);
+}
+
 static void close_old_handle(struct zkl_link *link, zhandle_t *old) {
     zkl_client_leave(link->client);
-    int state = zoo_state(old);
-    zookeeper_close(old);
-    zkl_recovery_forget(link, state == ZOO_CONNECTED_STATE || state == ZOO_EXPIRED_SESSION_STATE);
+    zkl_recovery_forget(link, close_for_good(old));
     zkl_rpc_forget_all(link);
     zkl_client_enter(link->client);
     zkl_gate_end(&link->gate);

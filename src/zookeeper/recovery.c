@@ -124,7 +124,7 @@ void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {
     zkl_unlock(link->client);
 }
 
-/* A session closed without a connection lives on, for the next process to end. */
+/* A session whose close no server answered may live on, for the next process to end. */
 void zkl_recovery_forget(struct zkl_link *link, bool over) {
     zkl_lock(link->client);
     struct zkl_session_file *file = link->file;
