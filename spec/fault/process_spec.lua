@@ -429,6 +429,20 @@ describe("descriptors #session:close", function()
         assert.equal(before, count_inherited())
     end)
 
+    for name, opening in pairs{ connect = "assert(zklock.connect(HOSTS))",
+                                close_on_signal = 'assert(zklock.close_on_signal("TERM"))' } do
+        it(("%s takes no number of a closed standard descriptor"):format(name), function()
+            local child = program.start(server.hosts, ([[
+                opened = %s
+                for fd = 0, 2 do
+                    local pipe = io.popen("readlink /proc/$PPID/fd/" .. fd)
+                    assert(pipe:read("*a") == "/dev/null\n")
+                end
+            ]]):format(opening), { prefix = [[sh -c 'exec "$@" <&- >&- 2>&-' sh]] })
+            child:ends()
+        end)
+    end
+
     -- inherited(kind) counts the descriptors of that kind, a pattern, that a child process gets.
     local INHERITED = [[
         local function inherited(kind)

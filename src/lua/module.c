@@ -1,5 +1,4 @@
 /* module.c - luaopen_zklock_core(), with the module's functions and constants. */
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,15 +17,10 @@
 #pragma weak lua_isyieldable /* plain Lua 5.1 lacks it, and must reach check_build() */
 #endif
 
-/*
- * core.open_standard(): opens /dev/null for closed standard descriptors, or a connection could get
- * one of their numbers. Writing to a closed output stays an error.
- */
+/* core.open_standard(), when the command's process begins */
 static int open_standard(lua_State *L) {
     (void)L;
-    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
-    }
+    zkl_process_open_standard();
     return 0;
 }
 

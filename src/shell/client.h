@@ -93,6 +93,13 @@ bool zkl_client_has_closed(zkl_client *client);
  */
 int zkl_process_close_on(int signal);
 
+/*
+ * Opens /dev/null for closed standard descriptors. Else a connection gets one of their numbers, and
+ * what the program prints goes there. Writing to a closed output stays an error. Each new client
+ * does so first.
+ */
+void zkl_process_open_standard(void);
+
 /* --- the inbox ------------------------------------------------------------------------ */
 
 /*

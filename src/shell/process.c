@@ -70,11 +70,18 @@ static void at_exit(void) {
     while (signals_to_resend && zkl_now() < due) nanosleep(&pause, NULL);
 }
 
+void zkl_process_open_standard(void) {
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+    }
+}
+
 /*
  * Once per process, installs the handlers of fork and exit, and pins the module under its threads.
  * A forked child inherits handlers and pin, and empties the list.
  */
 static int prepare(void) {
+    zkl_process_open_standard();
     if (list_owner == 0) {
         if (!zkl_process_number() || pthread_atfork(NULL, NULL, reset_after_fork) != 0 ||
             atexit(at_exit) != 0)
