@@ -243,4 +243,49 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         ask(child, "held", "held")
         end_program(child)
     end)
+
+    -- A session whose old servers are gone, and whose end the new one knows.
+    local function expire_unnoticed(reopen)
+        local old, new = new_pod(), new_pod()
+        local session = rig.session(old.hosts, { timeout = 0.4, reopen = reopen })
+        shut_down(old)
+        rig.becomes(session, "suspended")
+        rig.wait_for("the session's end", function()
+            return not server:ask("dump"):find("0x" .. session:id(), 1, true)
+        end)
+        return session, new.hosts
+    end
+
+    it("a session that expired while its old servers were gone is replaced on the new ones",
+       function()
+        local session, hosts = expire_unnoticed(true)
+        local id = session:id()
+        rig.wait_for("the move, a session timeout after the loss of the connection", function()
+            local moved, message, code = session:set_hosts(hosts, 5)
+            if not moved then fault.fails("conflict", moved, message, code) end
+            return moved
+        end)
+        rig.becomes(session, "connected")
+        assert.are_not.equal(id, session:id())
+        rig.use(session:mutex(rig.path()))
+    end)
+
+    it("a session that expired, and does not reopen, is told to connect anew", function()
+        local session, hosts = expire_unnoticed(false)
+        rig.check_refused("conflict", "which has expired, or belongs to another ensemble; close it",
+                          session:set_hosts(hosts, 5))
+    end)
+
+    it("a session whose old servers open no other after an expiry is opened on the new ones",
+       function()
+        local fake, new = rig.servant("perl spec/fault/fake.pl"), new_pod()
+        finally(function() fake:stop() end)
+        local session = rig.session("127.0.0.1:" .. fake:greet())
+        fake:command("spurn")
+        fake:command("error -112")
+        fault.fails("expired", session:get("/", 5))
+        assert.is_true(session:set_hosts(new.hosts, 5))
+        rig.becomes(session, "connected")
+        rig.use(session:mutex(rig.path()))
+    end)
 end)

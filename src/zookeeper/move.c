@@ -4,6 +4,9 @@
  * A thread resolves the new names, and greets each server (greeting.c) until one knows the session.
  * Then the link takes the names, and sends a sync. The old server answers "session moved" and hangs
  * up, so libzookeeper comes to the gate, and goes on to a new server.
+ *
+ * After a session timeout without a connection all leases are lost, and the session has probably
+ * expired. Then the link takes the names also if a server does not know the session.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,47 +62,54 @@ static void on_moved(int rc, const char *text, const void *context) {
     (void)context;
 }
 
+/* With the mutex held. True if another session may come after one that a server does not know. */
+static bool may_be_replaced(const struct zkl_link *link) {
+    return link->reopen && zkl_probe_wanted(link, zkl_now());
+}
+
 /*
- * With the mutex held. Ends the request, so that no other code can follow a move. False: the
- * request is over, or the session has changed.
+ * With the mutex held. Ends the request with success, so that no other code can follow.
+ * ZKL_TIMEOUT: the request is over, or the session has changed.
  */
-static bool take_hosts(struct move *move, const clientid_t *id) {
+static enum zkl_code take_hosts(struct move *move, const clientid_t *id, enum zkl_greeting said) {
     struct zkl_link *link = move->link;
     clientid_t current;
     zkl_time timeout;
-    if (is_over(move)) return false;
-    if (!get_session(link, &current, &timeout) || current.client_id != id->client_id) return false;
+    bool found = get_session(link, &current, &timeout);
+    if (is_over(move) || (found ? current.client_id : 0) != id->client_id) return ZKL_TIMEOUT;
+    if (found && said == ZKL_GREETING_UNKNOWN && !may_be_replaced(link)) return ZKL_CONFLICT;
     zkl_link_take_hosts(link, move->hosts, &move->servers);
     move->hosts = NULL;
     move->servers = (struct servers){0};
-    zoo_async(link->handle, "/", on_moved, NULL);
+    if (found) zoo_async(link->handle, "/", on_moved, NULL);
     zkl_client_wake(link->client, 0);
     zkl_request_cancel(move->request, ZKL_OK);
-    return true;
+    return ZKL_OK;
 }
 
-/* ZKL_TIMEOUT: no answer yet. */
+/* ZKL_TIMEOUT: no answer yet. Without a session no server is asked. */
 static enum zkl_code move_once(struct move *move) {
     struct zkl_link *link = move->link;
-    clientid_t id;
+    clientid_t id = {0};
     zkl_time timeout;
     zkl_lock(link->client);
-    bool found = get_session(link, &id, &timeout), has_gate = link->gate.listener >= 0;
+    bool found = get_session(link, &id, &timeout);
+    bool lacks_gate = link->handle && link->gate.listener < 0;
     zkl_unlock(link->client);
-    if (found && !has_gate) return ZKL_UNSUPPORTED;
+    if (lacks_gate) return ZKL_UNSUPPORTED;
     free(move->servers.list);
-    if (!found || zkl_hosts_resolve(move->hosts->text, &move->servers) != 0) {
+    if (zkl_hosts_resolve(move->hosts->text, &move->servers) != 0) {
         move->servers = (struct servers){0};
         return ZKL_TIMEOUT;
     }
-    enum zkl_greeting said = greet_until_answered(move, &id, timeout);
-    if (said == ZKL_GREETING_UNKNOWN) return ZKL_CONFLICT;
+    enum zkl_greeting said =
+        found ? greet_until_answered(move, &id, timeout) : ZKL_GREETING_UNKNOWN;
     if (said == ZKL_GREETING_SILENCE) return ZKL_TIMEOUT;
     zkl_client_enter(link->client);
-    bool moved = take_hosts(move, &id);
+    enum zkl_code code = take_hosts(move, &id, said);
     zkl_client_leave(link->client);
-    if (moved) zkl_recovery_move(link);
-    return moved ? ZKL_OK : ZKL_TIMEOUT;
+    if (code == ZKL_OK) zkl_recovery_move(link);
+    return code;
 }
 
 static void *run_move(void *argument) {

@@ -13,7 +13,8 @@ int zkl_zookeeper_make_folder(const char *folder);
 /*
  * Moves the session to other hosts when one of their servers knows it. `request` is a pause, which
  * ends with ZKL_OK, with ZKL_CONFLICT if a server does not know the session, or with
- * ZKL_UNSUPPORTED if libzookeeper keeps its servers, for lack of a gate. With the mutex held.
+ * ZKL_UNSUPPORTED if libzookeeper keeps its servers, for lack of a gate. While the link has no
+ * session the hosts need not answer. With the mutex held.
  * False: the client has another kind of link.
  */
 bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *request,

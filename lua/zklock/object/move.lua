@@ -7,7 +7,8 @@ local split = require("zklock.value.hosts").split
 
 
 local DETAILS = {
-    conflict = "a server there does not know this session",
+    conflict = "a server there does not know this session, which has expired, or belongs to "
+        .. "another ensemble; close it, and connect",
     unsupported = "when it connected, the process could not listen on a loopback address",
 }
 
