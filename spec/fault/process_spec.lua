@@ -479,27 +479,30 @@ describe("descriptors #session:close", function()
         end
     end
 
-    it("a session goes to another server while one descriptor is free #server", function()
-        local hosts, fail_over = prepare_failover()
-        local child = program.start(hosts, ([[
-            local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
-            local lease, files = assert(session:mutex(%q):acquire(20)), {}
-            repeat
-                local file = io.open("/dev/null")
-                files[#files + 1] = file
-            until not file
-            say("full")
-            io.read()
-            files[#files]:close()
-            say(tostring(lease:check(20)), session:stats().reconnects)
-            os.exit(0, true)
-        ]]):format(rig.path()), { prefix = "prlimit --nofile=64", input = true })
-        child:says("full")
-        fail_over()
-        child:tell("one is free")
-        child:says("true\t1")
-        child:ends()
-    end)
+    for _, free in ipairs{ 0, 1 } do
+        it(("a session goes to another server while %d descriptors are free #server"):format(free),
+           function()
+            local hosts, fail_over = prepare_failover()
+            local child = program.start(hosts, ([[
+                local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
+                local lease, files = assert(session:mutex(%q):acquire(20)), {}
+                repeat
+                    local file = io.open("/dev/null")
+                    files[#files + 1] = file
+                until not file
+                for _ = 1, %d do table.remove(files):close() end
+                say("full")
+                io.read()
+                say(tostring(lease:check(20)), session:stats().reconnects)
+                os.exit(0, true)
+            ]]):format(rig.path(), free), { prefix = "prlimit --nofile=64", input = true })
+            child:says("full")
+            fail_over()
+            child:tell("go on")
+            child:says("true\t1")
+            child:ends()
+        end)
+    end
 
     it("descriptors do not leak, and a session goes to another server, without /dev/fd #server",
        function()

@@ -13,6 +13,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@
 /* --- the socket ------------------------------------------------------------------------------ */
 
 void zkl_gate_init(struct gate *gate) {
-    *gate = (struct gate){.listener = -1, .connection = -1, .look_at = ZKL_NEVER};
+    *gate = (struct gate){.listener = -1, .connection = -1, .reserve = -1, .look_at = ZKL_NEVER};
 }
 
 /* shutdown() also ends a forked child's copy. */
@@ -43,7 +44,18 @@ static void shut_down(int *descriptor) {
     *descriptor = -1;
 }
 
+/* For a connection to the gate while no other descriptor is free. */
+static void keep_reserve(struct gate *gate) {
+    if (gate->reserve < 0) gate->reserve = fcntl(gate->listener, F_DUPFD_CLOEXEC, 0);
+}
+
+static void drop_reserve(struct gate *gate) {
+    if (gate->reserve >= 0) close(gate->reserve);
+    gate->reserve = -1;
+}
+
 void zkl_gate_end(struct gate *gate) {
+    drop_reserve(gate);
     shut_down(&gate->connection);
     shut_down(&gate->listener);
     gate->look_at = ZKL_NEVER;
@@ -68,23 +80,35 @@ int zkl_gate_begin(struct gate *gate) {
         zkl_gate_end(gate);
         return error;
     }
+    keep_reserve(gate);
     zkl_gate_expect(gate, zkl_now());
     return 0;
 }
 
+static int accept_any(const struct gate *gate, struct sockaddr_storage *peer) {
+    socklen_t size = sizeof *peer;
+    *peer = (struct sockaddr_storage){0};
+    return accept4(gate->listener, (struct sockaddr *)peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+static int accept_with_reserve(struct gate *gate, struct sockaddr_storage *peer) {
+    int accepted = accept_any(gate, peer);
+    if (accepted >= 0 || errno != EMFILE) return accepted;
+    drop_reserve(gate);
+    return accept_any(gate, peer);
+}
+
 /* Accepts libzookeeper's newest connection, and closes those of other processes. */
 static void accept_newest(struct gate *gate) {
-    struct sockaddr_storage peer = {0};
-    socklen_t size = sizeof peer;
+    struct sockaddr_storage peer;
     int accepted;
-    while ((accepted = accept4(gate->listener, (struct sockaddr *)&peer, &size,
-                               SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+    while ((accepted = accept_with_reserve(gate, &peer)) >= 0) {
         if (zkl_descriptors_has_socket_at(&peer)) {
             shut_down(&gate->connection);
             gate->connection = accepted;
         } else shut_down(&accepted);
-        size = sizeof peer;
     }
+    keep_reserve(gate);
 }
 
 /* True if libzookeeper still waits. Reads and ignores its bytes. */
@@ -182,5 +206,6 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
         zoo_set_servers(handle, list);
     zkl_gate_any_order();
     shut_down(&gate->connection);
+    keep_reserve(gate);
     zkl_gate_expect(gate, now);
 }

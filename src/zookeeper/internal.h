@@ -41,6 +41,7 @@ struct gate {
     struct sockaddr_storage address; /* the listener's */
     struct sockaddr_storage server;  /* the last to which the gate sent libzookeeper */
     int connection;                  /* libzookeeper's, at the gate; -1: none */
+    int reserve;                     /* a descriptor to give up for `connection`; -1: none */
     zkl_time look_at; /* next zkl_gate_look(); ZKL_NEVER: libzookeeper is at a server */
     zkl_time pause;   /* from `look_at` to the look after it */
 };
