@@ -158,6 +158,7 @@ static int listen_for_words(lua_State *L) {
     if (!mkdtemp(self->folder)) return zkl_lua_fail(L, strerror(errno));
     if (!start_listening(self)) {
         int error = errno;
+        close_one(&self->listener);
         rmdir(self->folder);
         return zkl_lua_fail(L, strerror(error));
     }

@@ -119,10 +119,15 @@ local function write_token(file, lease)
 end
 
 
--- The handle has the socket's path, because clients may have another TMPDIR.
-local function sockets_folder()
-    local folder = os.getenv "TMPDIR"
-    return folder and folder:find "^/" and folder or "/tmp"
+-- Returns the folder of the socket at which clients ask. The handle has its path, because clients
+-- may have another TMPDIR.
+local function listen(child)
+    local top = os.getenv "TMPDIR"
+    local own = top and top:find "^/" and child:listen(top)
+    if own then return own end
+    local folder, reason = child:listen "/tmp"
+    if not folder then refusal.raise(status.SOFTWARE, "/tmp: %s", reason) end
+    return folder
 end
 
 
@@ -131,9 +136,8 @@ local function carry_out(job)
     local file = open_token_file(given.token_file)
     local holder = setmetatable({ job = job, lease = run.acquire(job) }, Holder)
     job.keeper, holder.ends_at = holder, now() + given.seconds
+    local folder = listen(child)
     write_token(file, holder.lease)
-    local folder, reason = child:listen(sockets_folder())
-    if not folder then refusal.raise(status.SOFTWARE, "%s: %s", sockets_folder(), reason) end
     child:leave()
     child:tell(handle.of(folder))
     holder:keep()
