@@ -508,11 +508,14 @@ describe("many schedules of a simulated sale", function()
 
     it("the first wrong schedule is the sale of its seed", function()
         local faults = { stop = true, kill = true, cut = true } -- explore's own
-        local found = explore({ fenced = false }, 500)
-        local again = sale(with(SMALL, {
-            fenced = false, faults = faults, seed = found.first.seed,
-        }))
-        assert.same({ "wrong", found.first.finding }, { again.verdict, again.finding })
+        for _, rate in ipairs{ false, 20 } do
+            local options = { fenced = false, arrivals = rate or nil }
+            local first = explore(options, 1000).first
+            local again = sale(with(SMALL, with(options, { faults = faults, seed = first.seed })))
+            assert.same({ "wrong", first.finding }, { again.verdict, again.finding })
+            assert.equal(first.purchases[1].asked, again.purchases[1].asked)
+            assert.same({ true, first.seed }, { first.seed > 1, first:record().options.seed })
+        end
     end)
 
     it("an exploration writes a report of the first wrong sale", function()

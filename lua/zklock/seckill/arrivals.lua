@@ -56,10 +56,10 @@ end
 ---@param given number|number[]|nil  the option
 ---@param buyers integer
 ---@param seed integer
----@return number[]? times  in ascending order
+---@return number[] times  in ascending order; empty if all come at once
 function arrivals.read(given, buyers, seed)
     local first, last = rates(given)
-    if not first then return nil end
+    if not first then return {} end
     local seconds = 2 * buyers / (first + last)
     if seconds > option.MOST_SECONDS then
         refuse("arrivals = %s: %d buyers would come within %.0f s, and %d s are allowed",

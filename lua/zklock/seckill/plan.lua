@@ -158,19 +158,17 @@ end
 ---@field lock string       name of the lock
 ---@field quantity integer  pieces to buy
 ---@field server integer    the number of the server
----@field at number?        arrival in seconds since the sale began; nil at its start
 
 local function assign_buyers(options, the_plan)
     local choose_product = product_chooser(options, the_plan.products, the_plan.servers)
     local lock_of = LOCK_NAMES[the_plan.lock]
-    local times = arrivals.read(options.arrivals, the_plan.buyers, the_plan.seed) or {}
     local assignments, locks, known = {}, {}, {}
     for buyer = 1, the_plan.buyers do
         local product = choose_product(buyer)
         local lock = lock_of(product)
         assignments[buyer] = {
             buyer = buyer, product = product, lock = lock, quantity = the_plan.quantity,
-            server = (buyer - 1) % the_plan.servers + 1, at = times[buyer],
+            server = (buyer - 1) % the_plan.servers + 1,
         }
         if not known[lock] then
             known[lock] = true
@@ -251,7 +249,7 @@ end
 -- Seconds that are enough to serve all buyers one by one. A longer sale hangs.
 local function default_limit(the_plan)
     local time = 30 + the_plan.timeout + the_plan.session
-        + (the_plan.assignments[the_plan.buyers].at or 0)
+        + (the_plan.arrival_times[the_plan.buyers] or 0)
         + 2 * the_plan.buyers * (the_plan.pause + the_plan.hold + 0.02)
     for _, fault in ipairs(the_plan.faults) do time = time + fault.at + (fault.length or 0) end
     return time
@@ -338,6 +336,7 @@ end
 ---@field simulated boolean
 ---@field random_faults table? kinds of faults and the delay of messages in a simulated sale
 ---@field assignments zklock.seckill.Assignment[]  by buyer
+---@field arrival_times number[]  by buyer, in seconds since the sale began; empty: all at once
 ---@field locks string[]       their names
 
 --- Raises an error if an option is wrong.
@@ -383,6 +382,7 @@ function plan.read(options)
     the_plan.faults = fault_options.read(options.faults, the_plan.servers, strategy)
     check_simulation(the_plan, strategy)
     the_plan.assignments, the_plan.locks = assign_buyers(options, the_plan)
+    the_plan.arrival_times = arrivals.read(the_plan.arrivals, the_plan.buyers, the_plan.seed)
     the_plan.limit = seconds(options, "limit", default_limit(the_plan), LEAST_LIMIT)
     load_module(stores.load, the_plan.store)
     load_module(purchases.load, the_plan.purchase)
@@ -391,6 +391,17 @@ function plan.read(options)
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
     the_plan.own_zookeeper = not simulated and own_zookeeper_options(the_plan) or nil
     return the_plan
+end
+
+
+--- The plan with another seed, by which other arrivals are drawn.
+---@param the_plan zklock.seckill.Plan
+---@param seed integer
+---@return zklock.seckill.Plan
+function plan.with_seed(the_plan, seed)
+    return setmetatable({
+        seed = seed, arrival_times = arrivals.read(the_plan.arrivals, the_plan.buyers, seed),
+    }, { __index = the_plan })
 end
 
 

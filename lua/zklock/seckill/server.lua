@@ -125,8 +125,9 @@ local function tasks_of(self, purchase)
     local tasks = {}
     for _, assignment in ipairs(self.plan.assignments) do
         if assignment.server == self.number then
+            local arrives_at = self.plan.arrival_times[assignment.buyer]
             tasks[#tasks + 1] = function()
-                if assignment.at then zklock.sleep(assignment.at) end
+                if arrives_at then zklock.sleep(arrives_at) end
                 serve(self, purchase, assignment)
             end
         end

@@ -4,6 +4,7 @@
 local checked_store = require "zklock.seckill.checked_store"
 local fault = require "zklock.seckill.fault"
 local messages = require "zklock.seckill.messages"
+local plans = require "zklock.seckill.plan"
 local record = require "zklock.seckill.record"
 local sales = require "zklock.seckill.sale"
 local search = require "zklock.world.search"
@@ -201,6 +202,7 @@ end
 
 local function begin_play(plan, world)
     math.randomseed(world.seed)
+    plan = plans.with_seed(plan, world.seed)
     local play = setmetatable({
         plan = plan, world = world, barriers = new_barriers(world), armed = {}, struck = {},
         purchases = record.purchases(plan), notes = {},
@@ -236,7 +238,7 @@ function simulated.program(plan)
         local play = plays[world]
         if not play then error(world.problem, 0) end -- the store could not be created
         if not play.orders then read_store(play) end
-        local sale = sales.of(plan, outcome_of(play))
+        local sale = sales.of(play.plan, outcome_of(play))
         sale.seed, sale.story = world.seed, world.story and table.concat(world.story, "\n")
         if world.problem ~= nil and world.problem ~= sale.finding then -- not the verdict on it
             sale.verdict, sale.finding = "wrong", tostring(world.problem)
