@@ -15,8 +15,8 @@ function RowLock.open(server)
 end
 
 
-function RowLock:enter(lock)
-    local due = core.now() + self.timeout
+function RowLock:enter(lock, _, wish)
+    local due = core.now() + (wish and wish.timeout or self.timeout)
     while not self.database:execute(("INSERT INTO held VALUES ('%s')"):format(lock)) do
         if core.now() > due then return nil, "waited too long for the row", "timeout" end
         zklock.sleep(0.005)

@@ -463,6 +463,15 @@ describe("a sale with modules of the user's own", function()
         assert.same({ 15, 5, 0 }, { it_is.sold, it_is.refused, it_is.failed })
     end)
 
+    for _, strategy in ipairs{ "shared", "row_lock" } do
+        it("a buyer's own timeout ends its wait: " .. strategy, function()
+            local it_is = sale{ strategy = strategy, purchase = "impatient", servers = 1,
+                buyers = 2, timeout = 10 * LONG, limit = LONG }
+            assert.same({ "right", 1, { timeout = 1 } },
+                { it_is.verdict, it_is.sold, it_is.failures }, it_is.finding)
+        end)
+    end
+
     it("a buyer whose strategy fails is counted, and the sale goes on (BUG-18)", function()
         local it_is = sale{ strategy = "moody", servers = 1, parameters = { every = 5 } }
         assert.same({ 8, 0, 2 }, { it_is.sold, it_is.refused, it_is.failed })

@@ -252,6 +252,31 @@ describe("a simulated sale", function()
         assert.near(31, it_is.purchases[2].told, 0.1)
     end)
 
+    it("a buyer's own timeout ends its wait, for one lock or for several", function()
+        -- Buyers 1 and 2 hold bun and tea for 3 and 6 seconds.
+        local function purchase(buyer)
+            if buyer.number < 3 then
+                buyer:enter()
+                zklock.sleep(3 * buyer.number)
+            else
+                zklock.sleep(1)
+                buyer:enter(buyer.number == 3 and { timeout = 1 }
+                    or { timeout = 4, products = { "bun", "tea" } })
+            end
+            buyer:tell(buyer.told or "refused")
+        end
+        with_module("impatient", purchase, function()
+            for _, strategy in ipairs{ "local", "zookeeper" } do
+                local it_is = sale{ purchase = "impatient", strategy = strategy, servers = 1,
+                    buyers = 4, products = { bun = 9, tea = 9 }, timeout = 60 }
+                local third, fourth = it_is.purchases[3], it_is.purchases[4]
+                assert.same({ timeout = 2 }, it_is.failures, strategy)
+                assert.near(2, third.told, 0.1)
+                assert.near(5, fourth.told, 0.1)
+            end
+        end)
+    end)
+
     it("servers may have no buyers, or many", function()
         assert.equal(1, sale{ buyers = 1, servers = 3 }.sold)
         local it_is = sale{ buyers = 2500, servers = 2, pause = 0, timeout = 3600 }

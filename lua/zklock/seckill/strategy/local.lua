@@ -24,10 +24,15 @@ local function index_of(queue, ticket)
 end
 
 
-function Local:enter(lock)
+local function due_of(self, wish)
+    return runtime.now() + (wish and wish.timeout or self.timeout)
+end
+
+
+local function enter(self, lock, due)
     local queue = self.queues[lock] or {}
     self.queues[lock] = queue
-    local ticket, due = { queue = queue }, runtime.now() + self.timeout
+    local ticket = { queue = queue }
     queue[#queue + 1] = ticket
     while queue[1] ~= ticket do
         if runtime.now() > due then
@@ -40,6 +45,9 @@ function Local:enter(lock)
 end
 
 
+function Local:enter(lock, _, wish) return enter(self, lock, due_of(self, wish)) end
+
+
 local function leave(ticket)
     assert(ticket.queue[1] == ticket, "the local lock is held by another")
     table.remove(ticket.queue, 1)
@@ -47,10 +55,10 @@ end
 
 
 --- Takes several locks, which the caller has sorted by name to avoid deadlocks.
-function Local:enter_all(locks)
-    local tickets = {}
+function Local:enter_all(locks, _, wish)
+    local due, tickets = due_of(self, wish), {}
     for i, lock in ipairs(locks) do
-        local ticket, message, code = self:enter(lock)
+        local ticket, message, code = enter(self, lock, due)
         if not ticket then
             self.leave(self, tickets)
             return nil, message, code

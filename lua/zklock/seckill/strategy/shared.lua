@@ -34,9 +34,9 @@ function Shared.open(server)
 end
 
 
-function Shared:enter(lock)
+function Shared:enter(lock, _, wish)
     local free, held = names_of(self.folder, lock)
-    local due = core.now() + self.timeout
+    local due = core.now() + (wish and wish.timeout or self.timeout)
     while not os.rename(free, held) do
         if core.now() > due then
             return nil, "waited too long for the lock file", "timeout"
