@@ -80,6 +80,63 @@ describe("an outage of ZooKeeper in a sale", function()
         end)
     end
 
+    -- True if a buyer was granted the lock between the times.
+    local function is_granted(it_is, from, to)
+        for _, purchase in ipairs(it_is.purchases) do
+            local granted = purchase.granted
+            if granted and from < granted and granted < to then return true end
+        end
+        return false
+    end
+
+    -- A sale whose last fault comes while the first lasts, for a second.
+    local function sale_with_overlap(options)
+        options.buyers, options.pause = 4, 0.3
+        options.session, options.timeout = LONG, LONG
+        return rig.wait_for("faults that overlap", function()
+            local it_is = seckill.sale(options)
+            local first, last = it_is.faults[1], it_is.faults[#options.faults]
+            return last and last.at < first.at + 1 and it_is
+        end, LONG)
+    end
+
+    for _, simulated in ipairs{ false, true } do
+        for _, kind in ipairs{ "stop", "cut" } do
+            it(("a server goes on after the last %s that overlaps: %s"):format(kind,
+                simulated and "simulated" or "real"), function()
+                local faults = {}
+                for n, length in ipairs{ 1, 1.5, 0.1 } do
+                    faults[n] = { at = n / 10, [kind] = "server 1", length = length }
+                end
+                local it_is = sale_with_overlap{
+                    servers = 1, simulated = simulated, faults = faults,
+                }
+                assert.same({ "right", 4, 3 }, { it_is.verdict, it_is.sold, #it_is.faults })
+                local first, second, third = it_is.faults[1], it_is.faults[2], it_is.faults[3]
+                assert.same({ second.ended, second.ended }, { first.ended, third.ended })
+                assert.is_true(second.ended - second.at >= 1.5 - 1e-9)
+                assert.is_false(is_granted(it_is, third.at, second.ended))
+            end)
+        end
+    end
+
+    it("a stop without an end is the stop of a server that was killed meanwhile", function()
+        local it_is = seckill.sale{ simulated = true, faults = {
+            { at = 0.01, stop = "server 2", length = 5 }, { at = 0.02, kill = "server 2" },
+        } }
+        assert.same({ "stop", nil, "kill" },
+            { it_is.faults[1].kind, it_is.faults[1].ended, it_is.faults[2].kind })
+    end)
+
+    it("ZooKeeper goes on after the last pause that overlaps", function()
+        local it_is = sale_with_overlap{ faults = {
+            { pause = "zookeeper", length = 1 },
+            { at = 0.1, stop = "zookeeper", length = 0.1 },
+        } }
+        assert.same({ "right", 4, 2 }, { it_is.verdict, it_is.sold, #it_is.faults })
+        assert.equal(it_is.faults[1].ended, it_is.faults[2].ended)
+    end)
+
     it("an outage is a fault of the command line, too", function()
         local status, out = demo{ "--strategy", "zookeeper", "--buyers", "6", "--session", "20",
             "--fault", "pause zookeeper at 0 for 0.2" }

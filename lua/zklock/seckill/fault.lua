@@ -112,7 +112,8 @@ end
 ---@field at number       seconds since the sale began
 ---@field kind string     "stop", "kill", or the function's `what`
 ---@field target string   "server 1", or the function's `where`
----@field ended number?   when the server went on, or the function returned
+---@field ended number?   when the server went on, or the function returned; of faults that overlap
+---the last end
 
 
 local function server_that_took(play, n)
@@ -128,6 +129,33 @@ local function note_struck(play, n, struck)
 end
 
 
+-- Waits for the length of a fault, and ends its effect. Faults with the same effect that overlap
+-- end together, with the last. Returns the time of that end; nil if the server is gone.
+---@param effect string            "stop server 2"
+---@param finish fun(): boolean?  returns false if the server is gone
+local function last(play, effect, length, finish)
+    local shared = play.effects[effect] or { count = 0 }
+    play.effects[effect], shared.count = shared, shared.count + 1
+    zklock.sleep(length)
+    shared.count = shared.count - 1
+    if shared.count == 0 then
+        play.effects[effect] = nil
+        local now = play:now()
+        shared.ended = finish() ~= false and now or nil
+        shared.over = true
+    end
+    while not shared.over do zklock.sleep(POLL) end
+    return shared.ended
+end
+
+
+local function stop_of(number) return "stop server " .. number end
+
+
+--- True while a fault has stopped the server.
+function fault.is_stopped(play, number) return play.effects[stop_of(number)] ~= nil end
+
+
 -- Stops or kills a server, and returns when the fault is over. Does nothing if an earlier fault has
 -- killed the server.
 local function signal_server(play, n, number, let_go_on)
@@ -139,14 +167,11 @@ local function signal_server(play, n, number, let_go_on)
     if planned.kill then server.killed_at = struck.at end
     note_struck(play, n, struck)
     if planned.stop then
-        server.stopped = true
-        zklock.sleep(planned.length)
+        struck.ended = last(play, stop_of(number), planned.length, function()
+            return server.process:signal "CONT"
+        end)
     end
     let_go_on()
-    if planned.kill then return end
-    server.stopped = false
-    local ended = play:now()
-    if server.process:signal "CONT" then struck.ended = ended end
 end
 
 
@@ -157,7 +182,12 @@ local function call_function(play, n, number, let_go_on)
     }
     note_struck(play, n, struck)
     planned.run(play, number)
-    struck.ended = play:now()
+    if planned.finish then
+        struck.ended = last(play, planned.effect .. " " .. struck.target, planned.length,
+            function() planned.finish(play, number) end)
+    else
+        struck.ended = play:now()
+    end
     let_go_on()
 end
 
@@ -197,7 +227,7 @@ local function wait_for_victim(play, n)
         local number = wait_for_holder(play, n)
         return number, function() remove(taken_path(play.folder, n, number)) end
     end
-    local number = number_of(planned.stop or planned.kill)
+    local number = number_of(planned.stop or planned.kill or planned.cut)
     return not play.servers[number].ended and number or nil, function() end
 end
 
@@ -207,8 +237,8 @@ function fault.carry_out(play, n)
     local planned = play.plan.faults[n]
     while play:now() < planned.at and not play.over do zklock.sleep(POLL) end
     if play.over then return end
-    if planned.run and not planned.held then
-        return call_function(play, n, planned.cut and number_of(planned.cut), function() end)
+    if planned.run and not (planned.held or planned.cut) then
+        return call_function(play, n, nil, function() end)
     end
     local number, let_go_on = wait_for_victim(play, n)
     if not number then return end

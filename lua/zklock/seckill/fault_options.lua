@@ -2,7 +2,6 @@
 
 local misuse = require "zklock.value.misuse"
 local option = require "zklock.seckill.option"
-local zklock = require "zklock"
 
 local refuse, show = misuse.refuse, misuse.show
 
@@ -84,41 +83,47 @@ local function wrong_fields(given, kind, servers, strategy)
 end
 
 
-local function zookeeper_action(kind, length)
+---@class zklock.seckill.Action  of a fault that is no signal
+---@field run fun(play, number: integer?)  begins it
+---@field finish fun(play, number: integer?)?  ends it after its length
+---@field effect string?  shared with the faults that `finish` would end, too
+---@field what string
+---@field where string?   nil: the server
+
+local function zookeeper_action(kind)
+    local function call(method)
+        return method and function(play) play.own_zookeeper[method](play.own_zookeeper) end
+    end
     local begin, finish = OF_ZOOKEEPER[kind][1], OF_ZOOKEEPER[kind][2]
-    return function(play)
-        local zookeeper = play.own_zookeeper
-        zookeeper[begin](zookeeper)
-        if not finish then return end
-        zklock.sleep(length)
-        zookeeper[finish](zookeeper)
-    end
+    return {
+        run = call(begin), finish = call(finish), effect = begin,
+        what = kind, where = "zookeeper",
+    }
 end
 
 
-local function cut_action(length)
-    return function(play, number)
-        local relay = play.relays[number]
-        relay:cut()
-        zklock.sleep(length)
-        relay:lead_to(play.own_zookeeper.hosts)
-    end
+local CUT = { what = "cut", effect = "cut" } -- of a server
+
+function CUT.run(play, number) play.relays[number]:cut() end
+
+function CUT.finish(play, number) play.relays[number]:lead_to(play.own_zookeeper.hosts) end
+
+
+local function switch_action(engine, strategy)
+    return {
+        run = function(play) strategy.switch(play, engine) end, where = "cerberus_engine",
+        what = "switch to " .. (engine == "" and "the next" or engine),
+    }
 end
 
 
--- Returns the function of a fault and its `what` and `where`; nil if the fault is a signal.
+-- Returns an empty table if the fault is a signal.
+---@return zklock.seckill.Action
 local function action_of(given, kind, strategy)
-    if kind == "run" then return given.run, given.what, given.where end
-    if kind == "switch" then
-        local engine = given.switch
-        local function run(play) strategy.switch(play, engine) end
-        return run, "switch to " .. (engine == "" and "the next" or engine), "cerberus_engine"
-    end
-    if given[kind] ~= "zookeeper" then
-        if kind == "cut" then return cut_action(given.length), kind end
-        return nil
-    end
-    return zookeeper_action(kind, given.length), kind, "zookeeper"
+    if kind == "run" then return { run = given.run, what = given.what, where = given.where } end
+    if kind == "switch" then return switch_action(given.switch, strategy) end
+    if given[kind] == "zookeeper" then return zookeeper_action(kind) end
+    return kind == "cut" and CUT or {}
 end
 
 
@@ -133,14 +138,15 @@ local function one_fault(given, servers, strategy)
     local kind = kind_of(given)
     local problem = wrong_fields(given, kind, servers, strategy)
     if problem then refuse_fault(problem) end
-    local run, what, where = action_of(given, kind, strategy)
+    local action = action_of(given, kind, strategy)
     return {
-        at = at, stop = not run and given.stop or nil,
-        kill = not run and given.kill or nil,
+        at = at, stop = not action.run and given.stop or nil,
+        kill = not action.run and given.kill or nil,
         cut = kind == "cut" and given.cut ~= "zookeeper" and given.cut or nil,
-        length = length, run = run, what = what, where = where,
-        held = held or given.cut == "holder",
-        zookeeper_kind = where == "zookeeper" and kind ~= "run" and kind or nil,
+        length = length, held = held or given.cut == "holder",
+        run = action.run, finish = action.finish, effect = action.effect,
+        what = action.what, where = action.where,
+        zookeeper_kind = action.where == "zookeeper" and kind ~= "run" and kind or nil,
     }
 end
 

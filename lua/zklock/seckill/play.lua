@@ -39,11 +39,12 @@ local play_count = 0 -- of this process
 ---@class zklock.seckill.Play
 ---@field plan zklock.seckill.Plan
 ---@field folder string
----@field servers table[]   { process =, pulse =, ended =, killed_at =, stopped = }
+---@field servers table[]   { process =, pulse =, ended =, killed_at = }
 ---@field began_at number   time when the servers began, by zklock's clock
 ---@field struck zklock.seckill.Fault[]  faults that happened
 ---@field under_way table<integer, true | zklock.seckill.Fault>  by a fault's number in the plan;
 ---true before it strikes
+---@field effects table<string, table>  of lasting faults under way, { count =, ended =, over = }
 ---@field hang_notes zklock.seckill.Note[]  about servers that hung
 ---@field own_zookeeper zklock.throwaway.ZooKeeper?  the sale's, for faults to strike
 ---@field relays table<integer, zklock.throwaway.Relay>  by server
@@ -132,7 +133,8 @@ end
 
 -- Kills a server that does nothing for too long, and notes its last event.
 local function check_pulse(self, number, server)
-    local seconds = not server.ended and server.pulse:quiet_too_long(server.stopped)
+    local seconds = not server.ended
+        and server.pulse:quiet_too_long(fault.is_stopped(self, number))
     if not seconds then return end
     server.ended = true
     server.process:kill()
@@ -323,7 +325,7 @@ function play.carry_out(plan, throwaway, progress)
     local id = throwaway.folder:match "%.(%w+)$"
     local self = setmetatable({
         plan = plan, throwaway = throwaway, servers = {}, struck = {}, under_way = {},
-        hang_notes = {}, over = false, relays = {},
+        effects = {}, hang_notes = {}, over = false, relays = {},
         folder = throwaway.folder .. "/" .. name,
         root = ("/zklock-seckill.%s/%s"):format(id, name),
         own_zookeeper = plan.own_zookeeper and throwaway:zookeepers(1, plan.own_zookeeper) or nil,

@@ -46,11 +46,16 @@ local function strike(play, planned, whom)
     local world, struck = play.world, play.struck
     local kind = planned.kill and "kill" or planned.cut and "cut" or "stop"
     local index = #struck + 1
-    struck[index] = {
-        at = world:now(), target = whom, kind = kind,
-        ended = planned.length and world:now() + planned.length,
-    }
-    if not world[kind](world, whom, planned.length) then struck[index] = nil end
+    struck[index] = { at = world:now(), target = whom, kind = kind, length = planned.length }
+    local is_longer = kind == "stop" and world.by_name[whom].stopped
+    local inflict = is_longer and world.stop_longer or world[kind]
+    if not inflict(world, whom, planned.length) then struck[index] = nil end
+end
+
+
+local function sleep_until_healed(world, whom)
+    local process = world.by_name[whom]
+    while process.cut_until > world:now() do zklock.sleep(process.cut_until - world:now()) end
 end
 
 
@@ -61,7 +66,7 @@ function Faults:strike(buyer)
     if not planned then return end
     strike(self.play, planned, self.server.name)
     if not planned.cut then return "wakes" end
-    zklock.sleep(planned.length)
+    sleep_until_healed(self.play.world, self.server.name)
     return "goes on"
 end
 
@@ -151,17 +156,41 @@ end
 
 -- the outcome -----------------------------------------------------------------------------------
 
-local function all_faults(play)
-    local list = {}
-    for i, each in ipairs(play.struck) do list[i] = each end
+-- The faults that happened, each with its length. Returns also the times of kills, by server.
+local function faults_that_came(play)
+    local list, killed = {}, {}
+    for i, each in ipairs(play.struck) do
+        list[i] = { at = each.at, target = each.target, kind = each.kind, length = each.length }
+    end
     for _, each in ipairs(play.world.happened) do
         list[#list + 1] = {
-            at = each.at, target = each.process, kind = each.kind,
-            ended = each.lasts and each.at + each.lasts,
+            at = each.at, target = each.process, kind = each.kind, length = each.lasts,
         }
     end
     table.sort(list, function(a, b) return a.at < b.at end)
-    return list
+    for _, each in ipairs(list) do
+        if each.kind == "kill" then killed[each.target] = each.at end
+    end
+    return list, killed
+end
+
+
+-- Replaces lengths by ends. Stops, or cuts, of a server that overlap end together, with the last. A
+-- server that is killed in a stop does not go on.
+local function set_ends(faults, killed)
+    local latest, ends_of = {}, {}
+    for _, each in ipairs(faults) do
+        local key, due = each.kind .. each.target, each.at + (each.length or 0)
+        local ends = latest[key]
+        if not ends or ends.due < each.at then ends = { due = due } end
+        ends.due = math.max(ends.due, due)
+        latest[key], ends_of[each] = ends, ends
+    end
+    for _, each in ipairs(faults) do
+        local due = ends_of[each].due
+        local goes_on = each.kind ~= "stop" or due < (killed[each.target] or math.huge)
+        each.ended, each.length = each.length and goes_on and due or nil, nil
+    end
 end
 
 
@@ -183,10 +212,9 @@ end
 
 
 local function outcome_of(play)
-    local faults, last, killed = all_faults(play), last_event_time(play), {}
-    for _, each in ipairs(faults) do
-        if each.kind == "kill" then killed[each.target] = each.at end
-    end
+    local faults, killed = faults_that_came(play)
+    local last = last_event_time(play)
+    set_ends(faults, killed)
     record.end_holds(play.purchases, function(number)
         return killed["server " .. number] or last
     end)

@@ -1,19 +1,32 @@
 --- The effect of each kind of fault on a process.
 
 local ipairs = ipairs
-local huge = math.huge
+local huge, max = math.huge, math.max
 
 local inflict = {}
+
+local function go_on_at(self, process, due)
+    process:end_fault("stop", due, function()
+        self:tell(process, "goes on")
+        self.core:go_on(process.number)
+        process:go_on()
+    end)
+    process.stopped_until = due
+end
+
 
 function inflict.stop(self, process, seconds)
     process.stopped = true
     self.core:stop(process.number)
     self:tell(process, "is stopped for %g s", seconds)
-    process:end_fault("stop", self:now() + seconds, function()
-        self:tell(process, "goes on")
-        self.core:go_on(process.number)
-        process:go_on()
-    end)
+    go_on_at(self, process, self:now() + seconds)
+end
+
+
+--- Lets a stop last for so long from now on, unless it lasts longer.
+function inflict.longer_stop(self, process, seconds)
+    self:tell(process, "is stopped again, for %g s", seconds)
+    go_on_at(self, process, max(process.stopped_until, self:now() + seconds))
 end
 
 

@@ -273,6 +273,12 @@ function World:stop(name, seconds)
 end
 
 
+-- Lets a stopped process stay so for so long from now on, unless it is stopped for longer.
+function World:stop_longer(name, seconds)
+    return by_test(self, "longer_stop", name, seconds)
+end
+
+
 -- A coroutine of the user's own yields to the user's code, so only an error ends it.
 local function vanish(self)
     while running() == self.resumed do yield() end

@@ -26,6 +26,7 @@ local LEAST = 1e-9 -- seconds; a shorter sleep takes no time
 ---@field calls table[] callbacks to run, in order
 ---@field calling boolean a callback runs
 ---@field stopped boolean
+---@field stopped_until? number
 ---@field over boolean it has ended, or was killed
 ---@field delayed table[] coroutines that became ready during a stop
 ---@field unheard zklock.Session[] with news that came during a stop
