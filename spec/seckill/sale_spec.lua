@@ -482,6 +482,20 @@ describe("a sale with modules of the user's own", function()
         assert.matches("\n2 errors, the first: .*moody today$", tostring(it_is))
     end)
 
+    it("buyers meet in places of any name", function()
+        local places = { "start", "ready-1", "record-1", "beats-1", "store.db", "a/b%", 7 }
+        local counts = {}
+        local function count(play)
+            rig.wait_for("all buyers", function() return play:arrived "the end" == 3 end, LONG)
+            for i, place in ipairs(places) do counts[i] = play:arrived(place) end
+        end
+        local it_is = sale{ strategy = "shared", purchase = "gathering", buyers = 3,
+            parameters = { places = places },
+            faults = { { run = count, what = "a count", where = "elsewhere" } } }
+        assert.same({ "right", 3 }, { it_is.verdict, it_is.sold }, tostring(it_is))
+        assert.same({ 3, 3, 3, 3, 3, 3, 3 }, counts)
+    end)
+
     -- The error of a sale with a strategy that opens wrongly, or harms its server.
     local function complains(pattern, strategy, parameters)
         local ok, message = pcall(sale, {

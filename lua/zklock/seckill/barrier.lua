@@ -50,7 +50,7 @@ function barrier.wait(path, count, limit, sleep)
 end
 
 
---- The barriers of a sale, by their names.
+--- The barriers of a sale's buyers, by their names.
 ---@class zklock.seckill.Barriers
 ---@field come fun(self, name: string)
 ---@field wait fun(self, name: string, count: integer, limit: number, sleep: function): boolean?
@@ -58,10 +58,20 @@ end
 local Barriers = {}
 Barriers.__index = Barriers
 
-function Barriers:come(name) barrier.come(self.folder .. "/" .. name) end
+-- No other file of the sale's folder has such a name.
+local function path_of(self, name)
+    return self.folder .. "/place-" .. tostring(name):gsub("[^%w]", function(c)
+        return ("%%%02x"):format(c:byte())
+    end)
+end
+
+function Barriers:come(name) barrier.come(path_of(self, name)) end
+
+function Barriers:count(name) return count_arrivals(path_of(self, name)) end
 
 function Barriers:wait(name, count, limit, sleep)
-    return barrier.wait(self.folder .. "/" .. name, count, limit, sleep)
+    if barrier.wait(path_of(self, name), count, limit, sleep) then return true end
+    return nil, ("only %d of %d came to %s"):format(self:count(name), count, name)
 end
 
 

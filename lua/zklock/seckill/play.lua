@@ -59,9 +59,9 @@ local play = {}
 function Play:now() return core.now() - self.began_at end
 
 
----@param name string  of a barrier
+---@param name string  of a barrier of buyers
 ---@return integer
-function Play:arrived(name) return barrier.count_arrivals(self.folder .. "/" .. name) end
+function Play:arrived(name) return barrier.of_folder(self.folder):count(name) end
 
 
 local function write_plan(self)
@@ -107,7 +107,8 @@ end
 
 local function first_late_server(self)
     for number = 1, #self.servers do
-        if self:arrived("ready-" .. number) == 0 then return "server " .. number end
+        local path = self.folder .. "/ready-" .. number
+        if barrier.count_arrivals(path) == 0 then return "server " .. number end
     end
     return "the last server"
 end

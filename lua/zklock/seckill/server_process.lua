@@ -2,6 +2,7 @@
 ---     lua server_process.lua FILE NUMBER
 --- with the plan of the sale in FILE.
 
+local barrier = require "zklock.seckill.barrier"
 local core = require "zklock.core"
 local faults = require "zklock.seckill.fault"
 local json_file = require "zklock.seckill.json_file"
@@ -34,9 +35,9 @@ local function run(file_name, number)
     local server = servers.new(plan, number, records.create(plan.folder, number))
     server:open()
     server.faults, server.hang_detector = faults.of_server(server), hang_detector.new(server)
-    server:come("ready-" .. number)
-    server:come "start"
-    assert(server.barriers:wait("start", plan.servers + 1, LONGEST_START, block))
+    barrier.come(plan.folder .. "/ready-" .. number)
+    barrier.come(plan.folder .. "/start")
+    assert(barrier.wait(plan.folder .. "/start", plan.servers + 1, LONGEST_START, block))
     server:serve()
     server:close()
 end

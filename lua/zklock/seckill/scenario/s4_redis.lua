@@ -1,7 +1,6 @@
 --- Locks of Redis, in seed article S4. Redisson's snippet (DEMO-13), a late DEL (DEMO-18), and a
 --- death between SETNX and EXPIRE (BUG-15). Each is compared with zklock.
 
-local barrier = require "zklock.seckill.barrier"
 local evidence = require "zklock.seckill.scenario.evidence"
 local seed = require "zklock.seckill.seed"
 local zklock = require "zklock"
@@ -120,8 +119,8 @@ local function second(buyer)
     local stock = read_stock(buyer)
     buyer:come "the second has it"
     await(buyer, "late release")
-    barrier.wait(buyer.server.folder .. "/the third has it", 1,
-        buyer.server.parameters.third_within, zklock.sleep)
+    local server = buyer.server
+    server.barriers:wait("the third has it", 1, server.parameters.third_within, zklock.sleep)
     buyer:note_hold()
     buyer:buy(stock - buyer.quantity)
     buyer:leave()

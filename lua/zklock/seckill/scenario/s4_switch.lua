@@ -5,7 +5,6 @@
 ---
 --- In Q-08 the engine in use ends, and nobody sets the switch. With `failover` cerberus sets it.
 
-local barrier = require "zklock.seckill.barrier"
 local evidence = require "zklock.seckill.scenario.evidence"
 local redis_servers = require "zklock.seckill.throwaway.redis"
 local seed = require "zklock.seckill.seed"
@@ -39,19 +38,19 @@ end
 
 
 -- Waits until another buyer reads the stock, and so holds the lock beside this buyer.
-local function wait_for_another(buyer, read_barrier, count)
+local function wait_for_another(buyer, count)
+    local server = buyer.server
     buyer:come(EVENT)
-    barrier.wait(read_barrier, count + 1, buyer.server.parameters.another_within, zklock.sleep)
+    server.barriers:wait("read", count + 1, server.parameters.another_within, zklock.sleep)
     buyer:note_hold()
 end
 
 
 local function read_stock(buyer)
     local stock = buyer.store:stock(buyer.product)
-    local read_barrier = buyer.server.folder .. "/read"
-    local count = barrier.count_arrivals(read_barrier)
+    local count = buyer.server.barriers:count "read"
     if count >= MIDDLE and buyer.server.faults:strike(buyer) then
-        wait_for_another(buyer, read_barrier, count)
+        wait_for_another(buyer, count)
     else
         buyer:come "read"
     end
