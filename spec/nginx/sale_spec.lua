@@ -13,6 +13,7 @@ local sale = require "zklock.seckill.http.sale"
 local environment = require "zklock.seckill.http.environment"
 local runs = require "zklock.seckill.http.run"
 local seed = require "zklock.seckill.seed"
+local shell = require "zklock.system.shell"
 
 local PRODUCT = seed.PRODUCT
 local LOCK = "/lock/" .. PRODUCT -- below the run's root
@@ -50,14 +51,14 @@ describe("the sale over HTTP #nginx", function()
         rig.close_sessions()
     end)
 
-    -- Starts servers: { servers = 1, strategy, stock, pause, timeout, session, start = true to
-    -- return before they are ready }.
+    -- Starts servers: { servers = 1, strategy, stock, pause, timeout, session, reaper, start = true
+    -- to return before they are ready }.
     local function open(options)
         number = number + 1
         run = runs.open("spec" .. number, {
             ports = { nginx.two_ports() }, store = store, pause = 0,
             session = options.session or 20, zookeeper = options.zookeeper or server.hosts,
-        }, reaper)
+        }, options.reaper or reaper)
         options.strategy = options.strategy or "zookeeper"
         run[options.start and "start" or "serve"](run, options.servers or 1, options)
         return run.servers[1]
@@ -136,6 +137,13 @@ describe("the sale over HTTP #nginx", function()
                     answer.token ~= nil)
             end)
         end
+
+        it("the folder of the servers may have any name", function()
+            local folder = reaper.folder .. "/a b;\"${#.x"
+            rig.shell("mkdir %s", shell.quote(folder))
+            local elsewhere = setmetatable({ folder = folder }, { __index = reaper })
+            assert.equal(200, (request(open{ reaper = elsewhere }, ONE)))
+        end)
 
         it("a purchase is answered with 409 when less is left than wanted", function()
             local one = open{ stock = 2 }

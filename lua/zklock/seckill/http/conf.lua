@@ -9,17 +9,17 @@ local TEMPLATE = [==[
 @user
 worker_processes @workers;
 daemon off;
-error_log @folder/error.log notice;
-pid @folder/pid;
+error_log "@folder/error.log" notice;
+pid "@folder/pid";
 env TMPDIR;
 events { worker_connections 2048; }
 http {
     access_log off;
-    client_body_temp_path @folder/body;
-    proxy_temp_path @folder/proxy;
-    fastcgi_temp_path @folder/fastcgi;
-    uwsgi_temp_path @folder/uwsgi;
-    scgi_temp_path @folder/scgi;
+    client_body_temp_path "@folder/body";
+    proxy_temp_path "@folder/proxy";
+    fastcgi_temp_path "@folder/fastcgi";
+    uwsgi_temp_path "@folder/uwsgi";
+    scgi_temp_path "@folder/scgi";
 
     lua_shared_dict locks 1m;
     lua_shared_dict mall 1m;
@@ -48,6 +48,10 @@ http {
 local conf = {}
 
 
+-- Escapes a path for a word in double quotes.
+local function escaped(path) return (path:gsub('[\\"]', "\\%0")) end
+
+
 local function load_modules()
     local lines = {}
     for _, name in ipairs(MODULES) do
@@ -55,7 +59,7 @@ local function load_modules()
         local file = io.open(path)
         if file then
             file:close()
-            lines[#lines + 1] = ("load_module %s;"):format(path)
+            lines[#lines + 1] = ('load_module "%s";'):format(escaped(path))
         end
     end
     return table.concat(lines, "\n")
@@ -79,7 +83,7 @@ end
 ---@return string
 function conf.text(folder, port, workers, user, options)
     local values = {
-        folder = folder, port = port, workers = workers, options = lua_fields(options),
+        folder = escaped(folder), port = port, workers = workers, options = lua_fields(options),
         user = user and ("user %s;"):format(user) or "", modules = load_modules(),
     }
     return (TEMPLATE:gsub("@(%w+)", values))
