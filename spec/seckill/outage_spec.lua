@@ -2,6 +2,7 @@
 
 local demo = require "spec.seckill.demo"
 local evidence = require "zklock.seckill.scenario.evidence"
+local files = require "spec.files"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local shell = require "zklock.system.shell"
@@ -174,6 +175,26 @@ describe("an outage of ZooKeeper in a sale", function()
         assert.matches("nil\tZookeeper version.*false\tzookeeper.sh restart failed\n$", output)
         assert.equal("", left)
     end)
+
+    -- Kills the owner, and waits until the watchdog has removed all, before the script goes on.
+    local MKDIR = [[
+        kill -KILL $OWNER
+        while [ -n "$(ls "$TMPDIR")" ]; do sleep 0.01; done
+        exec /bin/mkdir %s "$@"
+    ]]
+
+    for name, flag in pairs{ ["gone"] = "", ["there again"] = "-p" } do
+        it("a ZooKeeper whose owner dies in its start leaves no folder, if that is " .. name,
+           function()
+            local folder = rig.shell("mktemp -d"):match "[^\n]+"
+            rig.shell("mkdir %s/bin %s/tmp", folder, folder)
+            files.write(folder .. "/bin/mkdir", "#!/bin/sh\n" .. MKDIR:format(flag))
+            rig.shell("chmod +x %s/bin/mkdir; sleep 60 >/dev/null & export OWNER=$!; "
+                .. "PATH=%s/bin:$PATH TMPDIR=%s/tmp rig/zookeeper start -w $OWNER 2>&1",
+                folder, folder, folder)
+            assert.equal("", rig.shell("ls %s/tmp; rm -r %s", folder, folder))
+        end)
+    end
 
     it("a ZooKeeper in a folder that Java cannot read is refused", function()
         for _, name in ipairs{ "t\195\188", "a\\b" } do

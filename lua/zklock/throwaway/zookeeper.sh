@@ -109,10 +109,10 @@ kill_servers() {
     done
 }
 
-# Removes folder $1 and all that runs in it.
+# Removes folder $1 and all that runs in it. The watchdog may have begun to do so, too.
 remove() {
     kill_servers "$1"/[1-9] "$1/links"
-    watchdog=$(cat "$1/watchdog")
+    watchdog=$(cat "$1/watchdog" 2>/dev/null || :)
     if [ -n "$watchdog" ] && [ "$watchdog" != $$ ]; then
         kill -s KILL -- "-$watchdog" 2>/dev/null || :
     fi
@@ -173,7 +173,7 @@ free_ports() {
 configure() {
     number=$1 folder=$dir/$1
     shift
-    mkdir -p "$folder/data"
+    mkdir "$folder" "$folder/data" # fails if the watchdog has removed $dir
     {
         echo "dataDir=$folder/data"
         eval "echo clientPort=\${$number}"
@@ -219,7 +219,7 @@ launch() {
 
 # Starts the links between three servers on the given ports, as configure takes them.
 launch_links() {
-    mkdir -p "$dir/links"
+    mkdir "$dir/links"
     detached perl "${0%/*}/links" "$4:$7" "$5:$8" "$6:$9" >"$dir/links/table" 2>"$dir/links/log"
     echo $! >"$dir/links/pid"
     note_birth "$dir/links"
@@ -302,7 +302,7 @@ start_servers() {
         then
             break
         fi
-        rm -rf "$dir"/[1-9]
+        rm -rf "$dir"/[1-9] "$dir/links"
     done
     complain "$dir"/[1-9]
     die "the server did not start; its log ends as above"
