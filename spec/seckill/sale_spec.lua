@@ -320,6 +320,13 @@ describe("the options of a sale", function()
         refused({ lock = "two" }, "lock must be \"product\"")
         refused({ parameters = 1 }, "parameters must be a table")
         refused({ parameters = { f = print } }, "booleans and tables only: .*function")
+        refused({ parameters = { x = { math.huge } } },
+            "finite numbers, .* only: parameters%[\"x\"%]%[1%] is inf")
+        refused({ parameters = { x = 0 / 0 } }, "only: parameters%[\"x\"%] is %-?nan")
+        for key, other in pairs{ [20] = 1, [2] = "a", [1.5] = 1 } do
+            refused({ parameters = { x = { [key] = 0, [other] = 0 } } }, "parameters%[\"x\"%] has "
+                .. "the key .*, and keys must be strings, or the numbers from 1 on")
+        end
     end)
 
     it("impossible faults are refused", function()

@@ -275,6 +275,28 @@ local function own_zookeeper_options(the_plan)
 end
 
 
+-- The first number or key in a table that JSON lacks, in words; nil if there is none.
+local function lost_in_json(given, name)
+    local count, has_names = 0, false
+    for key in pairs(given) do
+        count, has_names = count + 1, has_names or type(key) == "string"
+    end
+    for key, value in pairs(given) do
+        local part = ("%s[%s]"):format(name, show(key))
+        if type(key) == "number" and (has_names or not option.is_whole(key, 1, count)) then
+            return ("%s has the key %s, and keys must be strings, or the numbers from 1 on"):format(
+                name, show(key))
+        end
+        if type(value) == "number" and value - value ~= 0 then -- infinite, or no number
+            return ("%s is %s"):format(part, show(value))
+        end
+        local lost = type(value) == "table" and lost_in_json(value, part)
+        if lost then return lost end
+    end
+end
+
+
+-- Servers read the parameters as JSON.
 local function read_parameters(options)
     local given = options.parameters
     if given ~= nil and type(given) ~= "table" then
@@ -282,8 +304,9 @@ local function read_parameters(options)
     end
     if given == nil then return nil end
     local ok, problem = pcall(dependency.load("dkjson").encode, given)
-    if not ok then
-        refuse("parameters must have numbers, strings, booleans and tables only: %s",
+    problem = ok and lost_in_json(given, "parameters") or not ok and problem
+    if problem then
+        refuse("parameters must have finite numbers, strings, booleans and tables only: %s",
             (problem:gsub("^.-:%d+: ", "")))
     end
     return given
