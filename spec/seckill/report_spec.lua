@@ -176,10 +176,15 @@ describe("a report as JSON", function()
         assert.same(records, setmetatable(decoded, nil))
     end)
 
-    it("an empty map of products is an object in JSON", function()
+    it("an empty map is an object in JSON, and an empty list a list", function()
         local record = sales.right(1)
-        record.left = {}
-        assert.is_truthy(written("json", { sales = { record } }):find('"left":{}', 1, true))
+        record.left, record.purchases[1].wants = {}, {}
+        record.options = { parameters = {}, expect = {} }
+        local text = written("json", { sales = { record } })
+        for _, name in ipairs{ "left", "wants", "parameters", "expect" } do
+            assert.is_truthy(text:find(('"%s":{}'):format(name), 1, true), name)
+        end
+        assert.is_truthy(text:find('"overlaps":[]', 1, true))
     end)
 
     it("JSON is valid whatever bytes a name has", function()
@@ -218,6 +223,18 @@ describe("a report as CSV", function()
         record.notes = { { buyer = 1, line = "first" }, { buyer = 1, line = "error: a" } }
         assert.matches(",sold,2,0.500000,first; error: a\r\n$",
             written("csv", { sales = { record } }))
+    end)
+
+    it("CSV has a line for each earlier purchase of a buyer, and notes in its last", function()
+        local record = sales.right(1)
+        local last = record.purchases[1]
+        last.earlier = { { buyer = 1, server = 1, product = "tea", outcome = "late", told = 0.1 } }
+        record.notes = { { buyer = 1, line = "again" } }
+        local text = written("csv", { sales = { record } })
+        assert.equal(1 + 2, select(2, text:gsub("\r\n", "")))
+        assert.is_truthy(text:find("\r\nzookeeper,1,server 1,tea,tea,,,,,,,,late,,0.100000,\r\n", 1,
+            true))
+        assert.matches(",sold,,,again\r\n$", text)
     end)
 
     it("CSV has no control characters but tabs and line ends", function()

@@ -1,5 +1,6 @@
 --- Purchases as CSV.
 
+local records = require "zklock.seckill.record"
 local utf8 = require "zklock.value.utf8"
 
 
@@ -23,34 +24,36 @@ local function field(name, value)
 end
 
 
+-- The notes of each buyer, by its last request.
 local function notes_of(record)
-    local notes = {}
+    local of_buyer, notes = {}, {}
     for _, note in ipairs(record.notes or {}) do
-        local earlier = notes[note.buyer]
-        notes[note.buyer] = earlier and earlier .. "; " .. note.line or note.line
+        local earlier = of_buyer[note.buyer]
+        of_buyer[note.buyer] = earlier and earlier .. "; " .. note.line or note.line
     end
+    for _, purchase in ipairs(record.purchases) do notes[purchase] = of_buyer[purchase.buyer] end
     return notes
 end
 
 
 local function add_purchases(lines, record)
     local notes = notes_of(record)
-    for _, purchase in ipairs(record.purchases) do
+    for _, purchase in ipairs(records.requests(record.purchases)) do
         local fields = {}
         for i, name in ipairs(COLUMNS) do fields[i] = field(name, purchase[name]) end
         fields[1] = field("sale", record.name)
         fields[3] = field("server", record.servers[purchase.server])
         fields[5] = field("lock", purchase.lock or purchase.product)
-        fields[#COLUMNS] = field("notes", notes[purchase.buyer])
+        fields[#COLUMNS] = field("notes", notes[purchase])
         lines[#lines + 1] = table.concat(fields, ",")
     end
 end
 
 
-function csv.of_records(records)
+function csv.of_records(all)
     local lines = { table.concat(COLUMNS, ",") }
-    for _, record in ipairs(records.sales) do add_purchases(lines, record) end
-    for _, record in ipairs(records.histories or {}) do add_purchases(lines, record) end
+    for _, record in ipairs(all.sales) do add_purchases(lines, record) end
+    for _, record in ipairs(all.histories or {}) do add_purchases(lines, record) end
     lines[#lines + 1] = ""
     return table.concat(lines, "\r\n")
 end

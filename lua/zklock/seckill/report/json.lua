@@ -9,7 +9,7 @@ local json = {}
 local OBJECT = { __jsontype = "object" } -- marks empty tables that are {} and not []
 local OBJECT_KEYS = {
     products = true, left = true, ordered = true, fairness = true, failures = true, options = true,
-    quantile = true,
+    quantile = true, wants = true, parameters = true, expect = true,
 }
 
 -- Order of keys, so that equal records give equal text.
