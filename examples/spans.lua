@@ -1,8 +1,8 @@
 --- OpenTelemetry spans of waits and holds, a line of OTLP JSON each, for the collector's
 -- otlpjsonfile receiver.
 --
--- Shows on_event, which tells each step of each lock. The owner is the request's traceparent (W3C),
--- which makes the spans children of the request's span.
+-- Shows on_event, which tells each step of each lock. The owner begins with the request's
+-- traceparent (W3C), which makes the spans children of the request's span.
 --
 --     lua5.4 examples/spans.lua >spans.jsonl        with a server inside the process
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/spans.lua >spans.jsonl
@@ -30,7 +30,7 @@ end
 local function print_span(event)
     local seconds = event.waited or event.held
     if not seconds then return end
-    local trace, parent = event.owner:match '^string "%x%x%-(%x+)%-(%x+)%-%x%x"$'
+    local trace, parent = event.owner:match '^string "%x%x%-(%x+)%-(%x+)%-%x%x '
     local name = event.event == "granted" and "lock wait"
         or event.event == "released" and "lock hold" or "lock hold, lost"
     print(LINE:format(trace or id(16), id(8), parent or "", name, (event.time - seconds) * 1e9,
@@ -43,9 +43,13 @@ local session = assert(zklock.connect(os.getenv "ZK_HOSTS" or "memory:examples",
 }))
 local stock = session:mutex("/examples/stock")
 
--- Works for a request that came with this header.
+local count = 0
+
+-- Works for a request that came with this header. A client that tries again sends the same header,
+-- and equal owners share the lock, so the owner ends with a number of this request alone.
 local function request(traceparent)
-    local lease = assert(stock:acquire{ timeout = 20, owner = traceparent })
+    count = count + 1
+    local lease = assert(stock:acquire{ timeout = 20, owner = traceparent .. " " .. count })
     zklock.sleep(0.05) -- the work
     lease:release()
 end

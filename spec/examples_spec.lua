@@ -24,17 +24,16 @@ local function run(name)
 end
 
 
--- Returns a scenario of two processes that run a program of examples/. check() gets their output.
-local function scenario_of_two(name, check)
-    local text = files.read("examples/" .. name .. ".lua")
+-- Returns a scenario of so many processes that run a program. check() gets their output.
+local function scenario(text, processes, check)
     return function(world)
         local printed = {}
         local globals = setmetatable({
             print = function(...) printed[#printed + 1] = table.concat({ ... }, "\t") end,
             os = { getenv = function() return "memory:examples" end },
         }, { __index = _G })
-        for n = 1, 2 do
-            world:process("process " .. n, assert(load(text, "@" .. name, "t", globals)))
+        for n = 1, processes do
+            world:process("process " .. n, assert(load(text, "@example", "t", globals)))
         end
         world:finally(function() check(table.concat(printed, "\n")) end)
     end
@@ -52,7 +51,8 @@ describe("two processes with one program of examples/", function()
         it("all schedules with one preemption at most end right, and the page has their number: "
            .. name .. " #slow",
         function()
-            local found = assert(zklock.simulate(scenario_of_two(name, function(printed)
+            local text = files.read("examples/" .. name .. ".lua")
+            local found = assert(zklock.simulate(scenario(text, 2, function(printed)
                 assert.matches(right, printed)
             end), { all = { preemptions = 1 } }))
             assert.equal(0, found.wrong, tostring(found))
@@ -78,11 +78,18 @@ describe("the programs of examples/", function()
         assert.equal("both have\t100\na thousand\tnot enough\n", run "transfer")
     end)
 
+    local function spans_of(printed)
+        local list = {}
+        for line in printed:gmatch "[^\n]+" do
+            local text = assert(dkjson.decode(line), line)
+            list[#list + 1] = text.resourceSpans[1].scopeSpans[1].spans[1]
+        end
+        return list
+    end
+
     it("spans has a span of each wait and each hold, in its request's trace", function()
         local spans = {}
-        for line in run("spans"):gmatch "[^\n]+" do
-            local text = assert(dkjson.decode(line), line)
-            local span = text.resourceSpans[1].scopeSpans[1].spans[1]
+        for _, span in ipairs(spans_of(run "spans")) do
             local lasts = span.endTimeUnixNano / 1e9 - span.startTimeUnixNano / 1e9
             assert.is_true(lasts >= 0 and os.time() - span.endTimeUnixNano / 1e9 < 600)
             assert.equal(16, #span.spanId)
@@ -98,6 +105,26 @@ describe("the programs of examples/", function()
             "4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7 lock hold long",
             "4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7 lock wait ",
         }, spans)
+    end)
+
+    it("a request with another's header waits until that one has released the lock", function()
+        local text = files.read("examples/spans.lua")
+        local header, other = text:match 'request "([^"]+)".-(request "[^"]+")'
+        local later = ('zklock.sleep(0.02) request "%s"'):format(header)
+        text = text:gsub(other:gsub("%-", "%%-"), later) -- while the first request works
+        local found = assert(zklock.simulate(scenario(text, 1, function(printed)
+            local names, last_end = {}, 0
+            for i, span in ipairs(spans_of(printed)) do
+                assert.equal(header, ("00-%s-%s-01"):format(span.traceId, span.parentSpanId))
+                names[i] = span.name
+                if span.name == "lock hold" then
+                    assert(tonumber(span.startTimeUnixNano) >= last_end, "two inside")
+                    last_end = tonumber(span.endTimeUnixNano)
+                end
+            end
+            assert.same({ "lock wait", "lock hold", "lock wait", "lock hold" }, names)
+        end), { seeds = 20 }))
+        assert.equal(0, found.wrong, tostring(found))
     end)
 
     it("the cache computes once for all its readers", function()

@@ -1,6 +1,7 @@
 --- Requests in nginx that end without running further code: clients that go, killed light threads,
 -- ngx.exit, and workers that leave or crash. No lock stays held, and no temporary file is left.
 
+local files = require "spec.files"
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
 
@@ -152,6 +153,41 @@ describe("an end in nginx #nginx #session:close", function()
             assert.equal("exit", get "exit_inside")
             get "collect"
             check_free()
+        end)
+    end)
+
+    describe("requests with equal headers and the owner of docs/monitoring.md", function()
+        before_each(function()
+            local page = files.read "docs/monitoring.md"
+            local acquire, release = page:match "%-%- content_by_lua\n(.-)%-%- log_by_lua\n(.-)```"
+            start{ http = "lua_shared_dict inside 100k;", server = ([[
+                location = /same {
+                    content_by_lua_block {
+                        ngx.req.set_header("traceparent", "00-a-b-01")
+                        local app, inside = require "spec.nginx.app", ngx.shared.inside
+                        local lock = app.lock()
+                        local function sell()
+                            local count = inside:incr("count", 1, 0)
+                            inside:set("most", math.max(count, inside:get "most" or 0))
+                            ngx.sleep(0.01)
+                            inside:incr("count", -1)
+                            ngx.say(inside:get "most")
+                            ngx.exit(200)
+                        end
+                        %s
+                    }
+                    log_by_lua_block {
+                        local session = require("spec.nginx.app").open()
+                        %s
+                    }
+                }]]):format(acquire:gsub("timeout = 3", "timeout = 60"), release) }
+        end)
+
+        it("the lock has one holder at a time, and an exit releases it", function()
+            get "session"
+            local answers = nginx.finish(host:begin("20 /same?path=" .. path))
+            assert.same({ ["1"] = 20 }, nginx.bodies(answers))
+            wait_for_contenders(0)
         end)
     end)
 
