@@ -46,9 +46,9 @@ local function insist(fn, ...)
     end
 end
 
--- Returns a scenario of three processes that run body(session, name, note_run, goes_on), and note
--- their work by note_run(job, name). Then look() gets the counts of the calls in the calm, and the
--- list of all ticks.
+-- Returns a scenario of three processes that run body(session, name, note_run, goes_on, world), and
+-- note their work by note_run(job, name). Then look() gets the counts of the calls in the calm, and
+-- the list of all ticks.
 local function scenario_of_three(body, look)
     return function(world)
         local calm, ticks = {}, {}
@@ -65,7 +65,7 @@ local function scenario_of_three(body, look)
                 local session = insist(zklock.connect, "memory:members", { timeout = 10 })
                 body(session, name, note_run, function()
                     return world:now() < CALM + 2 * OBSERVED
-                end)
+                end, world)
             end)
         end
         world:finally(function() look(calm, ticks) end)
@@ -120,6 +120,25 @@ describe("a join that waits for its name #session:join", function()
         end)
         assert.equal("joined", member:state())
     end)
+
+    for who, is_own in pairs{ ["another session"] = false, ["its own session"] = true } do
+        it("a join gives up after two session timeouts if the name stays that of " .. who,
+           function()
+            local found = assert(zklock.simulate(function(world)
+                world:process("process", function()
+                    local session = assert(zklock.connect("memory:members", { timeout = 10 }))
+                    local holder = is_own and session
+                        or assert(zklock.connect("memory:members", { timeout = 10 }))
+                    assert(holder:join("/members", { name = "a" }))
+                    local begun = world:now()
+                    rig.check_refused("conflict", "/members/a", join(session, "/members", "a"))
+                    local lasted = world:now() - begun
+                    assert(lasted > 15 and lasted < 30, lasted) -- a tick is at most half a timeout
+                end)
+            end, { seeds = 5 }))
+            assert.equal(0, found.wrong, tostring(found))
+        end)
+    end
 
     it("a join gives up if its session is closed", function()
         local session = rig.session(rig.shared().hosts)
@@ -221,27 +240,38 @@ end)
 describe("a timer of the cluster #session:members", function()
     local PERIOD = 1
 
-    local function tick(session, name, note_run, goes_on)
-        zklock.run(function()
-            insist(once, session, "/members/rota", name, PERIOD,
-                   function() note_run("tick", name) end)
-        end, function()
-            while goes_on() do
-                note_run("life", name)
-                zklock.sleep(1)
-            end
-            session:close()
-        end)
+    local function ignore() end
+
+    -- Returns a body of scenario_of_three in which the timer's function fails for so many seconds.
+    local function failing_for(seconds)
+        return function(session, name, note_run, goes_on, world)
+            zklock.run(function()
+                insist(once, session, "/members/rota", name, PERIOD, function()
+                    if world:now() < seconds then error("no database", 0) end
+                    note_run("tick", name)
+                end, ignore)
+            end, function()
+                while goes_on() do
+                    note_run("life", name)
+                    zklock.sleep(1)
+                end
+                session:close()
+            end)
+        end
     end
 
-    it("the first member alone runs the timer in the calm after any faults", function()
-        local result = simulate_three(tick, function(calm)
-            local name, times = only_runner(calm.tick)
-            for other in pairs(calm.life) do assert(name <= other, "not the first") end
-            assert(times >= OBSERVED / PERIOD - 1 and times <= OBSERVED / PERIOD + 1, times)
+    local tick = failing_for(0)
+
+    for what, body in pairs{ ["any faults"] = tick, ["errors of all"] = failing_for(100) } do
+        it("the first member alone runs the timer in the calm after " .. what, function()
+            local result = simulate_three(body, function(calm)
+                local name, times = only_runner(calm.tick)
+                for other in pairs(calm.life) do assert(name <= other, "not the first") end
+                assert(times >= OBSERVED / PERIOD - 1 and times <= OBSERVED / PERIOD + 1, times)
+            end)
+            assert.equal(0, result.wrong, tostring(result))
         end)
-        assert.equal(0, result.wrong, tostring(result))
-    end)
+    end
 
     it("two members, or none, may run the timer during a change, as on the page", function()
         local two = simulate_three(tick, function(_, ticks)
@@ -267,7 +297,8 @@ describe("a timer of the cluster #session:members", function()
                 return member
             end
             zklock.run(function()
-                assert(once(session, "/" .. fault, "a", 0.001, function() ran = ran + 1 end))
+                local function run() ran = ran + 1 end
+                assert(once(session, "/" .. fault, "a", 0.001, run, ignore))
             end, function()
                 rig.wait_for("a run", function() return ran > 0 end)
                 if fault == "cut" then memory:cut(session) else member:leave() end
@@ -284,9 +315,9 @@ describe("a timer of the cluster #session:members", function()
         local first, second = rig.session(hosts), rig.session(hosts)
         local ran = {}
         zklock.run(function()
-            assert(once(first, folder, "a", 0.01, function() ran.a = true end))
+            assert(once(first, folder, "a", 0.01, function() ran.a = true end, ignore))
         end, function()
-            assert(once(second, folder, "b", 0.01, function() ran.b = true end))
+            assert(once(second, folder, "b", 0.01, function() ran.b = true end, ignore))
         end, function()
             rig.wait_for("the first member's run", function() return ran.a end)
             first:close()
@@ -295,25 +326,54 @@ describe("a timer of the cluster #session:members", function()
         end)
     end)
 
-    it("the next member runs the timer when the function of the first raises", function()
+    it("the next member runs the timer when the function of the first raises, until the first " ..
+       "joins again", function()
         local folder, hosts = rig.path(), rig.shared().hosts
-        local first, second, ran = rig.session(hosts), rig.session(hosts), false
+        local first, second = rig.session(hosts), rig.session(hosts)
+        local fails, log, ran = true, {}, {}
         zklock.run(function()
-            assert.has_error(function()
-                once(first, folder, "a", 0.01, function() error("no database", 0) end)
-            end, "no database")
+            assert(once(first, folder, "a", 0.01, function()
+                if fails then error("no database", 0) end
+                ran.a = true
+            end, function(why) log[#log + 1] = why end))
         end, function()
-            assert(once(second, folder, "b", 0.01, function() ran = true end))
+            assert(once(second, folder, "b", 0.01, function() ran.b = true end, ignore))
         end, function()
-            rig.wait_for("the second member's run", function() return ran end)
+            rig.wait_for("the second member's run", function() return ran.b end)
+            assert.equal("no database", log[1])
+            fails = false
+            rig.wait_for("the first member's run", function() return ran.a end)
             first:close()
             second:close()
+        end)
+    end)
+
+    it("a member whose name another took while it was away says so, and joins again later",
+       function()
+        local memory, session = zklock.memory "members-page", rig.session "memory:members-page"
+        local log, ran = {}, false
+        zklock.run(function()
+            assert(once(session, "/taken", "a", 0.01, function() ran = true end,
+                        function(why) log[#log + 1] = why end))
+        end, function()
+            rig.wait_for("a run", function() return ran end)
+            memory:cut(session)
+            memory:expire(session)
+            local other = rig.session "memory:members-page"
+            assert(other:join("/taken", { name = "a" }))
+            memory:heal(session)
+            rig.wait_for("the report", function() return log[1] end)
+            assert.matches("^conflict: /taken/a", log[1])
+            ran = false
+            other:close()
+            rig.wait_for("another run", function() return ran end)
+            session:close()
         end)
     end)
 
     it("the page's call raises when the join fails", function()
         local session = rig.session(rig.shared().hosts)
         session:close()
-        assert.has_error(function() example("once", "remove_old_carts")(session) end)
+        assert.has_error(function() example("once", "remove_old_carts, log")(session) end)
     end)
 end)

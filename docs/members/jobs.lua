@@ -25,9 +25,9 @@ function jobs.owner(list, job)
     return owner
 end
 
---- Joins; or nil, message, code.
-function jobs.join(session, folder, name)
-    local member, message, code = join(session, folder, name)
+--- Joins; or nil, message, code. `sleep` is as in join.lua.
+function jobs.join(session, folder, name, sleep)
+    local member, message, code = join(session, folder, name, sleep)
     if not member then return nil, message, code end
     local self = setmetatable({ session = session, member = member, name = name, list = {} }, jobs)
     assert(session:members(folder, function(list) self.list = list or self.list end))

@@ -3,25 +3,36 @@
 local join = require "join"
 local zklock = require "zklock"
 
+-- Calls fn() if the member is the first. Or false, why: fn failed, or zklock gave the member up.
+local function tick(session, member, is_first, fn)
+    local state, why = member:state()
+    if why then return false, why end
+    if state ~= "joined" or session:state() ~= "connected" or not is_first then return true end
+    return pcall(fn)
+end
+
 --- Joins, and calls fn() every `seconds` while this member is the first, until the session is
--- closed, in nginx until the worker is told to exit. Or nil, message, code. An error of fn makes
--- the next member the first, and is raised.
-return function(session, folder, name, seconds, fn)
-    local member, message, code = join(session, folder, name)
+-- closed, in nginx until the worker is told to exit. Or nil, message, code, if it cannot join at
+-- first. After an error log(error) is called, and the member leaves for `seconds`, so that the next
+-- member is the first. `sleep` is as in join.lua.
+return function(session, folder, name, seconds, fn, log, sleep)
+    sleep = sleep or zklock.sleep
+    local member, message, code = join(session, folder, name, sleep)
     if not member then return nil, message, code end
     local first
-    local stop = assert(session:members(folder, function(list)
-        first = list and list[1] and list[1].name
-    end))
-    while zklock.sleep(seconds) and session:state() ~= "closed" do
-        local joined = member:state() == "joined" and session:state() == "connected"
-        if joined and first == name then
-            local ok, why = pcall(fn)
-            if not ok then
-                stop()
-                member:leave()
-                error(why, 0)
-            end
+    assert(session:members(folder, function(list) first = list and list[1] and list[1].name end))
+    while sleep(seconds) and session:state() ~= "closed" do
+        local ok, why
+        if member then
+            ok, why = tick(session, member, first == name, fn)
+        else
+            member, why = join(session, folder, name, sleep)
+            ok = member
+        end
+        if not ok then
+            log(why)
+            if member then member:leave() end
+            member = nil
         end
     end
     return true

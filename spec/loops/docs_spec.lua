@@ -1,5 +1,9 @@
 --- [lua luajit memory] The examples of docs/loops.md run as written, but for the address and the
--- path.
+-- path, and that of docs/members.md, but for the period.
+package.path = "docs/members/?.lua;" .. package.path
+
+local cqueues = require "cqueues"
+local files = require "spec.files"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 
@@ -35,4 +39,32 @@ describe("docs/loops.md", function()
             assert.equal(name == "copas" and 128 + 9 or 0, status, errors)
         end)
     end
+end)
+
+
+describe("the timer of docs/members.md in an event loop #session:members", function()
+    after_each(rig.close_sessions)
+
+    it("another coroutine goes on between the ticks, and the list is delivered", function()
+        local controller, session = cqueues.new(), rig.session(server.hosts)
+        local turns, seen, log = 0, {}, {}
+        local page = files.read "docs/members.md":match "## In an event loop.-```lua\n(.-)```"
+        local source, replaced = page:gsub("/members/shop", rig.path()):gsub(", 60,", ", 0.05,")
+        assert.equal(1, replaced)
+        local run = assert((loadstring or load)(
+            "local cqueues, controller, session, once, remove_old_carts, log = ...\n" .. source))
+        run(cqueues, controller, session, require "once", function()
+            seen[#seen + 1] = turns
+            if #seen == 3 then session:close() end
+        end, function(why) log[#log + 1] = why end)
+        controller:wrap(function()
+            while session:state() ~= "closed" do
+                cqueues.sleep(0.001)
+                turns = turns + 1
+            end
+        end)
+        assert(controller:loop(60))
+        assert.same({}, log)
+        assert.is_true(seen[3] > seen[2] and seen[2] > seen[1], "the loop was blocked")
+    end)
 end)

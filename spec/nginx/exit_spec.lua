@@ -48,7 +48,7 @@ local loops = {
         lock:condition("never"):wait(assert(lock:acquire()))]],
     once = [[
         package.loaded.join = require "docs.members.join" -- as in the page's programs
-        require "docs.members.once"(session, path, "here", 60, function() end)]],
+        require "docs.members.once"(session, path, "here", 60, function() end, print)]],
     joins = [[
         assert(session:join(path, { name = "here" }))
         require "docs.members.join"(session, path, "here")]],
