@@ -192,16 +192,18 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         assert.equal("0", (a:get(store)))
     end)
 
-    it("the example of the reference works", function()
+    -- Returns the functions put and take of the reference, with these paths of a lock and a job.
+    local function put_and_take(session, lock, job)
         local page = assert(files.read("docs/reference/locks.md"))
         local example = page:match('\n(local lock = session:mutex%("/locks/jobs.-)```')
-        local jobs = "/jobs" .. path:match("[^/]*$")
-        example = example:gsub("/locks/jobs", path):gsub("/jobs", jobs)
+        example = example:gsub("/locks/jobs", lock):gsub("/jobs", job)
+        local source = "local session = ...\n" .. example .. "return put, take"
+        return assert((loadstring or load)(source))(session) -- luacheck: globals loadstring
+    end
 
-        local function program(session)
-            local source = "local session = ...\n" .. example .. "return put, take"
-            return assert((loadstring or load)(source))(session) -- luacheck: globals loadstring
-        end
+    it("the example of the reference works", function()
+        local job_path = "/jobs" .. path:match("[^/]*$")
+        local function program(session) return put_and_take(session, path, job_path) end
 
         local put, taken = program(a), {}
         local function take_all()
@@ -217,6 +219,39 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         end)
         assert.equal(61, #taken)
         for n = 1, 60 do assert.equal("job " .. n, taken[n]) end
+    end)
+
+    it("the example of the reference loses no job by stops, cuts and lost replies #real", function()
+        local JOBS = 3
+
+        -- Calls fn until its results say that its work was done. Returns the results.
+        local function insist(fn, ...)
+            while true do
+                local returned, ok, result, code, lost_result = pcall(fn, ...)
+                if returned and ok then return result end
+                if returned and code == "lost" then return lost_result end
+            end
+        end
+
+        local found = assert(zklock.simulate(function(world)
+            local taken, count = {}, 0
+            local function functions()
+                return put_and_take(assert(zklock.connect "memory:jobs"), "/locks/jobs", "/jobs")
+            end
+            world:process("producer", function()
+                local put = functions()
+                for n = 1, JOBS do insist(put, "job " .. n) end
+            end)
+            world:process("consumer", function()
+                local take = select(2, functions())
+                while count < JOBS do
+                    local job = insist(take)
+                    if not taken[job] then taken[job], count = true, count + 1 end
+                end
+            end)
+        end, { seeds = 150, faults = { stop = true, cut = true, delay = 0.01 },
+               limit = { seconds = 3600 } }))
+        assert.equal(0, found.wrong, tostring(found))
     end)
 end)
 
