@@ -1,5 +1,5 @@
 --- [lua luajit memory] The examples of docs/loops.md run as written, but for the address and the
--- path, and that of docs/members.md, but for the period.
+-- path; so do examples of docs/members.md and docs/production.md.
 package.path = "docs/members/?.lua;" .. package.path
 
 local cqueues = require "cqueues"
@@ -66,5 +66,36 @@ describe("the timer of docs/members.md in an event loop #session:members", funct
         assert(controller:loop(60))
         assert.same({}, log)
         assert.is_true(seen[3] > seen[2] and seen[2] > seen[1], "the loop was blocked")
+    end)
+end)
+
+
+describe("the signal handler of docs/production.md #session:close", function()
+    it("a holder in luv ends its work before the session is closed", function()
+        local page = files.read "docs/production.md"
+        local handler = page:match "```lua\n(local signal = uv%.new_signal.-)```"
+        local child = program.start(server.hosts, ([[
+            local uv = require "luv"
+            local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
+            %s
+            local begin = uv.new_timer()
+            begin:start(0, 0, function()
+                begin:close()
+                coroutine.wrap(function()
+                    local lease = assert(session:mutex(%q):acquire(5))
+                    uv.kill(uv.os_getpid(), "sigterm")
+                    local other, code = session:mutex(%q), nil
+                    repeat -- until the drain has begun
+                        code = select(3, other:with(0, function() end))
+                    until code
+                    print(code, lease:state(), lease:release())
+                end)()
+            end)
+            uv.run()
+            print(session:state())
+        ]]):format(handler, rig.path(), rig.path()))
+        local printed, errors, status = child:finish()
+        assert.equal("closed\theld\ttrue\nclosed\n", printed)
+        assert.equal(0, status, errors)
     end)
 end)
