@@ -399,29 +399,41 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         end)
     end)
 
-    it("the mail timer of docs/nginx.md goes on after an error and an expiry #slow", function()
+    it("the mail timer of docs/nginx.md goes on after a refusal, an error and an expiry #slow",
+       function()
         local block = files.read("docs/nginx.md"):match "```lua\n([^`]-/jobs/mail.-)```"
         local proxy = rig.proxy_for_test(server.hosts)
         start{ environment = "ZK_HOSTS=" .. proxy.hosts, expected = "no mail server",
-               http = [[init_worker_by_lua_block {
+               http = ([[init_worker_by_lua_block {
             local app, zklock, session = require "spec.nginx.app", require "zklock", nil
-            local count = 0
+            local shop, count = {}, 0
             local function send_mail()
                 count = count + 1
                 if count == 1 then error "no mail server" end
             end
             function app.sent() app.answer(count) end
-            function app.mail() -- without ngx.exit, which clears what the timer uses
+            local other_kind -- a lease of the election's path, which refuses the election
+            function app.refuse()
                 session = app.open()
-                ]] .. block:gsub('"/jobs/mail"', ("%q"):format(path)) .. [[
+                local lock = session:mutex("/jobs/mail", { order = "turns" })
+                other_kind = assert(lock:acquire(5))
+                app.answer "refused"
+            end
+            function app.admit() app.answer(other_kind:release{ wait = 5 }) end
+            ]] .. block .. [[
+            function app.mail()
+                ngx.timer.at(0, shop.lead_mail)
                 ngx.say "begun"
             end
-        }]] }
+        }]]):gsub('"/jobs/mail"', ("%q"):format(path)) }
         local function wait_for_mails(count)
             local before = tonumber((ask "sent"))
             rig.wait_for("mails", function() return tonumber((ask "sent")) >= before + count end)
         end
-        assert.equal("begun", (ask("mail", "&session_timeout=4")))
+        assert.equal("refused", (ask("refuse", "&session_timeout=4")))
+        assert.equal("begun", (ask "mail"))
+        rig.wait_for("the refusal", function() return host:log():find("conflict: ", 1, true) end)
+        assert.equal("true", (ask "admit"))
         wait_for_mails(2)
         proxy:command("blackhole")
         wait_for_contenders(0)
