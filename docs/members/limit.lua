@@ -1,5 +1,5 @@
 --- limit.lua - at most so many requests a second on all hosts together. Each host lets its share
--- through, and counts in `lua_shared_dict limit 1m`.
+-- through, but at least one request, and counts in `lua_shared_dict limit 1m`.
 
 local zklock = require "zklock"
 
@@ -51,7 +51,8 @@ end
 function limit.check()
     local second = math.floor(ngx.now())
     local count = ngx.shared.limit:incr(second, 1, 0, 2)
-    if count and count > limit.total / limit.hosts then return ngx.exit(429) end
+    local share = math.max(1, limit.total / limit.hosts)
+    if count and count > share then return ngx.exit(429) end
 end
 
 return limit

@@ -119,8 +119,8 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         for _, number in ipairs(counts) do assert.is_true(number <= 2) end
     end)
 
-    it("a host lets its share through, and no more", function()
-        local host = start("one:80", { total = 2 })
+    -- Returns how many requests the host lets through in each second until it refuses one.
+    local function count_through(host)
         local through, refused = {}, false
         rig.wait_for("a refused request", function()
             for _, each in ipairs(nginx.finish(host:begin("20 /limited"))) do
@@ -130,8 +130,23 @@ describe("a rate limit of two hosts #nginx #session:members", function()
             end
             return refused
         end)
+        return through
+    end
+
+    it("a host lets its share through, and no more", function()
+        local through = count_through(start("one:80", { total = 2 }))
         assert.is_truthy(next(through))
         for _, count in pairs(through) do assert.is_true(count <= 2) end
+    end)
+
+    it("a host lets one request a second through if there are more hosts than the limit", function()
+        local others = rig.session(server.hosts)
+        for n = 2, 4 do assert(others:join(FOLDER, { name = ("host-%d:80-1"):format(n) })) end
+        local host = start("host-1:80", { total = 2 })
+        wait_for_share(host, 2 / 4)
+        local through = count_through(host)
+        assert.is_truthy(next(through))
+        for _, count in pairs(through) do assert.equal(1, count) end
     end)
 
     it("each host counts once over reloads, also while an old worker serves a request", function()
