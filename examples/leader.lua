@@ -21,8 +21,8 @@ local function say(format, ...)
 end
 
 
-assert(election:on_change(function(_, leader)
-    if leader and leader ~= address then say("%s leads", leader) end
+assert(election:on_change(function(identity, leader) -- nil, message, code: the read failed
+    if identity and leader and leader ~= address then say("%s leads", leader) end
 end))
 
 assert(election:lead(function(lease)

@@ -31,6 +31,7 @@ local function scenario(text, processes, check)
         local globals = setmetatable({
             print = function(...) printed[#printed + 1] = table.concat({ ... }, "\t") end,
             os = { getenv = function() return "memory:examples" end },
+            arg = {},
         }, { __index = _G })
         for n = 1, processes do
             world:process("process " .. n, assert(load(text, "@example", "t", globals)))
@@ -141,6 +142,16 @@ describe("the programs of examples/", function()
                          printed)
         first:close()
         second:close()
+    end)
+
+    it("the leader takes no message of a failure for a leader", function()
+        local text = files.read("examples/leader.lua"):gsub("timeout = 4", "%0, reopen = false")
+        text = "pcall(function() " .. text .. " end) require('zklock').sleep(1) -- for callbacks"
+        local found = assert(zklock.simulate(scenario(text, 1, function(printed)
+            assert.is_nil(printed:find("expired", 1, true), printed)
+        end), { seeds = 50, faults = { expire = true } }))
+        assert.equal(0, found.wrong, tostring(found))
+        assert.is_true(found.tried.faults.expire > 10)
     end)
 
     describe("the nightly job", function()
