@@ -43,7 +43,10 @@ function _M.close_on_signal(...)
     end
     for _, number in ipairs(numbers) do
         local reason = core.close_on_signal(number)
-        if reason then return failure("too_many", "zklock.close_on_signal", reason) end
+        if reason then
+            return failure("too_many", "zklock.close_on_signal", reason,
+                           "no thread or descriptor is free")
+        end
     end
     return true
 end

@@ -367,6 +367,11 @@ function chapters.guard(book)
     lease:release()
 end
 
+function chapters.move(book)
+    book.arm()
+    try(book.session.set_hosts, book.session, server.hosts, PATIENCE)
+end
+
 -- Watches a node through its creation, and a change without a connection.
 function chapters.watch(book)
     local session, node = book.session, "/watched-" .. book.lock.path:gsub("%W", "-")

@@ -83,6 +83,24 @@ describe("a process with a limit of threads #zklock.connect", function()
         child:ends()
     end)
 
+    it("set_hosts and close_on_signal without a thread say so, and work later #session:set_hosts",
+       function()
+        local child = start(rig.shared().hosts, [[
+            local session = assert(zklock.connect(HOSTS))
+            allow(0)
+            say(select(2, session:set_hosts(HOSTS)))
+            say(select(2, zklock.close_on_signal("TERM")))
+            allow(nil)
+            say(session:set_hosts(HOSTS), zklock.close_on_signal("TERM"))
+            session:close()
+        ]])
+        child:says("too_many: " .. rig.shared().hosts .. ": no thread is free\ttoo_many")
+        child:says("too_many: zklock.close_on_signal: no thread or descriptor is free (" .. WHY ..
+                   ")\ttoo_many")
+        child:says("true\ttrue")
+        child:ends()
+    end)
+
     it("a signal may close a session whose connect fails for lack of a thread", function()
         local child = start(rig.shared().hosts, [[
             assert(zklock.close_on_signal("TERM"))

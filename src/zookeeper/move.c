@@ -155,9 +155,10 @@ bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *requ
     if (zkl_request_done(request)) return true;
     zkl_client_ref(client);
     zkl_request_ref(request);
-    if (start_move(link, hosts, request, zkl_due(timeout)) == 0) return true;
+    int error = start_move(link, hosts, request, zkl_due(timeout));
+    if (error == 0) return true;
     zkl_request_unref(request);
     zkl_client_drop(client);
-    zkl_request_cancel(request, ZKL_TOO_MANY);
+    zkl_request_cancel(request, error == ENOMEM ? ZKL_NO_MEMORY : ZKL_TOO_MANY);
     return true;
 }

@@ -13,9 +13,12 @@ local DETAILS = {
 }
 
 
+local MEANINGS = { too_many = "no thread is free" }
+
+
 local function take(request, session, text)
     local code = request.handle:result()
-    if code ~= "ok" then return failure(code, text, DETAILS[code]) end
+    if code ~= "ok" then return failure(code, text, DETAILS[code], MEANINGS[code]) end
     session.hosts = text
     return true
 end

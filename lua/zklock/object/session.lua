@@ -92,7 +92,7 @@ function Session:fd()
     if flaw then return failure("unsupported", self.hosts, flaw) end
     local descriptor, reason = self.handle:fd()
     if descriptor then return descriptor end
-    return nil, ("too_many: %s: no descriptor is free (%s)"):format(self.hosts, reason), "too_many"
+    return failure("too_many", self.hosts, reason, "no descriptor is free")
 end
 
 

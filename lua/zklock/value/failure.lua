@@ -51,9 +51,11 @@ local texts = {
 ---@param code zklock.Code
 ---@param subject string path, hosts or call that failed
 ---@param detail? string the server's reason, or this library's
+---@param meaning? string of the code here; default: its usual one
 ---@return nil, string message, zklock.Code code
-return function(code, subject, detail)
-    local text = ("%s: %s: %s"):format(code, brief(subject, SUBJECT_SIZE), texts[code] or code)
+return function(code, subject, detail, meaning)
+    meaning = meaning or texts[code] or code
+    local text = ("%s: %s: %s"):format(code, brief(subject, SUBJECT_SIZE), meaning)
     if detail then text = ("%s (%s)"):format(text, detail) end
     return nil, text, code
 end
