@@ -38,6 +38,13 @@ describe("a session #zklock.connect", function()
         end)
     end)
 
+    it("a session with the longest timeout of its server holds a lock", function()
+        local session = rig.session(server.hosts, { timeout = 1e300 })
+        local lease = rig.hold(session:mutex(rig.path()))
+        assert.is_true(lease:remaining() > 1 and lease:remaining() <= session:timeout() / 2)
+        rig.release(lease)
+    end)
+
     it("on_state hears when the connection goes and comes back #session:state", function()
         local session, proxy, states = open_recorded()
         rig.wait_for("connected", function() return states[1] end)

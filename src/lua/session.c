@@ -26,12 +26,19 @@ zkl_client *zkl_lua_check_threaded(lua_State *L, int index) {
 
 /* --- opening ---------------------------------------------------------------------------- */
 
+/* A session's clock adds its timeout to times. */
+#define LONGEST_TIMEOUT (ZKL_NEVER / 4)
+
+static zkl_time session_timeout(lua_State *L, int index) {
+    return zkl_earlier(zkl_lua_time(L, index), LONGEST_TIMEOUT);
+}
+
 /* core.session(options), as completed and checked by lua/zklock/value/options.lua */
 int zkl_lua_session(lua_State *L) {
     static const char *const acls[] = {"open", "creator", "read", NULL};
     luaL_checktype(L, 1, LUA_TTABLE);
     struct zkl_options options = {
-        .timeout = zkl_lua_time(L, zkl_lua_push_field(L, 1, "timeout")),
+        .timeout = session_timeout(L, zkl_lua_push_field(L, 1, "timeout")),
         .margin = luaL_checknumber(L, zkl_lua_push_field(L, 1, "margin")),
         .acl = (enum zkl_acl)luaL_checkoption(L, zkl_lua_push_field(L, 1, "acl"), NULL, acls),
         .containers = lua_toboolean(L, zkl_lua_push_field(L, 1, "containers")),
