@@ -286,6 +286,7 @@ local function run(_, self)
     local ok, problem = pcall(self.look_and_work, self)
     if self.looker then kill(self.looker) end
     self.runs, self.started_at, self.looker = false, nil, nil
+    leaving.ring() -- sleepers must look by themselves now
     if not ok then log(ERR, "zklock: ", problem) end
 end
 

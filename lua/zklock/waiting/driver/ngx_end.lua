@@ -60,8 +60,8 @@ local function pause(seconds)
 end
 
 
--- Wakes all sleepers. Later sleeps use another bell.
-local function ring()
+--- Wakes all sleepers, which look how long to sleep. Later sleeps use another bell.
+function _M.ring()
     local rung = bell
     bell = nil
     local count = rung and -rung:count() or 0
@@ -136,7 +136,7 @@ function _M.check_exiting(told)
             drain = max(drain, session.drain)
             session.handle:poke()
         end
-        ring()
+        _M.ring()
     end
     return stage ~= STAYS
 end
@@ -174,7 +174,7 @@ end
 
 local function enter(new)
     stage = new
-    ring()
+    _M.ring()
 end
 
 
