@@ -201,6 +201,44 @@ describe("max_hold #session:mutex", function()
         end)
     end
 
+    for _, part in ipairs{ 1, 2 } do
+        local function hold_both(options)
+            local parts = { a:mutex(path .. "/1"), a:mutex(path .. "/2") }
+            return hold(a:multi(parts), options), parts[part], parts[3 - part]
+        end
+
+        it("max_hold of a multi-lock ends re-entries on part " .. part, function()
+            local lease, lock = hold_both{ max_hold = 0.3 }
+            local again = hold(lock)
+            assert.is_true(again:remaining() <= 0.3)
+            wait_until_lost(again)
+            assert.equal("lost", lease:state())
+            for n = 1, 2 do server:wait_for_nodes(("%s/%d"):format(path, n), 0) end
+        end)
+
+        it("max_hold and expire of a re-entry on part " .. part .. " end the whole multi-lock",
+           function()
+            for how, options in pairs{ max_hold = { max_hold = 0.3 }, expire = {} } do
+                local lease, lock, other = hold_both()
+                local again, beside = hold(lock, options), hold(other)
+                if how == "expire" then assert(again:expire(0.3)) end
+                assert.is_true(beside:remaining() <= 0.3)
+                wait_until_lost(beside)
+                assert.same({ how, "lost", "lost" }, { how, again:state(), lease:state() })
+            end
+        end)
+
+        it("the release of a multi-lock leaves re-entries on part " .. part ..
+           " their own limits", function()
+            local lease, lock, other = hold_both{ max_hold = 0.3 }
+            local again, beside = hold(lock), hold(other, { max_hold = 0.4 })
+            assert(lease:release())
+            wait_until_lost(beside)
+            assert.equal("held", again:state())
+            assert.is_true(again:remaining() > 1)
+        end)
+    end
+
     it("max_hold counts anew after a wait in a condition #slow", function()
         local lock, other = a:mutex(path), b:mutex(path)
         local lease = hold(lock, { max_hold = 0.5 })

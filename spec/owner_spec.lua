@@ -223,6 +223,14 @@ describe("an owner that waits for its own coroutine #real #lock:acquire", functi
         assert.equal("would_deadlock", deep_inside(function() return code_of(lock, 30) end))
     end)
 
+    it("the coroutine waits for any part of a multi-lock whose max_hold ends in time", function()
+        local second = session:mutex(rig.path())
+        for _, part in ipairs{ lock, second } do
+            hold(session:multi{ lock, second }, { timeout = 5, max_hold = 0.2 })
+            assert.is_true(deep_inside(function() return part:with(60, nothing) end))
+        end
+    end)
+
     it("the coroutine may wait in a condition, which gives the lock up", function()
         local lease = hold(lock)
         assert.equal("timeout", deep_inside(function()

@@ -543,7 +543,8 @@ void rules_on_tick(const struct client *client, zkl_time now) {
                 "no node is kept for longer than was asked for");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");
         const struct wish *holder = held ? holder_of(client, stake) : NULL;
-        require(!holder || !rules_hold_is_over(client, holder), "no hold outlives its end");
+        bool over = holder && (holder->outlasted || rules_hold_is_over(client, holder));
+        require(!over, "no hold outlives its end");
     }
     EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
     if (client->drain)

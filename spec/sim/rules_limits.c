@@ -120,12 +120,28 @@ void rules_on_queued(const struct client *client, const struct zkl_claim *claim)
 
 /* --- max_hold --------------------------------------------------------------------------------- */
 
+static bool share_part(const struct wish *wish, const struct wish *other) {
+    EACH_PART(parts_of_wish(wish), part) {
+        if (zkl_parts_include(parts_of_wish(other), part)) return true;
+    }
+    return false;
+}
+
+/* Handles on the parts of a multi-lock are of one grant while its lease is held. */
+static bool share_grant(const struct client *client, const struct wish *wish,
+                        const struct wish *other) {
+    EACH_WISH(client, each) {
+        bool joins = each->joint && has_handle(each);
+        if (joins && share_part(each, wish) && share_part(each, other)) return true;
+    }
+    return share_part(wish, other);
+}
+
 bool rules_hold_is_over(const struct client *client, const struct wish *wish) {
     EACH_WISH(client, each) {
         const struct hold *hold = each->lease ? &each->lease->hold : NULL;
         if (!hold || !hold->link || clock_of(client) < hold->until) continue;
-        EACH_PART(&each->lease->parts, part)
-        if (zkl_parts_include(parts_of_wish(wish), part)) return true;
+        if (share_grant(client, wish, each)) return true;
     }
     return false;
 }

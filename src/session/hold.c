@@ -1,13 +1,30 @@
 #include "hold.h"
 #include "internal.h"
-#include "stake.h"
+#include "multi.h"
 
-void zkl_hold_apply(struct stake *stake) {
+static zkl_time first_end(const struct stake *stake) {
     zkl_time first = ZKL_NEVER;
-    if (!zkl_claim_holds(&stake->claim)) return; /* the deadline is an acquire's */
     for (const struct hold *each = stake->holds; each; each = each->next)
         first = zkl_earlier(first, each->until);
-    stake->claim.deadline = first;
+    return first;
+}
+
+static struct stake *next_of_grant(struct stake *stake) {
+    return stake->part == PART_HELD ? zkl_multi_next_held(stake) : stake;
+}
+
+void zkl_hold_apply(struct stake *stake) {
+    if (!zkl_claim_holds(&stake->claim)) return; /* the deadline is an acquire's */
+    zkl_time first = ZKL_NEVER;
+    struct stake *part = stake;
+    do {
+        first = zkl_earlier(first, first_end(part));
+        part = next_of_grant(part);
+    } while (part != stake);
+    do {
+        part->claim.deadline = first;
+        part = next_of_grant(part);
+    } while (part != stake);
     zkl_session_tick_by(stake->session, first);
 }
 

@@ -1,7 +1,7 @@
 /*
  * hold.h - time limits of a grant, one for each handle. The first to pass ends the grant, even if
- * the user's thread is stuck. The limits of a multi-lock are those of its
- * first part.
+ * the user's thread is stuck. All parts of a multi-lock that is held have the first limit of any,
+ * until its lease is released. The lease's own limit is in the list of the first part.
  */
 #ifndef ZKL_SESSION_HOLD_H
 #define ZKL_SESSION_HOLD_H
@@ -21,6 +21,6 @@ void zkl_hold_begin(struct stake *stake, struct hold *hold); /* for `length`, fr
 void zkl_hold_again(struct stake *stake); /* for all handles, from a new grant on */
 void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to);
 void zkl_hold_end(struct stake *stake, struct hold *hold); /* the other limits stay */
-void zkl_hold_apply(struct stake *stake);                  /* sets the claim's deadline */
+void zkl_hold_apply(struct stake *stake);                  /* sets the deadlines of the grant */
 
 #endif

@@ -44,14 +44,17 @@ struct zkl_request *zkl_request_new_about_lease(const zkl_lease *lease, enum req
     return request;
 }
 
+/* Handles by re-entry keep their own limits, unless a limit of the multi-lock has passed. */
+static void release_part(struct stake *part) {
+    bool joint = part->part == PART_HELD;
+    part->part = PART_UNHELD;
+    if (joint) zkl_stake_release_handle(part, part->claim.kind);
+    if (!zkl_stake_check_loss(part, part->session->now)) zkl_hold_apply(part);
+}
+
 void zkl_parts_release_handle(const struct parts *parts, enum zkl_kind kind) {
     if (!parts->many) zkl_stake_release_handle(parts->one, kind);
-    for (size_t i = 0; parts->many && i < parts->count; i++) {
-        struct stake *part = parts->many[i];
-        bool joint = part->part == PART_HELD;
-        part->part = PART_UNHELD;
-        if (joint) zkl_stake_release_handle(part, part->claim.kind);
-    }
+    for (size_t i = 0; parts->many && i < parts->count; i++) release_part(parts->many[i]);
 }
 
 enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length) {

@@ -86,6 +86,7 @@ void zkl_multi_grant(struct stake *stake) {
         zkl_stake_give_handle(part);
         part = next_part(part);
     } while (part != stake);
+    zkl_hold_apply(stake);
 }
 
 /* The ring is searched anew each time, because the end of a part may end more. */
@@ -101,17 +102,11 @@ void zkl_multi_cancel_others(struct stake *stake) {
         zkl_stake_perform(part, zkl_claim_cancel(&part->claim, stake->claim.code));
 }
 
-static struct stake *held_part(const struct stake *stake) {
-    struct stake *part = next_part(stake);
-    while (part != stake && part->part != PART_HELD) part = next_part(part);
-    return part == stake ? NULL : part;
-}
-
 void zkl_multi_release_others(struct stake *stake) {
     struct stake *part;
     if (stake->part != PART_HELD) return;
     stake->part = PART_UNHELD;
-    while ((part = held_part(stake))) {
+    while ((part = zkl_multi_next_held(stake)) != stake) {
         part->part = PART_UNHELD;
         zkl_stake_release_handle(part, part->claim.kind);
     }
