@@ -550,23 +550,49 @@ describe("zklock #server", function()
             end
         end
 
-        -- The shell of a list dies at once of a signal, while its child still works.
+        -- The shell of a list dies at once of a signal, while its child still works; timeout's is
+        -- in a group of its own.
         for name, each in pairs{
             HUP = { join("%%s a"), "members", "a ", status = 129 },
             TERM = { run("%%s"), "show", "1 holds", status = 143 },
         } do
-            it("the node stays until a signalled command's children have ended: " .. name,
-               function()
-                local process = launch(each[1] .. [[ sh -c 'sh -c "
-                    trap \"sleep 1; %s bin/zklock --hosts %s %s %s; exit\" %s
-                    echo in; while :; do sleep 0.02; done"; true']], path, LUA, server.hosts,
-                    each[2], path, name)
-                process:signal(name)
-                process:find(each[3])
-                process:ends(each.status)
-                server:wait_for_nodes(path, 0)
-            end)
+            for what, prefix in pairs{ children = "", ["timeout's children"] = "timeout 20" } do
+                it(("the node stays until a signalled command's %s have ended: %s"):format(what,
+                    name), function()
+                    local process = launch(each[1] .. [[ sh -c '%s sh -c "
+                        trap \"sleep 1; %s bin/zklock --hosts %s %s %s; exit\" %s
+                        echo in; while :; do sleep 0.02; done"; true']], path, prefix, LUA,
+                        server.hosts, each[2], path, name)
+                    process:signal(name)
+                    process:find(each[3])
+                    process:ends(each.status)
+                    server:wait_for_nodes(path, 0)
+                end)
+            end
         end
+
+        it("timeout's children end before the lock is granted again, after a loss #slow", function()
+            local out = fresh_path()
+            local process = launch(run([[--grace 20 %s sh -c 'echo in
+                timeout 600 sh -c "trap \"echo TERM; exit\" TERM; echo \$\$
+                    while :; do sleep 0.02; done" >%s 2>&-; true']], path, out))
+            local pid = tonumber(first_line(out))
+            finally(function() rig.signal("KILL", pid) end)
+            remove_node()
+            process:ends(76)
+            assert.is_nil(commands.state(pid))
+            assert.equal(pid .. "\nTERM\n", files.read(out))
+        end)
+
+        it("a daemon of a signalled command goes on, and keeps no lock", function()
+            local out = fresh_path()
+            local process = launch(run([[%s sh -c 'setsid sh -c "echo \$\$ >%s; echo in
+                exec sleep 600 >&- 2>&-" & exec sleep 600']], path, out))
+            local pid = tonumber(first_line(out))
+            finally(function() rig.signal("KILL", pid) end)
+            assert.is_nil(process:ends(143, "TERM"):find("still run", 1, true))
+            assert.is_truthy(commands.state(pid))
+        end)
 
         it("children that outlive a signal by the grace are reported", function()
             local out = fresh_path()

@@ -21,19 +21,25 @@
 #define CHECK_PAUSE (ZKL_SECOND / 50)
 #define FOREIGN_CHECK_PAUSE ZKL_SECOND
 
+#define TOLD_MAX 64 /* adopted groups that are signalled before SIGKILL */
+
 struct minder {
     const struct zkl_minded *minded;
     int socket;   /* -1: the owner is gone */
     int terminal; /* -1: none */
     pid_t owner_group;
-    pid_t command;      /* 0: not started, or its group is gone */
+    pid_t command;      /* 0: not started, or over */
     bool command_ended; /* but perhaps not its group */
+    bool group_gone;    /* but perhaps not the adopted groups */
     bool has_terminal;  /* the group has the terminal, or gets it when continued */
     bool terminated;    /* SIGTERM was sent for a limit */
     int end_signal;     /* last signal to end the command; 0: none */
     zkl_time grace;
-    zkl_time rest_until; /* end of the grace of a signalled or killed command; 0: none */
-    sigset_t refused;    /* signals that another user's command did not get */
+    zkl_time rest_until;  /* end of the grace of a signalled or killed command; 0: none */
+    int rest_signal;      /* for adopted groups; 0: none */
+    pid_t told[TOLD_MAX]; /* adopted groups that got it */
+    size_t told_count;
+    sigset_t refused; /* signals that another user's command did not get */
     zkl_time orphan_for;
     zkl_time term_at, kill_at;
     zkl_time sure_until; /* latest kill_at without an owner */
@@ -131,15 +137,27 @@ static bool ends_commands(int signal) {
     return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
 }
 
+static void send_signal(struct minder *self, pid_t group, int signal) {
+    if (kill(-group, signal) == 0 || errno != EPERM) return;
+    if (!sigismember(&self->refused, signal)) zkl_complain_of_user(signal);
+    sigaddset(&self->refused, signal);
+}
+
+/* Gives the grace to the rest of a command that a signal ended, or may have ended. */
+static void expect_end(struct minder *self, int signal) {
+    self->rest_until = zkl_due(self->grace);
+    if (!ends_commands(signal)) return;
+    self->rest_signal = signal;
+    self->told_count = 0;
+}
+
 static void signal_group(struct minder *self, int signal) {
     if (!self->command) return;
     if (ends_commands(signal)) {
         self->end_signal = signal;
-        self->rest_until = zkl_due(self->grace);
+        expect_end(self, signal);
     }
-    if (kill(-self->command, signal) == 0 || errno != EPERM) return;
-    if (!sigismember(&self->refused, signal)) zkl_complain_of_user(signal);
-    sigaddset(&self->refused, signal);
+    if (!self->group_gone) send_signal(self, self->command, signal);
 }
 
 static void resume(struct minder *self) {
@@ -161,7 +179,7 @@ static void on_stop(struct minder *self, int signal) {
 
 static void on_end(struct minder *self, int status) {
     self->command_ended = true;
-    if (WIFSIGNALED(status)) self->rest_until = zkl_due(self->grace); /* Ctrl-C, a kill, a crash */
+    if (WIFSIGNALED(status)) expect_end(self, WTERMSIG(status)); /* Ctrl-C, a kill, a crash */
     give_terminal(self, self->command, self->owner_group);
     if (WIFEXITED(status)) report(self, ZKL_REPORT_EXITED, WEXITSTATUS(status));
     else report(self, ZKL_REPORT_KILLED, WTERMSIG(status));
@@ -193,17 +211,78 @@ static void on_owner_gone(struct minder *self) {
     set_limits(self, zkl_now(), zkl_earlier(kill_at, self->kill_at));
 }
 
+static bool is_time_to_kill(const struct minder *self) {
+    return self->terminated && zkl_now() >= self->kill_at;
+}
+
 static void impose_limits(struct minder *self) {
-    zkl_time now = zkl_now();
     if (!self->command) return;
-    if (!self->terminated && now >= self->term_at) {
+    if (!self->terminated && zkl_now() >= self->term_at) {
         self->terminated = true;
         report(self, ZKL_REPORT_LATE, 0);
         signal_group(self, SIGTERM);
         signal_group(self, SIGCONT); /* a stopped command could not end */
     }
-    if (!self->terminated || now < self->kill_at) return;
-    signal_group(self, SIGKILL);
+    if (is_time_to_kill(self)) signal_group(self, SIGKILL);
+}
+
+/* --- adopted groups --------------------------------------------------------------------------- */
+
+struct look {
+    struct minder *minder;
+    enum zkl_group worst;
+};
+
+/* False for a group that got the signal already. */
+static bool note_told(struct minder *self, pid_t group) {
+    for (size_t i = 0; i < self->told_count; i++) {
+        if (self->told[i] == group) return false;
+    }
+    if (self->told_count == TOLD_MAX) return false;
+    self->told[self->told_count++] = group;
+    return true;
+}
+
+/* Until now only other members of a foreign group may have got the signal. */
+static void end_group(struct minder *self, pid_t group, enum zkl_group state) {
+    bool kills = is_time_to_kill(self);
+    if (kills) send_signal(self, group, SIGKILL);
+    if (kills || !self->rest_signal) return;
+    if (!self->terminated && zkl_now() >= self->rest_until) return;
+    if (!note_told(self, group) && state != ZKL_GROUP_FOREIGN) return;
+    send_signal(self, group, self->rest_signal);
+    if (self->terminated) send_signal(self, group, SIGCONT);
+}
+
+static void look_at_child(pid_t child, void *context) {
+    struct look *look = context;
+    struct minder *self = look->minder;
+    pid_t group = getpgid(child);
+    if (getsid(child) != getsid(0)) return; /* a daemon */
+    if (group == self->command || group == self->owner_group || group == getpgrp()) return;
+    enum zkl_group state = zkl_group_state(group);
+    if (state > look->worst) look->worst = state;
+    end_group(self, group, state);
+}
+
+/* Ends the adopted groups if the command is ended. Returns the worst of their states. */
+static enum zkl_group end_adopted(struct minder *self) {
+    struct look look = {.minder = self, .worst = ZKL_GROUP_GONE};
+    bool is_ended = self->terminated || (self->command_ended && self->rest_until);
+    if (is_ended) zkl_linux_visit_children(look_at_child, &look);
+    return look.worst;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static enum zkl_group look_at_group(struct minder *self) {
+    if (self->group_gone) return ZKL_GROUP_GONE;
+    enum zkl_group group = zkl_group_state(self->command);
+    if (group == ZKL_GROUP_FOREIGN && self->end_signal)
+        send_signal(self, self->command, self->end_signal); /* as in end_group() */
+    self->group_gone = group == ZKL_GROUP_GONE;
+    if (self->group_gone) report(self, ZKL_REPORT_EMPTY, 0);
+    return group;
 }
 
 /*
@@ -211,14 +290,12 @@ static void impose_limits(struct minder *self) {
  * signal may have ended, such as a shell's child, has the grace to end. A terminated command is
  * over when only zombies are left of its group.
  */
-static bool is_over(const struct minder *self, enum zkl_group group) {
-    switch (group) {
-    case ZKL_GROUP_GONE: return true;
-    case ZKL_GROUP_FOREIGN: return !self->end_signal;
-    case ZKL_GROUP_OURS: break;
-    }
+static bool is_over(const struct minder *self, enum zkl_group group, enum zkl_group adopted) {
+    enum zkl_group worst = group > adopted ? group : adopted;
+    if (worst == ZKL_GROUP_GONE) return true;
+    if (worst == ZKL_GROUP_FOREIGN && self->end_signal) return false;
     if (!self->terminated) return zkl_now() >= self->rest_until;
-    return self->kill_at < ZKL_NEVER - ZKL_ZOMBIES_AFTER &&
+    return adopted == ZKL_GROUP_GONE && self->kill_at < ZKL_NEVER - ZKL_ZOMBIES_AFTER &&
            zkl_now() >= self->kill_at + ZKL_ZOMBIES_AFTER;
 }
 
@@ -227,15 +304,14 @@ static bool is_over(const struct minder *self, enum zkl_group group) {
  * the next command's limits precede its launch.
  */
 static void finish_if_over(struct minder *self) {
-    if (!self->command_ended) return;
-    enum zkl_group group = zkl_group_state(self->command);
-    if (group == ZKL_GROUP_FOREIGN && self->end_signal)
-        signal_group(self, self->end_signal); /* until now only other members got the signal */
-    if (!is_over(self, group)) return;
-    report(self, ZKL_REPORT_OVER, group == ZKL_GROUP_OURS && !self->terminated && self->rest_until);
+    enum zkl_group group = self->command_ended ? look_at_group(self) : ZKL_GROUP_OURS;
+    enum zkl_group adopted = end_adopted(self); /* also children of members that have just ended */
+    if (!self->command_ended || !is_over(self, group, adopted)) return;
+    bool is_left = group != ZKL_GROUP_GONE || adopted != ZKL_GROUP_GONE;
+    report(self, ZKL_REPORT_OVER, is_left && !self->terminated && self->rest_until);
     self->command = 0;
-    self->command_ended = self->terminated = self->has_terminal = false;
-    self->end_signal = 0;
+    self->command_ended = self->terminated = self->has_terminal = self->group_gone = false;
+    self->end_signal = self->rest_signal = 0;
     self->rest_until = 0;
     sigemptyset(&self->refused);
     self->term_at = self->kill_at = self->sure_until = ZKL_NEVER;
@@ -244,7 +320,7 @@ static void finish_if_over(struct minder *self) {
 static zkl_time due(const struct minder *self) {
     zkl_time now = zkl_now();
     if (!self->command) return ZKL_NEVER;
-    if (self->command_ended || (self->terminated && now >= self->kill_at))
+    if (self->command_ended || is_time_to_kill(self))
         return now + (sigisemptyset(&self->refused) ? CHECK_PAUSE : FOREIGN_CHECK_PAUSE);
     return self->terminated ? self->kill_at : self->term_at;
 }

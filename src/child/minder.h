@@ -8,6 +8,10 @@
  * After ZKL_REPORT_OVER the owner may launch the command again. Only SIGKILL and SIGSTOP reach the
  * minder. When the minder dies the kernel kills the command.
  *
+ * Processes of the command in other groups, such as those of timeout(1), become the minder's
+ * children when their parents end. If the command is ended, the minder ends these groups, too, but
+ * no daemons, which have a Unix session of their own.
+ *
  * A command of another user (sudo, a setuid program) gets neither the minder's signals nor the
  * kernel's. The minder says so on stderr, and waits for the command's own end.
  *
@@ -48,7 +52,8 @@ enum zkl_report_kind {
     ZKL_REPORT_LATE,    /* `term_at` passed; SIGTERM follows */
     ZKL_REPORT_EXITED,  /* number: exit status */
     ZKL_REPORT_KILLED,  /* number: signal */
-    ZKL_REPORT_OVER,    /* the group is not awaited any more; number 1: its grace has passed */
+    ZKL_REPORT_EMPTY,   /* the group is gone, so its number may be another group's */
+    ZKL_REPORT_OVER,    /* nothing is awaited any more; number 1: the rest's grace has passed */
     ZKL_REPORT_FAILED   /* number: errno value of fork() */
 };
 
@@ -63,7 +68,7 @@ struct zkl_minded {
     const sigset_t *mask; /* blocked in the command */
 };
 
-/* The members of a process group that are left, zombies included. */
+/* The members of a process group that are left, zombies included. The worst comes last. */
 enum zkl_group {
     ZKL_GROUP_GONE,
     ZKL_GROUP_OURS,   /* a member accepts signals */

@@ -32,6 +32,13 @@ void zkl_linux_adopt_orphans(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
 }
 
+void zkl_linux_visit_children(void (*visit)(pid_t child, void *context), void *context) {
+    FILE *children = fopen("/proc/thread-self/children", "re");
+    if (!children) return;
+    for (pid_t child; fscanf(children, "%d", &child) == 1;) visit(child, context);
+    fclose(children);
+}
+
 #define NUMBERS_MAX 65536 /* limits may be a thousand times as high */
 
 static void visit_numbers(void (*visit)(int fd, void *context), void *context) {

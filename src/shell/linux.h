@@ -16,6 +16,9 @@ void zkl_linux_die_with_parent(void);
 
 void zkl_linux_adopt_orphans(void);
 
+/* Calls visit() with each child, zombies included. The file system /proc must be mounted. */
+void zkl_linux_visit_children(void (*visit)(pid_t child, void *context), void *context);
+
 /* Calls visit() with each open descriptor. */
 void zkl_linux_visit_descriptors(void (*visit)(int fd, void *context), void *context);
 
