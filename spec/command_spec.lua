@@ -491,6 +491,46 @@ describe("zklock #server", function()
             assert.is_nil(commands.state(pid))
         end)
 
+        -- The inner zklock could give its command 10 s more.
+        for verb, line in pairs{ run = run("%%s-inner"), join = join("--grace 600 %%s-inner a") } do
+            -- Starts a zklock under another, around a command that survives SIGTERM. Returns the
+            -- outer process, and the command's pid.
+            local function start_nested(outer)
+                local out = fresh_path()
+                local process = launch("%s %s %s bin/zklock --hosts %s " .. line
+                    .. [[ sh -c 'trap "" TERM; echo $$ >%s; echo in
+                        exec sleep 600 >&- 2>&-']],
+                    outer, path, LUA, server.hosts, path, out)
+                local pid = tonumber(first_line(out))
+                finally(function() rig.signal("KILL", pid) end)
+                return process, pid
+            end
+
+            it("a nested zklock's command ends before a killed one's lock is granted again: "
+               .. verb .. " #slow", function()
+                local process, pid = start_nested "--timeout 4 run"
+                process:signal("KILL")
+                rig.hold(session:mutex(path), 60)
+                assert.is_nil(commands.state(pid))
+            end)
+
+            it("a nested zklock's command ends before a lost lock's zklock: " .. verb .. " #slow",
+               function()
+                local process, pid = start_nested "--timeout 20 run --grace 0.2"
+                remove_node()
+                process:find "status 76"
+                assert.is_nil(commands.state(pid))
+            end)
+
+            it("a killed nested zklock's command ends before the outer zklock: " .. verb ..
+               " #slow", function()
+                local process, pid = start_nested "--timeout 20 run"
+                rig.shell("kill -9 $(ps -o ppid= -p $(ps -o ppid= -p %d))", pid)
+                process:find "status 137"
+                assert.is_nil(commands.state(pid))
+            end)
+        end
+
         it("a stopped zklock's command is ended before the lock is granted again; status 76 " ..
            "later #slow", function()
             local process, pid, out = start_stubborn()

@@ -258,11 +258,13 @@ function Job:say(text, ...)
 end
 
 
---- Starts the command, when no process of its previous start is left.
+--- Starts the command, when no process of its previous start is left. If this process is itself
+-- the command of a zklock, which may end it last of all, the command ends with it.
 ---@param token string? in its environment
 ---@param seconds number that the command may outlive this process
 function Job:launch(keeper, token, seconds)
     self.keeper = keeper
+    if os.getenv "ZKLOCK_PATH" then seconds = 0 end
     self.stopping, self.resuming, self.status, self.over = nil, nil, nil, nil
     self.child:launch(token, self.session:id() or "", seconds, self.grace)
 end
