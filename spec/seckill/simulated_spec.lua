@@ -417,6 +417,18 @@ describe("many schedules of a simulated sale", function()
         end
     end)
 
+    it("buyers of little patience meet no wrong schedule", function()
+        for _, options in ipairs{
+            { timeout = 0, faults = {} },
+            { timeout = 0, faults = {}, arrivals = 150, pause = 0.005 },
+            { timeout = 0.01, faults = {}, arrivals = 150, pause = 0.005 },
+        } do
+            local found = explore(with({ buyers = 8, products = { bun = 100 }, pause = 0.05 },
+                options), 100)
+            assert.equal(0, found.wrong, tostring(found))
+        end
+    end)
+
     it("schedules without a lock are wrong", function()
         assert.equal(200, explore{ strategy = "none", faults = {} }.wrong)
     end)

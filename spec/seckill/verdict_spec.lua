@@ -454,6 +454,18 @@ describe("buyers that waited in vain", function()
         assert.equal(1, count(5, {}, first, next_one, waits(10)))
     end)
 
+    it("buyers of little patience wait in vain if the lock stays free for longer than a hand-off",
+       function()
+        local function tries(at, code)
+            return waits(at + 0.002, { asked = at, outcome = code or "busy" })
+        end
+        local function hold(from) return { granted = from, released = from + 1 } end
+        assert.equal(0, count(5, {}, hold(1), tries(2.001), tries(2.5)))
+        assert.equal(0, count(5, {}, hold(1), hold(9), tries(8.999), tries(5, "timeout")))
+        assert.equal(2, count(5, {}, hold(1), tries(3), tries(4, "timeout")))
+        assert.equal(2, count(5, { KILL }, DEAD, tries(3), tries(4)))
+    end)
+
     it("buyers do not wait in vain while a holder, even a stopped one, holds the lock", function()
         assert.equal(0, count(5, {}, { granted = 1, released = 30, outcome = "late" }, waits(10)))
         assert.equal(0, count(5, { { at = 0, kind = "stop", target = "server 1" } },

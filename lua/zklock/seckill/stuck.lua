@@ -3,7 +3,10 @@
 
 local record = require "zklock.seckill.record"
 
-local huge = math.huge
+local huge, max = math.huge, math.max
+
+-- Seconds until a free lock gets to its next holder, also on a slow machine.
+local HAND_OFF = 0.75
 
 
 local stuck = {}
@@ -72,15 +75,17 @@ local function free_since(holds, time)
 end
 
 
--- True if the lock was free for the last half of the buyer's wait, or for the last tenth if no
--- buyer got the lock later. A shorter time is a normal hand-off.
+-- True if the lock was free before the buyer's answer for longer than a normal hand-off takes. That
+-- is up to a tenth of the wait, or half of it if a buyer got the lock later. In the latter case a
+-- short wait tells nothing, because the next holder may have asked a moment before.
 local function was_free(purchase, holds, faults, the_end)
     local wait_end, of_lock = purchase.told or the_end, holds[purchase.lock] or {}
-    local since = math.max(purchase.asked, free_since(of_lock, wait_end),
-        able_since(purchase, faults, the_end))
-    local is_last = not of_lock[1] or of_lock[#of_lock].from <= wait_end
-    local part = is_last and 0.1 or 0.5
-    return since <= wait_end and wait_end - since >= part * (wait_end - purchase.asked)
+    local wait = wait_end - purchase.asked
+    local since = max(free_since(of_lock, wait_end), able_since(purchase, faults, the_end))
+    if of_lock[1] and of_lock[#of_lock].from > wait_end then
+        return wait_end - max(since, purchase.asked) >= max(HAND_OFF, wait / 2)
+    end
+    return wait_end - since >= max(HAND_OFF, wait / 10)
 end
 
 
