@@ -39,6 +39,13 @@ describe("an outage of ZooKeeper in a sale", function()
         assert.is_true(kinds.restart > 0)
     end)
 
+    it("buyers that give up during the outage do not wait in vain #slow", function()
+        local it_is = seckill.sale{ buyers = 12, arrivals = 4, session = LONG, timeout = 0.5,
+            faults = { { pause = "zookeeper", length = 2 } } }
+        assert.equal("right", it_is.verdict, it_is.finding)
+        assert.is_true(it_is.failures.timeout > 0)
+    end)
+
     it("an endless outage leaves the sold pieces and buyers that waited in vain #slow", function()
         local it_is = sale({ { kill = "zookeeper" } }, { session = 1, timeout = 3 })
         assert.same({ 1, { timeout = 7 } }, { it_is.sold, it_is.failures })

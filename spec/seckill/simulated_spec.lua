@@ -419,13 +419,25 @@ describe("many schedules of a simulated sale", function()
 
     it("buyers of little patience meet no wrong schedule", function()
         for _, options in ipairs{
-            { timeout = 0, faults = {} },
+            { timeout = 0 }, { timeout = 1 }, { timeout = 0, faults = {} },
             { timeout = 0, faults = {}, arrivals = 150, pause = 0.005 },
             { timeout = 0.01, faults = {}, arrivals = 150, pause = 0.005 },
         } do
             local found = explore(with({ buyers = 8, products = { bun = 100 }, pause = 0.05 },
                 options), 100)
             assert.equal(0, found.wrong, tostring(found))
+        end
+    end)
+
+    it("servers that are struck while their buyers wait make no schedule wrong", function()
+        for _, fault in ipairs{
+            { at = 0.5, stop = "server 1", length = 8 }, { at = 0.5, cut = "server 1", length = 8 },
+            { at = 0.5, kill = "server 1" },
+        } do
+            local it_is = sale{ buyers = 8, pause = 0.3, timeout = 4, session = 20,
+                faults = { fault } }
+            assert.equal("right", it_is.verdict, it_is.finding)
+            assert.is_true(it_is.failures.timeout >= 3) -- of server 2
         end
     end)
 

@@ -423,17 +423,19 @@ describe("buyers that waited in vain", function()
     local DEAD = { server = 1, granted = 1, ended = 2 } -- a killed holder
 
     -- The number of buyers that waited in vain in a sale with these purchases, each of a bun.
-    local function count(left, faults, ...)
+    local function count_in(plan, left, faults, ...)
         for i, each in ipairs{ ... } do
             each.server, each.quantity, each.buyer = each.server or 2, each.quantity or 1, i
             each.product, each.lock, each.asked = "bun", "bun", each.asked or 0
             each.outcome = each.outcome or each.released and "sold" or "unanswered"
         end
         local outcome = { purchases = { ... }, orders = {}, faults = faults, seconds = 20 }
-        local _, finding = verdicts.of({}, outcome,
+        local _, finding = verdicts.of(plan, outcome,
             { bun = { left = left, ordered = 0, stock = 0 } })
         return tonumber(finding:match "(%d+) buyers? waited in vain" or 0)
     end
+
+    local function count(...) return count_in({}, ...) end
 
     local function waits(told, more)
         return with({ outcome = "timeout", told = told }, more or {})
@@ -498,6 +500,37 @@ describe("buyers that waited in vain", function()
         assert.equal(0, of_fault("stop", 10, "timeout"))
         assert.equal(0, of_fault("stop", nil, "timeout"))
         assert.equal(1, of_fault("stop", 4, "timeout"))
+    end)
+
+    -- A waiter of the other server is next, and the session that has its node is not over.
+    it("buyers do not wait in vain behind a server that is stopped, cut off or killed", function()
+        local function count_after(plan, kind, ended, ...)
+            local fault = { at = 1, ended = ended, kind = kind, target = "server 1" }
+            return count_in(plan, 5, { fault }, { granted = 0, released = 0.5 }, ...)
+        end
+        local zookeeper = { lock_remains = 3 }
+        assert.equal(0, count_after(zookeeper, "stop", 9, waits(4)))
+        assert.equal(1, count_after(zookeeper, "stop", 9, waits(4), waits(10)))
+        assert.equal(0, count_after(zookeeper, "cut", 2, waits(3)))
+        assert.equal(1, count_after(zookeeper, "cut", 2, waits(3), waits(5)))
+        assert.equal(0, count_after(zookeeper, "kill", nil, waits(4)))
+        assert.equal(1, count_after(zookeeper, "kill", nil, waits(4), waits(6)))
+        assert.equal(0, count_after({ lock_queue = true }, "stop", 9, waits(8)))
+        assert.equal(1, count_after({}, "stop", 9, waits(8)))
+        assert.equal(1, count_after({}, "kill", nil, waits(4)))
+    end)
+
+    it("buyers do not wait in vain during an outage of ZooKeeper, and soon after it", function()
+        local function count_after(kind, ended, others, ...)
+            local faults = { { at = 1, ended = ended, kind = kind, target = "zookeeper" }, others }
+            return count_in({ lock_remains = 2 }, 5, faults, { granted = 0, released = 0.5 }, ...)
+        end
+        assert.equal(0, count_after("pause", 6, nil, waits(5), waits(8)))
+        assert.equal(1, count_after("pause", 6, nil, waits(10)))
+        assert.equal(1, count_after("kill", 1, nil, waits(3), waits(10)))
+        local restart = { at = 8, ended = 9, kind = "restart", target = "zookeeper" }
+        assert.equal(0, count_after("kill", 1, restart, waits(7), waits(10)))
+        assert.equal(1, count_after("kill", 1, restart, waits(13)))
     end)
 
     it("buyers of a hung sale wait in vain, whatever is left", function()

@@ -256,6 +256,14 @@ local function default_limit(the_plan)
 end
 
 
+-- The longest time for which ZooKeeper keeps the locks of a dead server. A session lasts at least
+-- two ticks, and ends up to a tick late. Throwaway servers have ticks of 0.5 s, others mostly 2 s.
+local function lock_remains(the_plan)
+    local tick = the_plan.zookeeper and 2 or 0.5
+    return math.max(the_plan.session, 2 * tick) + tick
+end
+
+
 local function own_zookeeper_options(the_plan)
     local wanted
     for _, fault in ipairs(the_plan.faults) do
@@ -345,6 +353,8 @@ end
 ---@field hold number          seconds to hold the lock after the write
 ---@field timeout number       seconds that a buyer waits for the lock
 ---@field session number       session timeout asked for
+---@field lock_queue boolean?  the lock's server grants it to waiters, even to a stopped one
+---@field lock_remains number? longest time for which ZooKeeper keeps the locks of a dead server
 ---@field seed integer         of random numbers
 ---@field expect table?        expected counts of buyers by outcome, and limits of times
 ---@field orders integer       most orders of a buyer
@@ -412,6 +422,8 @@ function plan.read(options)
     expectation.check(options.expect, the_plan, purchases.is_built_in(the_plan.purchase))
     if strategy.check then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
+    the_plan.lock_queue = strategy.queue
+    the_plan.lock_remains = strategy.needs_zookeeper and lock_remains(the_plan) or nil
     the_plan.own_zookeeper = not simulated and own_zookeeper_options(the_plan) or nil
     return the_plan
 end

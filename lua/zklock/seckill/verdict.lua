@@ -359,7 +359,7 @@ local function account_of(plan, outcome, products)
         if purchase.asked or purchase.told then account.asked[purchase.buyer] = true end
         for product in pairs(purchase.returned or {}) do account.returned[product] = true end
     end
-    account.in_vain = stuck.find(outcome, outcome.late and plan.limit or outcome.seconds,
+    account.in_vain = stuck.find(plan, outcome, outcome.late and plan.limit or outcome.seconds,
         function(purchase) return can_be_served(purchase, products) end)
     return account
 end

@@ -37,10 +37,12 @@ local definitions = {
     ["redis-set"] = { needs = { redis = 1 } },
     ["redis-timestamp"] = { needs = { redis = 1 } },
     ["redisson"] = { needs = { redis = 1 } },
-    ["redisson-fair"] = { needs = { redis = 1 }, engine = "redisson", new_lock = new_fair_mutex },
+    ["redisson-fair"] = {
+        needs = { redis = 1 }, engine = "redisson", new_lock = new_fair_mutex, queue = true,
+    },
     ["redisson-rw"] = { needs = { redis = 1 }, engine = "redisson", new_lock = new_side },
     ["redlock"] = { needs = { redis = 5 } },
-    ["sql-pessimistic"] = { needs = { database = true, mysql = true } },
+    ["sql-pessimistic"] = { needs = { database = true, mysql = true }, queue = true },
     ["sql-table"] = { needs = { database = true } },
 }
 
@@ -134,7 +136,7 @@ local strategies = {}
 for name, definition in pairs(definitions) do
     local engine_name = definition.engine or name
     strategies[name] = {
-        needs = definition.needs,
+        needs = definition.needs, queue = definition.queue,
         check = function(plan) check(definition, engine_name, plan) end,
         open = function(server) return open_single(definition, engine_name, server) end,
     }
