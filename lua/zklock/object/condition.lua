@@ -57,7 +57,7 @@ end
 ---@return true? ok the lease is held, with a new token
 ---@return string? message
 ---@return zklock.Code? code "timeout", "interrupted", "expired", "closed": the lease is released;
--- "lost", "released": it had ended before; "auth", "too_many", "not_owner": nothing was done
+-- "lost", "released": it had ended before; "not_owner": nothing was done; else see lease:state()
 function Condition:wait(lease, timeout)
     timeout = options.timeout(timeout)
     local _, message, code = refusal(self, lease, "wait")
