@@ -110,7 +110,7 @@ static const char *const complaints[] = {
     [ZKL_COMPLAINT_HUNG_UP] = "the connection was closed before an answer: this is not a "
                               "ZooKeeper, or it is a TLS port, or maxClientCnxns is reached, or "
                               "stunnel closed it: see its log",
-    [ZKL_COMPLAINT_SILENT] = "the connection was made, and nothing came"};
+    [ZKL_COMPLAINT_SILENT] = "nothing came from the server"};
 
 /*
  * session:trouble() -> the reason for no connection, or nil; the last complaint about a server, or
