@@ -331,18 +331,22 @@ describe("a timer of the cluster #session:members", function()
         local folder, hosts = rig.path(), rig.shared().hosts
         local first, second = rig.session(hosts), rig.session(hosts)
         local fails, log, ran = true, {}, {}
+        local function both_are_members() return #rig.shared():nodes(folder) == 2 end
         zklock.run(function()
             assert(once(first, folder, "a", 0.01, function()
-                if fails then error("no database", 0) end
                 ran.a = true
+                if not fails then return end
+                rig.wait_for("the second member", both_are_members)
+                error("no database", 0)
             end, function(why) log[#log + 1] = why end))
         end, function()
+            rig.wait_for("the first member's run", function() return ran.a end)
             assert(once(second, folder, "b", 0.01, function() ran.b = true end, ignore))
         end, function()
             rig.wait_for("the second member's run", function() return ran.b end)
             assert.equal("no database", log[1])
-            fails = false
-            rig.wait_for("the first member's run", function() return ran.a end)
+            fails, ran.a = false, nil
+            rig.wait_for("the first member's next run", function() return ran.a end)
             first:close()
             second:close()
         end)
