@@ -239,24 +239,19 @@ end
 function nginx:temporary() return rig.shell("ls -A %s/tmp", self.dir) end
 
 
--- Returns the troubles that the log tells of, also at the end.
 local function stop(self)
     if self:master() then self:signal("TERM") end
     self.output:close()
-    local troubles, left = self:troubles(), self:temporary()
+    local left = self:temporary()
     rig.shell("rm -rf %s", self.dir)
-    return troubles, left ~= "" and "left behind: " .. left or nil
+    return left ~= "" and "left behind: " .. left or nil
 end
 
 
 --- Ends every nginx. Fails if temporary files are left, or the log of `host` tells of trouble.
 function nginx.stop_all(host)
-    local troubles = {}
-    for _, each in ipairs(started) do
-        local told, left = stop(each)
-        for _, line in ipairs(each == host and told or {}) do troubles[#troubles + 1] = line end
-        troubles[#troubles + 1] = left
-    end
+    local troubles = host and host:troubles() or {}
+    for _, each in ipairs(started) do troubles[#troubles + 1] = stop(each) end
     started = {}
     if troubles[1] then error(table.concat(troubles, "\n"), 2) end
 end
