@@ -61,12 +61,25 @@ static int remaining(lua_State *L) {
     return 1;
 }
 
+static int push_whether(lua_State *L, bool (*is_so)(const zkl_lease *lease)) {
+    bool so = is_so(enter_lease(L));
+    zkl_lua_leave(L);
+    lua_pushboolean(L, so);
+    return 1;
+}
+
 /* lease:waited() -> true if the acquire waited for the lock */
 static int waited(lua_State *L) {
-    bool did = zkl_lease_waited(enter_lease(L));
-    zkl_lua_leave(L);
-    lua_pushboolean(L, did);
-    return 1;
+    return push_whether(L, zkl_lease_waited);
+}
+
+/* lease:reads() -> true for a reader's lease, from the begin of a downgrade on */
+static int reads(lua_State *L) {
+    return push_whether(L, zkl_lease_reads);
+}
+
+static int revoked(lua_State *L) {
+    return push_whether(L, zkl_lease_revoked);
 }
 
 /* lease:expire(seconds) -> "ok" | "lost" | "released" */
@@ -149,13 +162,6 @@ static int wait(lua_State *L) {
     return zkl_lua_push_request(L, lease->client, zkl_wait(lease->object, folder, timeout));
 }
 
-static int revoked(lua_State *L) {
-    bool asked = zkl_lease_revoked(enter_lease(L));
-    zkl_lua_leave(L);
-    lua_pushboolean(L, asked);
-    return 1;
-}
-
 static int listen(lua_State *L) {
     zkl_lease_listen(enter_lease(L));
     zkl_lua_leave(L);
@@ -176,25 +182,16 @@ static int collect(lua_State *L) {
 
 void zkl_lua_open_lease(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"check", check},
-        {"downgrade", downgrade},
-        {"expire", expire},
-        {"gone", gone},
-        {"guard", guard},
-        {"id", id},
-        {"listen", listen},
-        {"release", release},
-        {"release_and_confirm", release_and_confirm},
-        {"remaining", remaining},
-        {"revoked", revoked},
-        {"signal", signal},
-        {"state", state},
-        {"token", token},
-        {"token_string", token_string},
-        {"wait", wait},
-        {"waited", waited},
-        {"__gc", collect},
-        {NULL, NULL},
+        {"check", check},         {"downgrade", downgrade},
+        {"expire", expire},       {"gone", gone},
+        {"guard", guard},         {"id", id},
+        {"listen", listen},       {"reads", reads},
+        {"release", release},     {"release_and_confirm", release_and_confirm},
+        {"remaining", remaining}, {"revoked", revoked},
+        {"signal", signal},       {"state", state},
+        {"token", token},         {"token_string", token_string},
+        {"wait", wait},           {"waited", waited},
+        {"__gc", collect},        {NULL, NULL},
     };
     zkl_lua_add_methods(L, ZKL_LEASE_BOX, methods);
 }

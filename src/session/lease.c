@@ -168,6 +168,10 @@ int64_t zkl_lease_token(const zkl_lease *lease) {
     return zkl_parts_at(&lease->parts, 0)->token;
 }
 
+bool zkl_lease_reads(const zkl_lease *lease) {
+    return lease->kind == ZKL_READ;
+}
+
 bool zkl_lease_waited(const zkl_lease *lease) {
     return zkl_parts_at(&lease->parts, 0)->claim.announced;
 }

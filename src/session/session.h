@@ -87,9 +87,8 @@ void zkl_session_close(zkl_session *session);
 void zkl_session_closed(zkl_session *session); /* its connection is closed, too */
 
 void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer);
-void zkl_session_unsent(zkl_session *session, uint64_t rpc); /* could not be sent */
-/* The server does not know this kind of request. */
-void zkl_session_unimplemented(zkl_session *session, uint64_t rpc);
+void zkl_session_unsent(zkl_session *session, uint64_t rpc);        /* could not be sent */
+void zkl_session_unimplemented(zkl_session *session, uint64_t rpc); /* unknown to the server */
 void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node);
 
 /* Sends heartbeats, ends overdue waits and leases, and looks for orphans. */
@@ -403,6 +402,7 @@ enum zkl_lease_state { ZKL_LEASE_HELD, ZKL_LEASE_SUSPECT, ZKL_LEASE_LOST, ZKL_LE
 
 uint64_t zkl_lease_id(const zkl_lease *lease); /* the grant's, shared by its handles */
 int64_t zkl_lease_token(const zkl_lease *lease);
+bool zkl_lease_reads(const zkl_lease *lease);  /* a reader's, from the begin of a downgrade on */
 bool zkl_lease_waited(const zkl_lease *lease); /* for the lock, or a multi-lock's first part */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease); /* how long it is certain to hold */

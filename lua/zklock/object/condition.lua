@@ -37,6 +37,7 @@ local function refusal(self, lease, method)
     if not is_own or lease.kind ~= lock.kind then return failure("not_owner", self.folder) end
     local end_code = end_of(lease)
     if end_code then return failure(end_code, self.folder) end
+    if lease.handle:reads() then return failure("not_owner", self.folder) end
     return nil, wait.refusal(lock.session)
 end
 

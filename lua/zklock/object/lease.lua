@@ -36,7 +36,7 @@ function Lease.new(lock, handle, owner)
         owner = owner, -- a key, as for session:interrupt()
         session = lock.session,
         path = lock.path,
-        kind = lock.kind,
+        kind = lock.kind, -- also after a downgrade
     }, Lease)
     self.session.runtime:granted(self)
     return self
@@ -142,12 +142,9 @@ function methods:guard(writes)
 end
 
 
-local function take_downgrade(request, lease, path)
+local function take_downgrade(request, path)
     local code, detail = request.handle:result()
-    if code == "ok" then
-        lease.kind = "read"
-        return true
-    end
+    if code == "ok" then return true end
     if code == "unsupported" then
         detail = detail or ("only a write lease can be downgraded, with a number below %d")
             :format(core.downgrade_limit)
@@ -161,14 +158,14 @@ end
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
----@return zklock.Code? code "unsupported", "lost", "released", "timeout"
+---@return zklock.Code? code "unsupported", "lost", "released", "timeout", "auth"
 function methods:downgrade(timeout)
     local session = self.session
     if self.handle:gone() then return failure(self.handle:gone(), self.path) end
     local refusal, code = wait.refusal(session)
     if refusal then return nil, refusal, code end
     timeout = options.timeout(timeout, session:timeout())
-    return session:await(self.handle:downgrade(timeout), timeout, take_downgrade, self, self.path)
+    return session:await(self.handle:downgrade(timeout), timeout, take_downgrade, self.path)
 end
 
 
