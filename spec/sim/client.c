@@ -30,7 +30,7 @@ void client_begin(struct client *client) {
                                           .seed = (uint64_t)index_of(client)};
     world.spare = 0; /* its creation must not fail */
     client->zk = zkl_session_new(&settings);
-    client->expiring = client->closing = false;
+    client->expiring = client->closing = client->sends_away = false;
     client->drain = NULL;
     client->last = 0;
     client->open_grants = 0;
@@ -411,6 +411,7 @@ static void begin_to_drain(struct client *client, bool waiters) {
         if (!waiters && away) wish->cancelled = ZKL_CLOSED;
     }
     client->drain = zkl_session_drain(client->zk, waiters, ZKL_NEVER);
+    client->sends_away = client->drain && !waiters;
     EACH_STAKE(client, stake)
     require(!client->drain || stake->claim.state != ZKL_KEPT,
             "a session that drains keeps no node");

@@ -538,7 +538,9 @@ void rules_on_tick(const struct client *client, zkl_time now) {
         const struct zkl_claim *claim = &stake->claim;
         bool held = zkl_claim_holds(claim);
         wanted = wanted || claim->wanted;
-        require(!claim->wanted || held || now < claim->deadline, "no wait outlives its deadline");
+        bool waits = claim->wanted && !held;
+        require(!waits || now < claim->deadline, "no wait outlives its deadline");
+        require(!waits || !client->sends_away, "a session that sends all away has no wait");
         require(claim->state != ZKL_KEPT || now < claim->deadline,
                 "no node is kept for longer than was asked for");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");

@@ -230,7 +230,9 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     client_update_time(client);
     begin_doing(wish, WAITS, zkl_wait(wish->lease, line_path(CONDITION), timeout));
     EACH_WISH(client, each) {
-        if (wish->doing_request && is_fellow(each, wish)) each->away = true;
+        bool fellow = wish->doing_request && is_fellow(each, wish);
+        if (fellow) each->away = true;
+        if (client->sends_away && (fellow || each == wish)) each->cancelled = ZKL_CLOSED;
     }
     client_settle(client);
 }

@@ -290,6 +290,7 @@ struct client {
     unsigned open_grants; /* grants whose end no step has reported */
     unsigned waited, signals;
     struct zkl_request *drain; /* the request to drain, before a close; NULL: none */
+    bool sends_away;           /* its drain ends all waits */
     bool closing;              /* its session takes its time to close */
     unsigned deeds_done;
     bool mutexes;                 /* with MIX_ALL it wants mutexes, not reads or writes */

@@ -365,6 +365,7 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
     attach_request(request, stake);
     zkl_stake_perform(waiter,
                       zkl_claim_enter_condition(&waiter->claim, &stake->claim, request->deadline));
+    if (request->session->service == SERVICE_TO_HOLDERS) zkl_request_cancel(request, ZKL_CLOSED);
     return true;
 }
 

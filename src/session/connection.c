@@ -238,7 +238,8 @@ void zkl_session_reopening(zkl_session *session) {
 zkl_request *zkl_session_drain(zkl_session *session, bool serve_waiters, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_DRAIN, timeout);
     if (!request) return NULL;
-    if (session->service == SERVICE_OPEN) session->service = SERVICE_DRAINING;
+    enum service service = serve_waiters ? SERVICE_DRAINING : SERVICE_TO_HOLDERS;
+    if (session->service < service) session->service = service;
     zkl_stake_feed_all(session, stop_keeping);
     if (!serve_waiters) zkl_stake_feed_all(session, end_heirs);
     if (!serve_waiters) zkl_stake_feed_all(session, cancel_waiter);

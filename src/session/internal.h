@@ -15,8 +15,9 @@ struct request_numbers {
 
 enum service {
     SERVICE_OPEN,
-    SERVICE_DRAINING, /* no new acquire, after zkl_session_drain() */
-    SERVICE_CLOSING   /* nothing, after zkl_session_close() */
+    SERVICE_DRAINING,   /* no new acquire, after zkl_session_drain() */
+    SERVICE_TO_HOLDERS, /* nor a wait in a condition, after a drain that serves no waiters */
+    SERVICE_CLOSING     /* nothing, after zkl_session_close() */
 };
 
 enum { STATE_NEWS = 16, EARLIER_SESSIONS = 16 };

@@ -78,8 +78,8 @@ void zkl_session_refused(zkl_session *session);   /* bad credentials; no session
 void zkl_session_reopening(zkl_session *session); /* after an expiry */
 /*
  * From now on no acquire contends, but gets ZKL_CLOSED; only re-entries go on. With
- * `serve_waiters` the waiting acquires may still be granted, else they get ZKL_CLOSED at once. No
- * node is kept. The request is done when nobody holds or waits.
+ * `serve_waiters` those that wait may still be granted, else they, and later waits in a condition,
+ * get ZKL_CLOSED at once. No node is kept. The request is done when nobody holds or waits.
  */
 zkl_request *zkl_session_drain(zkl_session *session, bool serve_waiters, zkl_time timeout);
 /* Releases everything, and ends every wait with ZKL_CLOSED. */
