@@ -60,7 +60,7 @@ zkl_actions zkl_condition_answer_forward(const struct call *call, const struct a
 void zkl_condition_tell_partner(struct stake *waiter) {
     struct stake *lock = partner_of(waiter);
     if (!lock) return;
-    lock->error = waiter->error;
+    if (lock->claim.state == ZKL_IN_CONDITION) lock->error = waiter->error;
     zkl_stake_perform(lock, zkl_claim_partner_changed(&lock->claim));
 }
 
