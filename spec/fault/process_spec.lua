@@ -191,6 +191,21 @@ describe("a forked child #failures", function()
         assert.same({ "forked" }, lines)
     end)
 
+    it("a fork in a run ends no wait for a session of the child", function()
+        if TSAN then return end
+        local session, path = rig.session(server.hosts), rig.path()
+        local lines
+        zklock.run(function()
+            lines = in_child(function(say)
+                local own = assert(zklock.connect(server.hosts, { timeout = 8 }))
+                say(assert(own:mutex(path):acquire(20)):state())
+                own:close()
+            end)
+            assert.is_true(assert(session:mutex(path):acquire(20)):release())
+        end)
+        assert.same({ "held" }, lines)
+    end)
+
     it("calls return forked, and the end harms nobody, if the child's id is its parent's",
        function()
         local library, module = program.library("without"), program.library("system")

@@ -11,7 +11,8 @@ local schedulers = require "zklock.waiting.scheduler"
 local scope = require "zklock.waiting.scope"
 local sessions = require "zklock.waiting.sessions"
 
-local error, ipairs, select, setmetatable, type = error, ipairs, select, setmetatable, type
+local error, ipairs, pcall, select = error, ipairs, pcall, select
+local setmetatable, type = setmetatable, type
 local huge, max = math.huge, math.max
 local unpack = table.unpack or unpack
 local driving = schedulers.driving
@@ -63,11 +64,17 @@ function _M.sleep(seconds)
 end
 
 
--- After a fork no request ends, so each wait for one does.
+-- Calls for a session of the parent process raise an error.
+local function is_parents(request)
+    return not pcall(request.done, request)
+end
+
+
+-- After a fork no request of the parent's sessions ends, so each wait for one does.
 function Tasks:end_waits()
     for _, run in ipairs(keys_of(self.runs)) do
         for _, pause in ipairs(run:pauses()) do
-            if pause.request then self:wake(pause) end
+            if pause.request and is_parents(pause.request) then self:wake(pause) end
         end
     end
 end
