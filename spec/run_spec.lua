@@ -408,6 +408,14 @@ describe("a wait where no coroutine can yield #context", function()
                 end
             end)
         end)
+
+        it("a session is closed without a wait in zklock.run: " .. place, function()
+            zklock.run(function()
+                assert(lock:acquire(20))
+                assert.is_true(call_in(place, function() return session:close() end))
+            end)
+            rig.wait_for("nothing left", function() return #server:nodes(path) == 0 end)
+        end)
     end
 end)
 

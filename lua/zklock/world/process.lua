@@ -166,10 +166,11 @@ function Process:go_on()
 end
 
 
---- Closes a session within `bound` seconds. A coroutine waits for the end.
+--- Closes a session within `bound` seconds. A coroutine waits for the end if it can yield.
 function Process:close(session, bound)
     session.handle:close_soon(bound)
     local waits = current.process() == self and schedulers.driving() == self.world
+        and coroutines.yieldable()
     if not waits or session.handle:ended() or self.over then return end
     local pause, closing = self.world:new_pause(), self.closing[session] or {}
     closing[#closing + 1], self.closing[session] = pause, closing
