@@ -91,6 +91,24 @@ static void names(void) {
     }
 }
 
+static void turns(void) {
+    TEST("each address has a first turn after each loss") {
+        three_servers();
+        for (int i = 0; i < 3; i++) {
+            CHECK(!zkl_route_all_tried(&route));
+            next();
+        }
+        CHECK(zkl_route_all_tried(&route));
+        lose();
+        CHECK(!zkl_route_all_tried(&route));
+    }
+    TEST("a moment is a tenth of the session timeout, but 0.1 s at least and 1 s at most") {
+        CHECK_IS(zkl_route_moment(5 * ZKL_SECOND), ZKL_SECOND / 2);
+        CHECK_IS(zkl_route_moment(ZKL_SECOND / 2), ZKL_SECOND / 10);
+        CHECK_IS(zkl_route_moment(100 * ZKL_SECOND), ZKL_SECOND);
+    }
+}
+
 static void order(void) {
     TEST("each server is tried at once, also after each loss") {
         for (int i = 0; i < 20; i++) {
@@ -285,6 +303,7 @@ static void moves(void) {
 int main(void) {
     check_before(begin);
     names();
+    turns();
     order();
     pace();
     moves();

@@ -8,6 +8,8 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
 local library, names, pods
 local server = rig.shared()
 
@@ -287,5 +289,43 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         assert.is_true(session:set_hosts(new.hosts, 5))
         rig.becomes(session, "connected")
         rig.use(session:mutex(rig.path()))
+    end)
+end)
+
+
+-- A server that is cut off, or stands still, accepts connections, or not even those.
+describe("a list with servers that do not answer #server #real", function()
+    local function silent_pods(count)
+        local list = {}
+        for i = 1, count do
+            list[i] = new_pod()
+            list[i]:command("blackhole")
+        end
+        return list
+    end
+
+    -- Libzookeeper would stay at a silent server for 6.7 s.
+    it("connect goes past a silent server #zklock.connect", function()
+        local hosts = silent_pods(1)[1].hosts .. "," .. new_pod().hosts
+        for _ = 1, 5 do rig.session(hosts, { timeout = 10, connect_timeout = 5 }) end
+    end)
+
+    it("a session that loses its server is held while most others are silent #lease:held",
+       function()
+        for _ = 1, 2 do
+            local own, living, silent = new_pod(), new_pod(), silent_pods(5)
+            set_addresses("zk", own)
+            local child = hold("zk.test", 8)
+            set_addresses("zk", own, living, unpack(silent))
+            shut_down(own)
+            ask(child, "held", "held")
+            end_program(child)
+        end
+    end)
+
+    it("servers that answer late are reached, too #zklock.connect", function()
+        local first, second = new_pod(), new_pod()
+        for _, each in ipairs{ first, second } do each:command("delay 1400") end
+        rig.session(first.hosts .. "," .. second.hosts, { timeout = 6 })
     end)
 end)

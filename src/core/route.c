@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Bounds of the pause before names are resolved again, and of an attempt's wait for them. */
+/* Bounds of a moment. */
 #define SHORTEST (ZKL_SECOND / 10)
 #define LONGEST ZKL_SECOND
 
@@ -35,15 +35,16 @@ static zkl_time tenth_of(zkl_time timeout) {
     return timeout / 10 > 0 ? timeout / 10 : 1;
 }
 
-static zkl_time bounded(zkl_time time) {
-    return time < SHORTEST ? SHORTEST : time > LONGEST ? LONGEST : time;
+zkl_time zkl_route_moment(zkl_time timeout) {
+    zkl_time tenth = tenth_of(timeout);
+    return tenth < SHORTEST ? SHORTEST : tenth > LONGEST ? LONGEST : tenth;
 }
 
 void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     for (size_t i = 0; i < route->count; i++) route->servers[i].tried = 0;
     route->state = ZKL_ROUTE_STALE;
     route->resolve_at = now;
-    route->attempt_at = now + bounded(tenth_of(timeout));
+    route->attempt_at = now + zkl_route_moment(timeout);
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -58,7 +59,7 @@ static uint64_t last_attempt_number(const struct zkl_route *route, uint64_t key)
     return 0;
 }
 
-static bool all_tried(const struct zkl_route *route) {
+bool zkl_route_all_tried(const struct zkl_route *route) {
     for (size_t i = 0; i < route->count; i++)
         if (!route->servers[i].tried) return false;
     return true;
@@ -80,11 +81,12 @@ static bool replace(struct zkl_route *route, const uint64_t *keys, size_t count)
 
 void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
                         zkl_time timeout, zkl_time now) {
-    route->resolve_at = now + bounded(tenth_of(timeout));
+    route->resolve_at = now + zkl_route_moment(timeout);
     if (count == 0 || !replace(route, keys, count)) return;
     bool was_stale = route->state == ZKL_ROUTE_STALE;
     if (was_stale) route->state = ZKL_ROUTE_FRESH;
-    if ((was_stale || !all_tried(route)) && route->attempt_at > now) route->attempt_at = now;
+    if ((was_stale || !zkl_route_all_tried(route)) && route->attempt_at > now)
+        route->attempt_at = now;
 }
 
 /* --- attempts -------------------------------------------------------------------------------- */
@@ -120,7 +122,7 @@ size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     size_t index = choose(route);
     route->attempt_key = route->servers[index].key;
     route->servers[index].tried = ++route->attempt_number;
-    if (all_tried(route)) {
+    if (zkl_route_all_tried(route)) {
         zkl_time tenth = tenth_of(timeout);
         route->attempt_at = now + tenth + (zkl_time)random_below(route, (uint64_t)tenth / 2 + 1);
     }

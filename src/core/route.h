@@ -43,6 +43,9 @@ struct zkl_route {
     uint64_t random_state; /* state of the random numbers for order and pauses */
 };
 
+/* A tenth of a session timeout, from 0.1 s to 1 s. */
+zkl_time zkl_route_moment(zkl_time timeout);
+
 void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now);
 void zkl_route_clear(struct zkl_route *route);
 
@@ -62,6 +65,8 @@ void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t co
 /* When an address may be tried; ZKL_NEVER: none is known, or there is a connection. */
 zkl_time zkl_route_due(const struct zkl_route *route);
 void zkl_route_hurry(struct zkl_route *route, zkl_time by); /* the next attempt is due by then */
+/* False: the next attempt is an address's first one since the connection was lost. */
+bool zkl_route_all_tried(const struct zkl_route *route);
 /* The index of the address to try; not before zkl_route_due(). */
 size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now);
 

@@ -136,17 +136,18 @@ static int init_handle(struct zkl_link *link, const char *hosts, zhandle_t **to)
 }
 
 /* Without a gate libzookeeper walks all servers. The mutex is held. */
-static char *first_host_list(struct zkl_link *link, struct gate *gate, struct zkl_route *route) {
-    const struct sockaddr_storage *server = zkl_link_choose(link, route);
-    if (zkl_gate_begin(gate) == 0) return zkl_gate_list(gate, server, link->chroot);
+static char *first_host_list(const struct choice *choice) {
+    const struct zkl_link *link = choice->link;
+    if (zkl_gate_begin(choice->gate) == 0)
+        return zkl_gate_list(choice->gate, &choice->server, link->chroot);
     return zkl_hosts_format(&link->servers, link->chroot);
 }
 
-/* Opens a handle for a new session, without the mutex. 0, or an errno value. */
-static int open_handle(struct zkl_link *link, struct gate *gate, struct zkl_route *route,
-                       zhandle_t **to) {
+/* Opens a handle at the chosen server, without the mutex. 0, or an errno value. */
+static int open_handle(const struct choice *choice, zhandle_t **to) {
+    struct zkl_link *link = choice->link;
     zkl_lock(link->client);
-    char *hosts = first_host_list(link, gate, route);
+    char *hosts = first_host_list(choice);
     zkl_unlock(link->client);
     int error = hosts ? zkl_check_thread_room() : ENOMEM;
     zkl_gate_keep_order();
@@ -155,7 +156,7 @@ static int open_handle(struct zkl_link *link, struct gate *gate, struct zkl_rout
     free(hosts);
     if (!error) return 0;
     zkl_lock(link->client);
-    zkl_gate_end(gate);
+    zkl_gate_end(choice->gate);
     zkl_unlock(link->client);
     return error;
 }
@@ -210,6 +211,7 @@ static void close_old_handle(struct zkl_link *link, zhandle_t *old) {
 }
 
 static void open_new_handle(struct zkl_link *link) {
+    if (!zkl_choice_next(&link->choice, zkl_now())) return;
     link->wants_handle = false;
     zkl_session_reopening(link->session);
     zkl_trials_renew(link);
@@ -218,7 +220,7 @@ static void open_new_handle(struct zkl_link *link) {
     link->first_request_pause = 0;
     zkl_session_ready_from(link->session, link->auth_scheme ? ZKL_NEVER : 0);
     zkl_client_leave(link->client);
-    int error = open_handle(link, &link->gate, &link->route, &link->handle);
+    int error = open_handle(&link->choice, &link->handle);
     zkl_client_enter(link->client);
     link->trouble.error = error;
     link->unconnected_since = zkl_now();
@@ -248,8 +250,9 @@ static void open_probe(struct zkl_link *link) {
     zkl_route_init(&probe->route, link->route.random_state, zkl_now());
     zkl_names_tell_route(link, &probe->route);
     if (probe->route.count > 0) { /* else memory was lacking */
+        zkl_choice_take(&probe->choice);
         zkl_client_leave(link->client);
-        open_handle(link, &probe->gate, &probe->route, &probe->handle);
+        open_handle(&probe->choice, &probe->handle);
         zkl_client_enter(link->client);
     }
     probe->open_at = zkl_now() + REOPEN_PAUSE;
@@ -258,7 +261,7 @@ static void open_probe(struct zkl_link *link) {
 /* New handles use newly resolved addresses. */
 static zkl_time opening_due(const struct zkl_link *link) {
     if (!link->wants_handle || link->route.state != ZKL_ROUTE_FRESH) return ZKL_NEVER;
-    zkl_time due = zkl_route_due(&link->route);
+    zkl_time due = zkl_choice_due(&link->choice);
     return due > link->open_at ? due : link->open_at;
 }
 

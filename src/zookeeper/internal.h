@@ -2,10 +2,11 @@
  * internal.h - declarations for src/zookeeper.
  *
  * A link's threads are two of libzookeeper's for each handle (a second handle is the probe,
- * probe.c), short-lived ones that open and close handles (handle.c), resolve names (names.c) or try
- * operations (trial.c), and one that ends dead sessions (recovery.c). The client's mutex is held
- * while requests are handed to libzookeeper, and never during zookeeper_close(), which joins
- * threads that may wait for the mutex, or getaddrinfo(), which takes long.
+ * probe.c), short-lived ones that open and close handles (handle.c), resolve names (names.c), ask a
+ * server whether it answers (choice.c) or try operations (trial.c), and one that ends dead sessions
+ * (recovery.c). The client's mutex is held while requests are handed to libzookeeper, and never
+ * during zookeeper_close(), which joins threads that may wait for the mutex, or getaddrinfo(),
+ * which takes long.
  */
 #ifndef ZKL_ZOOKEEPER_INTERNAL_H
 #define ZKL_ZOOKEEPER_INTERNAL_H
@@ -46,11 +47,23 @@ struct gate {
     zkl_time pause;   /* from `look_at` to the look after it */
 };
 
+/* The next server of a handle (choice.c). */
+struct choice {
+    struct zkl_link *link; /* constant, as the next two */
+    struct gate *gate;
+    struct zkl_route *route;
+    struct sockaddr_storage server; /* the route's choice at its latest attempt */
+    const struct hosts *hosts;      /* from which the server is */
+    bool asking;                    /* in a thread */
+    uint64_t answered_attempt; /* the attempt whose server answered, and is to be used; 0: none */
+};
+
 /* A second handle, to see whether a server refuses the first (probe.c). */
 struct probe {
     zhandle_t *handle;
     struct gate gate;
     struct zkl_route route;
+    struct choice choice;
     zkl_time open_at;
     zkl_time connected_at; /* 0: not connected */
     bool awaits_answer;
@@ -108,6 +121,7 @@ struct zkl_link {
     struct gate gate;       /* `handle`'s */
     struct servers servers; /* indexed by both routes */
     struct zkl_route route; /* `handle`'s */
+    struct choice choice;   /* `handle`'s */
     bool resolving;         /* in a thread */
     struct probe probe;     /* beside a handle without a connection */
     bool worker_runs;       /* handle.c */
@@ -126,6 +140,12 @@ struct zkl_link {
     zkl_time sweep_at; /* next search for sockets (link.c) */
     zkl_time unconnected_since;
 };
+
+/* The session timeout that was granted, else the wanted one. With the mutex held. */
+static inline zkl_time zkl_link_timeout(const struct zkl_link *link) {
+    zkl_time granted = zkl_session_timeout(link->session);
+    return granted ? granted : link->timeout_wanted;
+}
 
 /* rpc.c, with the mutex held; zkl_rpc_forget_all(): without */
 bool zkl_rpc_send(struct zkl_link *link, const struct zkl_rpc *rpc);
@@ -163,6 +183,15 @@ bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now);
 void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
                    zkl_time now);
 
+/* choice.c, with the mutex held */
+void zkl_choice_init(struct choice *choice, struct zkl_link *link, struct gate *gate,
+                     struct zkl_route *route);
+/* When the next two may be called; ZKL_NEVER: a server is being asked, or none is known. */
+zkl_time zkl_choice_due(const struct choice *choice);
+/* The next server. NULL: not due, or the server is asked now. */
+const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time now);
+const struct sockaddr_storage *zkl_choice_take(struct choice *choice); /* without a question */
+
 /* names.c, with the mutex held */
 /* Resolves the names in a thread, if due. */
 void zkl_names_resolve(struct zkl_link *link, zkl_time now);
@@ -194,9 +223,6 @@ enum zkl_greeting zkl_farewell(const struct zkl_link *link, const struct sockadd
                                const clientid_t *id, zkl_time by);
 
 /* link.c, with the mutex held */
-zkl_time zkl_link_timeout(const struct zkl_link *link); /* the granted one, else the wanted one */
-const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
-                                               struct zkl_route *route);
 /* Owns both from now on. */
 void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts, const struct servers *servers);
 /* Makes the sockets of the gate's handle close-on-exec. */

@@ -52,6 +52,8 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
     link->trouble.short_timeout = ZKL_NEVER;
     zkl_gate_init(&link->gate);
     zkl_gate_init(&link->probe.gate);
+    zkl_choice_init(&link->choice, link, &link->gate, &link->route);
+    zkl_choice_init(&link->probe.choice, link, &link->probe.gate, &link->probe.route);
     zkl_route_init(&link->route, (uint64_t)zkl_now() ^ (uintptr_t)link, zkl_now());
     if (copy_options(link, options)) return link;
     destroy(link);
@@ -97,24 +99,6 @@ void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
 
 /* --- time ------------------------------------------------------------------------------ */
 
-zkl_time zkl_link_timeout(const struct zkl_link *link) {
-    zkl_time timeout = zkl_session_timeout(link->session);
-    return timeout ? timeout : link->timeout_wanted;
-}
-
-const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
-                                               struct zkl_route *route) {
-    zkl_time timeout = zkl_link_timeout(link);
-    /*
-     * zkl_route_next() pauses a tenth of this timeout, or up to half of that longer. So both
-     * handles together make, on average, less than one attempt per tenth of the session timeout.
-     */
-    if (route == &link->probe.route) timeout *= 2;
-    else if (link->probe.handle) timeout += timeout / 2;
-    size_t index = zkl_route_next(route, timeout, zkl_now());
-    return &link->servers.list[index % link->servers.count];
-}
-
 /* Pace of a closing client's attempts. */
 #define CLOSING_PACE (ZKL_SECOND / 4)
 
@@ -124,18 +108,20 @@ static zkl_time timeout_at(const struct zkl_link *link, const struct gate *gate)
     return gate == &link->gate ? timeout : zkl_earlier(timeout, link->timeout_wanted);
 }
 
-static void let_through(struct zkl_link *link, zhandle_t *handle, struct gate *gate,
-                        struct zkl_route *route, zkl_time now) {
+static void let_through(zhandle_t *handle, struct choice *choice, zkl_time now) {
+    const struct zkl_link *link = choice->link;
+    struct gate *gate = choice->gate;
     if (!handle || !zkl_gate_look(gate, timeout_at(link, gate), now)) return;
-    if (zkl_client_is_closing(link->client)) zkl_route_hurry(route, now + CLOSING_PACE);
-    if (now >= zkl_route_due(route)) zkl_gate_open(gate, handle, zkl_link_choose(link, route), now);
+    if (zkl_client_is_closing(link->client)) zkl_route_hurry(choice->route, now + CLOSING_PACE);
+    const struct sockaddr_storage *server = zkl_choice_next(choice, now);
+    if (server) zkl_gate_open(gate, handle, server, now);
 }
 
 static void work(struct zkl_link *link, zkl_time now) {
     sweep(link, now);
     zkl_names_resolve(link, now);
-    let_through(link, link->handle, &link->gate, &link->route, now);
-    let_through(link, link->probe.handle, &link->probe.gate, &link->probe.route, now);
+    let_through(link->handle, &link->choice, now);
+    let_through(link->probe.handle, &link->probe.choice, now);
     zkl_probe_ask(link, now);
     zkl_handle_work(link, now);
 }

@@ -177,3 +177,14 @@ void zkl_wire_ask(int fd, const char *word, zkl_time by, char *text, size_t size
     memset(text, 0, size);
     if (send_all(fd, word, strlen(word))) read_all(fd, text, size - 1, by);
 }
+
+bool zkl_wire_answers(const struct sockaddr_storage *server, zkl_time by) {
+    static const char word[] = "ruok";
+    char answer[sizeof "imok" - 1];
+    int fd = zkl_wire_connect(server, by);
+    if (fd < 0) return zkl_now() < by;
+    bool answers = !send_all(fd, word, strlen(word)) ||
+                   read_all(fd, answer, sizeof answer, by) != ZKL_WIRE_SILENT;
+    close(fd);
+    return answers;
+}
