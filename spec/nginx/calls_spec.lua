@@ -93,6 +93,48 @@ describe("a callback in nginx #nginx #callbacks", function()
         assert.equal("0", host:get("/code?path=" .. path).body)
     end)
 
+    -- nginx keeps some memory of each light thread until its timer ends.
+    it("a dispatcher that has no callback to begin starts no light thread #slow", function()
+        host = nginx.start{
+            http = [[init_by_lua_block {
+                local spawn = ngx.thread.spawn
+                spawned = 0
+                function ngx.thread.spawn(...)
+                    spawned = spawned + 1
+                    return spawn(...)
+                end
+            }]],
+            server = nginx.code [[
+                local held = lock:acquire{ timeout = 20, owner = "another" }
+                local code = select(3, lock:acquire(0.1))
+                local before = spawned
+                ngx.sleep(2)
+                held:release()
+                return code, before > 0, spawned - before
+            ]],
+        }
+        assert.equal("timeout true 0", host:get("/code?path=" .. path).body)
+    end)
+
+    it("a callback that always has newer news leaves its timer at times", function()
+        host = nginx.start{ server = nginx.code [[
+            local node, calls, timers, count = lock.path .. "/data", 0, {}, 0
+            local lease = lock:acquire(20)
+            assert(lease:guard{ { "create", node, "0" } })
+            assert(session:watch(node, function()
+                calls = calls + 1
+                if not timers[ngx.ctx] then timers[ngx.ctx], count = true, count + 1 end
+                if calls == 150 then return end
+                assert(lease:guard{ { "set", node, tostring(calls) } })
+                while session:stats().callbacks_pending == 0 do ngx.sleep(0.001) end
+            end))
+            local due = ngx.now() + 20
+            while calls < 150 and ngx.now() < due do ngx.sleep(0.01) end
+            return calls, count
+        ]] }
+        assert.equal("150 2", host:get("/code?path=" .. path).body)
+    end)
+
     it("a callback runs although the pending timers are used up", function()
         start("lua_max_pending_timers 8;")
         host:get("/open")

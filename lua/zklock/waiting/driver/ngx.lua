@@ -264,12 +264,14 @@ end
 
 
 -- Runs beside work() in the same timer, because nginx may drop any other. A thread that ends begins
--- the callbacks' threads, because nginx keeps those that a living thread began.
+-- the callbacks' threads, because nginx keeps those that a living thread began. It is started only
+-- when needed, as nginx keeps some memory of each thread until the timer ends.
 function Dispatcher:keep_looking()
     while true do
         sleep(LOOK)
         leaving.check_exiting()
-        wait_for(spawn(self.calls.retry, self.calls))
+        self.calls:drop_late()
+        if self.calls:any_overdue() then wait_for(spawn(self.calls.begin, self.calls)) end
     end
 end
 

@@ -1,7 +1,6 @@
 --- Callbacks in nginx, each in a light thread of its own in a timer. nginx drops a timer when it
 -- runs lua_max_running_timers, and refuses one when lua_max_pending_timers wait. So a call stays
--- here until its light thread begins. The dispatcher retries, and begins overdue calls in its own
--- timer.
+-- here until its light thread begins. The dispatcher begins overdue calls in its own timer.
 
 local core = require "zklock.core"
 local keys_of = require "zklock.value.keys"
@@ -12,6 +11,7 @@ local now = core.now
 local spawn, timer_at = ngx.thread.spawn, ngx.timer.at
 
 local LATE = 0.3 -- seconds; a timer that has not begun by then was dropped
+local CHAIN = 100 -- calls of one key that may follow one another in one timer
 
 ---@class zklock.NgxCall
 ---@field key table|false calls of one key run one after the other, unless it `overtakes`
@@ -62,16 +62,19 @@ local function carry_out(self, call)
 end
 
 
--- The light thread of a call. The next call of its key may have waited for its end.
-local function run(self, call)
+-- The light thread of a call, the `place`-th of a chain. The next call of its key may have waited
+-- for its end.
+local function run(self, call, place)
     carry_out(self, call)
-    if call.key and self.latest[call.key] then self:begin() end
+    if not (call.key and self.latest[call.key]) then return end
+    if place < CHAIN then self:begin(place + 1) else self:ask_for_timer() end
 end
 
 
 --- Begins all calls that can begin. Each leaves `unsent` only as it begins, because a call may end
--- the timer.
-function Calls:begin()
+-- the timer. nginx keeps some memory of each light thread until its timer ends.
+---@param place? integer of the calls in their chains, default: 1
+function Calls:begin(place)
     self.asked_at, self.unbegun_since = nil, nil
     local at, unsent = 1, self.unsent
     while unsent[at] do
@@ -81,7 +84,7 @@ function Calls:begin()
         else
             remove(unsent, at)
             if call.key then self.latest[call.key] = nil end
-            spawn(run, self, call)
+            spawn(run, self, call, place or 1)
         end
     end
 end
@@ -127,12 +130,14 @@ function Calls:ask_for_timer()
 end
 
 
---- Begins overdue calls, in the caller's timer.
-function Calls:retry()
-    self:drop_late()
-    if not self.unsent[1] then return end
-    if self.unbegun_since and now() < self.unbegun_since + LATE then return end
-    self:begin()
+--- True if a call can begin whose timer was dropped.
+---@return boolean
+function Calls:any_overdue()
+    if self.unbegun_since and now() < self.unbegun_since + LATE then return false end
+    for _, call in ipairs(self.unsent) do
+        if not self:is_busy(call.key) then return true end
+    end
+    return false
 end
 
 
