@@ -253,6 +253,9 @@ return {
       find = [[
         if (claim->refusal == ZKL_IN_DOUBT)
             return claim->wanted ? stall(claim) : look_for_name(claim);]] },
+    { "share-late", "a writer that leaves is gone, though a late transaction made it a reader",
+      at = "zkl_claim_removed", find = "if (reply == ZKL_ABSENT && claim->refusal == ZKL_IN_DOUBT)",
+      replace = "if (false)" },
     { "share-old-name", "a release while a writer becomes a reader removes the writer's node only",
       at = "zkl_claim_release", find = "if (claim->state == ZKL_DOWNGRADE) claim->wanted = false;",
       replace = "if (claim->state == ZKL_DOWNGRADE) return leave(claim);" },

@@ -292,16 +292,16 @@ static void become_reader(struct zkl_claim *claim) {
     claim->refusal = ZKL_OK;
 }
 
-/* A transaction that lands after the list leaves an orphan. */
 static zkl_actions look_for_name(struct zkl_claim *claim) {
     claim->state = ZKL_RECOVER_SYNC;
-    return ZKL_DO_SYNC | ZKL_DO_LIST | ZKL_DO_DOUBT;
+    return ZKL_DO_SYNC | ZKL_DO_LIST;
 }
 
 /*
  * A transaction of unknown outcome is sent again. Nobody else has these names, so the second finds
  * the reader's node, or no writer's node. If it is refused, the first may have been carried out,
- * so a claim that leaves looks which name its node has.
+ * so a claim that leaves looks which name its node has. The first may still land after that look,
+ * but not after the delete, so if the delete finds no node, the claim looks once more.
  */
 zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     if (claim->state != ZKL_DOWNGRADE) return 0;
@@ -346,6 +346,10 @@ zkl_actions zkl_claim_mark_overwritten(struct zkl_claim *claim) {
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool retreats = claim->state == ZKL_RETREAT;
     if (claim->state != ZKL_LEAVE && !retreats) return 0;
+    if (reply == ZKL_ABSENT && claim->refusal == ZKL_IN_DOUBT) {
+        claim->refusal = ZKL_OK;
+        return look_for_name(claim);
+    }
     if (reply == ZKL_DONE || reply == ZKL_ABSENT)
         return retreats ? zkl_claim_return_to_new(claim) : become_gone(claim);
     if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim))

@@ -139,8 +139,8 @@ struct zkl_claim {
     enum zkl_claim_state state;
     enum zkl_code code;    /* why it failed, or ZKL_LOST */
     enum zkl_code refusal; /* why this attempt's parents could not be made, or it stays a writer,
-                              or cannot wait in the condition; DOWNGRADE: ZKL_IN_DOUBT once a
-                              transaction stayed unknown */
+                              or cannot wait in the condition; from DOWNGRADE on: ZKL_IN_DOUBT once
+                              a transaction stayed unknown, until it is known */
     uint32_t rounds; /* attempts and lists since the last heartbeat or watch event (ZKL_ROUNDS) */
     struct zkl_node node;
 
