@@ -157,6 +157,21 @@ describe("a multi-lock #session:multi", function()
         assert.equal(2, multi(two, "ab"):revoke())
     end)
 
+    it("a multi-lock that waits for another part counts as a holder, and hears of a revocation " ..
+       "when it holds", function()
+        local first, heard = two:mutex(path .. "/a"), 0
+        local held = rig.hold_elsewhere(server, path .. "/b")
+        local lease = rig.wait_while(multi(one, "ab"), { timeout = 30 }, function()
+            wait_for_nodes(3)
+            assert.is_true(first:queue()[1].held)
+            assert.equal(1, first:revoke())
+            held:release()
+        end)
+        lease:on_revoke(function() heard = heard + 1 end)
+        rig.wait_for("the revocation", function() return heard == 1 end)
+        release(lease)
+    end)
+
     it("a multi-lock's queue shows the line of each part", function()
         hold(multi(one, "ab"))
         hold(two:mutex(path .. "/c"))
