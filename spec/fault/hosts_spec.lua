@@ -158,6 +158,20 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         end_program(child)
     end)
 
+    -- As in a process with many thousand descriptors.
+    it("waits and close end in time while a search for sockets hangs", function()
+        local slow, hangs, own = program.library("without"), names .. "/hangs", new_pod()
+        finally(function() os.remove(slow) end)
+        local child = hold(own.hosts, 20, { preload = slow, environment = "HANGS=" .. hangs })
+        files.write(hangs, "")
+        shut_down(own)
+        ask(child, "suspended", "suspended")
+        ask(child, "wait", "timeout\tin time")
+        ask(child, "close", "true")
+        os.remove(hangs)
+        end_program(child)
+    end)
+
     it("a session goes on when a resolver answers after a while", function()
         local child = hold_while_resolver_hangs()
         os.remove(names .. "/hangs")

@@ -1,7 +1,8 @@
 /*
  * without.c - preloaded, takes what $WITHOUT names from a process: "descriptors" (a list of them in
  * /dev/fd, as in a chroot), "gate" (the address 127.122.107.108, as in a network without loopback),
- * or "ids" (of its own for a child, as in a process namespace, where each first process is 1).
+ * or "ids" (of its own for a child, as in a process namespace, where each first process is 1). While
+ * the file $HANGS exists, /dev/fd does not open, as if it had too many entries.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -22,7 +23,10 @@ static bool without(const char *what) {
 
 DIR *opendir(const char *path) {
     DIR *(*next)(const char *) = (DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir");
-    if (!without("descriptors") || strcmp(path, "/dev/fd") != 0) return next(path);
+    const char *hangs = getenv("HANGS");
+    if (strcmp(path, "/dev/fd") != 0) return next(path);
+    while (hangs && access(hangs, F_OK) == 0) usleep(10000);
+    if (!without("descriptors")) return next(path);
     errno = ENOENT;
     return NULL;
 }

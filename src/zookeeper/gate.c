@@ -33,7 +33,8 @@
 /* --- the socket ------------------------------------------------------------------------------ */
 
 void zkl_gate_init(struct gate *gate) {
-    *gate = (struct gate){.listener = -1, .connection = -1, .reserve = -1, .look_at = ZKL_NEVER};
+    *gate = (struct gate){
+        .listener = -1, .connection = -1, .guest = -1, .reserve = -1, .look_at = ZKL_NEVER};
 }
 
 /* shutdown() also ends a forked child's copy. */
@@ -44,7 +45,7 @@ static void shut_down(int *descriptor) {
     *descriptor = -1;
 }
 
-/* For a connection to the gate while no other descriptor is free. */
+/* For a guest while no other descriptor is free. */
 static void keep_reserve(struct gate *gate) {
     if (gate->reserve < 0) gate->reserve = fcntl(gate->listener, F_DUPFD_CLOEXEC, 0);
 }
@@ -57,6 +58,7 @@ static void drop_reserve(struct gate *gate) {
 void zkl_gate_end(struct gate *gate) {
     drop_reserve(gate);
     shut_down(&gate->connection);
+    shut_down(&gate->guest);
     shut_down(&gate->listener);
     gate->look_at = ZKL_NEVER;
 }
@@ -85,30 +87,31 @@ int zkl_gate_begin(struct gate *gate) {
     return 0;
 }
 
-static int accept_any(const struct gate *gate, struct sockaddr_storage *peer) {
-    socklen_t size = sizeof *peer;
-    *peer = (struct sockaddr_storage){0};
-    return accept4(gate->listener, (struct sockaddr *)peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+static void accept_any(struct gate *gate) {
+    socklen_t size = sizeof gate->guest_address;
+    gate->guest_address = (struct sockaddr_storage){0};
+    gate->guest = accept4(gate->listener, (struct sockaddr *)&gate->guest_address, &size,
+                          SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-static int accept_with_reserve(struct gate *gate, struct sockaddr_storage *peer) {
-    int accepted = accept_any(gate, peer);
-    if (accepted >= 0 || errno != EMFILE) return accepted;
-    drop_reserve(gate);
-    return accept_any(gate, peer);
-}
-
-/* Accepts libzookeeper's newest connection, and closes those of other processes. */
-static void accept_newest(struct gate *gate) {
-    struct sockaddr_storage peer;
-    int accepted;
-    while ((accepted = accept_with_reserve(gate, &peer)) >= 0) {
-        if (zkl_descriptors_has_socket_at(&peer)) {
-            shut_down(&gate->connection);
-            gate->connection = accepted;
-        } else shut_down(&accepted);
+/* Further guests wait until this one is judged. */
+static void accept_guest(struct gate *gate) {
+    if (gate->guest < 0) accept_any(gate);
+    if (gate->guest < 0 && errno == EMFILE) {
+        drop_reserve(gate);
+        accept_any(gate);
     }
     keep_reserve(gate);
+}
+
+void zkl_gate_judge(struct gate *gate, const struct sockaddr_storage *guest, bool ours) {
+    if (gate->guest < 0 || memcmp(&gate->guest_address, guest, sizeof *guest) != 0) return;
+    if (ours) {
+        shut_down(&gate->connection);
+        gate->connection = gate->guest;
+        gate->guest = -1;
+    } else shut_down(&gate->guest);
+    if (gate->look_at != ZKL_NEVER) gate->look_at = zkl_now();
 }
 
 /* True if libzookeeper still waits. Reads and ignores its bytes. */
@@ -183,7 +186,7 @@ static zkl_time time_waited(int connection) {
 
 bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now) {
     if (now < gate->look_at) return false;
-    accept_newest(gate);
+    accept_guest(gate);
     gate->look_at = now + gate->pause;
     gate->pause = zkl_earlier(2 * gate->pause, LONGEST_PAUSE);
     /* libzookeeper soon leaves the gate, and comes again. Until then the list must not change. */

@@ -76,7 +76,6 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     postpone_first_request(link);
     zkl_gate_ignore(&link->gate);
     zkl_route_connected(&link->route);
-    zkl_link_close_on_exec(link, &link->gate);
     zkl_session_connected(link->session, id_of(handle), timeout);
     zkl_trials_begin(link);
 }
@@ -103,11 +102,24 @@ static void on_session_event(struct zkl_link *link, zhandle_t *handle, int state
     else if (state == ZOO_AUTH_FAILED_STATE) on_refused(link);
 }
 
+/*
+ * After a connection nothing of the handle may be inherited by a child program. So the event waits
+ * for the end of init_handle(), and for a search.
+ */
+static void wait_for_close_on_exec(struct zkl_link *link) {
+    pthread_mutex_lock(&link->opening);
+    pthread_mutex_unlock(&link->opening);
+    zkl_lock(link->client);
+    zkl_search(link);
+    zkl_unlock(link->client);
+}
+
 /* Runs on the completion thread. rpc.c watches nodes. */
 static void on_event(zhandle_t *handle, int type, int state, const char *node, void *context) {
     struct zkl_link *link = context;
     (void)node;
     if (type != ZOO_SESSION_EVENT) return;
+    if (state == ZOO_CONNECTED_STATE) wait_for_close_on_exec(link);
     /* before the session creates its first node, as a crash may follow */
     if (state == ZOO_CONNECTED_STATE && zkl_handle_is_sound(handle))
         zkl_recovery_save(link, handle);
@@ -119,19 +131,18 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
 
 /* --- opening -------------------------------------------------------------------------- */
 
-/*
- * Holds the mutex, so that no event is taken before the pipe is close-on-exec and `to` is set. The
- * addresses are numeric. 0, or an errno value.
- */
+/* The addresses are numeric. 0, or an errno value. */
 static int init_handle(struct zkl_link *link, const char *hosts, zhandle_t **to) {
     struct descriptors *before = zkl_descriptors_note_pipes();
-    zkl_lock(link->client);
+    pthread_mutex_lock(&link->opening);
+    zkl_lock(link->client); /* no event comes before `to` is set */
     *to = zookeeper_init2(hosts, on_event, zkl_milliseconds(link->timeout_wanted), NULL, link,
                           ZOO_NO_LOG_CLIENTENV, zkl_complaint_hear);
     int error = *to ? 0 : errno ? errno : EIO;
     if (*to) zoo_set_servers_resolution_delay(*to, -1);
-    zkl_descriptors_close_new_pipes_on_exec(before);
     zkl_unlock(link->client);
+    zkl_descriptors_close_new_pipes_on_exec(before);
+    pthread_mutex_unlock(&link->opening);
     return error;
 }
 

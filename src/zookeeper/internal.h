@@ -3,15 +3,16 @@
  *
  * A link's threads are two of libzookeeper's for each handle (a second handle is the probe,
  * probe.c), short-lived ones that open and close handles (handle.c), resolve names (names.c), ask a
- * server whether it answers (choice.c) or try operations (trial.c), and one that ends dead sessions
- * (recovery.c). The client's mutex is held while requests are handed to libzookeeper, and never
- * during zookeeper_close(), which joins threads that may wait for the mutex, or getaddrinfo(),
- * which takes long.
+ * server whether it answers (choice.c), look for sockets (search.c) or try operations (trial.c),
+ * and one that ends dead sessions (recovery.c). The client's mutex is held while requests are
+ * handed to libzookeeper, and never during zookeeper_close(), which joins threads that may wait for
+ * the mutex, or getaddrinfo() and a search, which take long.
  */
 #ifndef ZKL_ZOOKEEPER_INTERNAL_H
 #define ZKL_ZOOKEEPER_INTERNAL_H
 
 #include <netdb.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 
@@ -42,7 +43,9 @@ struct gate {
     struct sockaddr_storage address; /* the listener's */
     struct sockaddr_storage server;  /* the last to which the gate sent libzookeeper */
     int connection;                  /* libzookeeper's, at the gate; -1: none */
-    int reserve;                     /* a descriptor to give up for `connection`; -1: none */
+    int guest;                       /* a connection of libzookeeper or a stranger; -1: none */
+    struct sockaddr_storage guest_address;
+    int reserve;      /* a descriptor to give up for `guest`; -1: none */
     zkl_time look_at; /* next zkl_gate_look(); ZKL_NEVER: libzookeeper is at a server */
     zkl_time pause;   /* from `look_at` to the look after it */
 };
@@ -116,15 +119,16 @@ struct zkl_link {
     struct rpc *rpcs; /* pending, or lost by libzookeeper */
     struct trials trials;
 
-    zhandle_t *handle;      /* NULL: nothing can be sent */
-    zhandle_t *retired;     /* to be closed */
-    struct gate gate;       /* `handle`'s */
-    struct servers servers; /* indexed by both routes */
-    struct zkl_route route; /* `handle`'s */
-    struct choice choice;   /* `handle`'s */
-    bool resolving;         /* in a thread */
-    struct probe probe;     /* beside a handle without a connection */
-    bool worker_runs;       /* handle.c */
+    pthread_mutex_t opening; /* held while a handle is made (handle.c) */
+    zhandle_t *handle;       /* NULL: nothing can be sent */
+    zhandle_t *retired;      /* to be closed */
+    struct gate gate;        /* `handle`'s */
+    struct servers servers;  /* indexed by both routes */
+    struct zkl_route route;  /* `handle`'s */
+    struct choice choice;    /* `handle`'s */
+    bool resolving;          /* in a thread */
+    struct probe probe;      /* beside a handle without a connection */
+    bool worker_runs;        /* handle.c */
     bool wants_handle;
     bool credentials_refused; /* so no other handle is wanted */
     bool credentials_given;
@@ -132,12 +136,16 @@ struct zkl_link {
     zkl_time first_request_pause; /* after the last connection (handle.c); 0: none */
     struct zkl_trouble trouble;
 
+    struct {
+        bool running; /* in a thread */
+        zkl_time due; /* the next search, until there is a connection */
+    } search;         /* search.c */
+
     struct zkl_session_file *file; /* NULL: none, or not written */
     bool recovery_begun;
 
-    zkl_time work_at;  /* earliest start of the next worker */
-    zkl_time open_at;  /* earliest opening of the next handle */
-    zkl_time sweep_at; /* next search for sockets (link.c) */
+    zkl_time work_at; /* earliest start of the next worker */
+    zkl_time open_at; /* earliest opening of the next handle */
     zkl_time unconnected_since;
 };
 
@@ -177,8 +185,10 @@ void zkl_gate_keep_order(void);
 void zkl_gate_any_order(void);
 void zkl_gate_expect(struct gate *gate, zkl_time now); /* libzookeeper lost its server */
 void zkl_gate_ignore(struct gate *gate);               /* libzookeeper is connected */
-/* Accepts libzookeeper's connection, if due. True: libzookeeper waits at the gate. */
+/* Accepts a guest, if due. True: libzookeeper waits at the gate. */
 bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now);
+/* Takes the guest with this address for libzookeeper, if it is `ours`, or hangs up. */
+void zkl_gate_judge(struct gate *gate, const struct sockaddr_storage *guest, bool ours);
 /* Sends libzookeeper from the gate to the server. */
 void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
                    zkl_time now);
@@ -225,8 +235,11 @@ enum zkl_greeting zkl_farewell(const struct zkl_link *link, const struct sockadd
 /* link.c, with the mutex held */
 /* Owns both from now on. */
 void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts, const struct servers *servers);
-/* Makes the sockets of the gate's handle close-on-exec. */
-void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate);
+
+/* search.c, with the mutex held */
+void zkl_search(struct zkl_link *link);                    /* gives up the mutex meanwhile */
+void zkl_search_work(struct zkl_link *link, zkl_time now); /* in a thread, if due */
+zkl_time zkl_search_due(const struct zkl_link *link);
 
 /* hosts.c */
 struct hosts *zkl_hosts_new(const char *text); /* for free(); NULL: no memory */
@@ -247,6 +260,6 @@ struct descriptors *zkl_descriptors_note_pipes(void);
 /* Frees `noted`. */
 void zkl_descriptors_close_new_pipes_on_exec(struct descriptors *noted);
 void zkl_descriptors_close_sockets_on_exec(const struct servers *servers);
-bool zkl_descriptors_has_socket_at(const struct sockaddr_storage *address);
+bool zkl_descriptors_has_socket_at(const struct sockaddr_storage *own_address);
 
 #endif

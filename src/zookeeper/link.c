@@ -7,6 +7,7 @@
 /* --- life ------------------------------------------------------------------------------ */
 
 static void destroy(struct zkl_link *link) {
+    pthread_mutex_destroy(&link->opening);
     free(link->servers.list);
     zkl_route_clear(&link->route);
     zkl_route_clear(&link->probe.route);
@@ -47,6 +48,7 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
     struct zkl_link *link = calloc(1, sizeof *link);
     if (!link) return NULL;
     link->client = client;
+    pthread_mutex_init(&link->opening, NULL);
     link->session = zkl_client_session(client);
     link->wants_handle = true;
     link->trouble.short_timeout = ZKL_NEVER;
@@ -58,35 +60,6 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
     if (copy_options(link, options)) return link;
     destroy(link);
     return NULL;
-}
-
-/* --- sockets ---------------------------------------------------------------------------- */
-
-#define SWEEP_SOON (ZKL_SECOND / 20)
-#define SWEEP_LATER ZKL_SECOND
-#define SWEEP_SOON_FOR (5 * ZKL_SECOND)
-
-static bool is_connecting(const struct zkl_link *link) {
-    return link->handle && zkl_session_connection_state(link->session) != ZKL_SESSION_CONNECTED;
-}
-
-void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate) {
-    struct sockaddr_storage peers[] = {gate->address, gate->server};
-    struct servers servers = {peers, 2};
-    zkl_descriptors_close_sockets_on_exec(gate->listener >= 0 ? &servers : &link->servers);
-}
-
-/*
- * Makes new sockets close-on-exec (descriptors.c). A server may greet long after libzookeeper
- * opened the socket, so the search does not wait for the greeting, and repeats until connected.
- */
-static void sweep(struct zkl_link *link, zkl_time now) {
-    if (!is_connecting(link) || now < link->sweep_at) return;
-    zkl_link_close_on_exec(link, &link->gate);
-    if (link->probe.handle) zkl_link_close_on_exec(link, &link->probe.gate);
-    bool soon = now < link->unconnected_since + SWEEP_SOON_FOR ||
-                now < link->probe.open_at + SWEEP_SOON_FOR;
-    link->sweep_at = now + (soon ? SWEEP_SOON : SWEEP_LATER);
 }
 
 void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
@@ -118,17 +91,16 @@ static void let_through(zhandle_t *handle, struct choice *choice, zkl_time now) 
 }
 
 static void work(struct zkl_link *link, zkl_time now) {
-    sweep(link, now);
     zkl_names_resolve(link, now);
     let_through(link->handle, &link->choice, now);
     let_through(link->probe.handle, &link->probe.choice, now);
+    zkl_search_work(link, now);
     zkl_probe_ask(link, now);
     zkl_handle_work(link, now);
 }
 
 static zkl_time due(struct zkl_link *link, zkl_time now) {
-    zkl_time due = is_connecting(link) ? link->sweep_at : ZKL_NEVER;
-    due = zkl_earlier(due, zkl_names_due(link));
+    zkl_time due = zkl_earlier(zkl_search_due(link), zkl_names_due(link));
     due = zkl_earlier(due, zkl_earlier(link->gate.look_at, link->probe.gate.look_at));
     return zkl_earlier(due, zkl_earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
 }

@@ -43,7 +43,6 @@ static void on_connected(struct zkl_link *link) {
     zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, NULL);
     zkl_gate_ignore(&probe->gate);
     zkl_route_connected(&probe->route);
-    zkl_link_close_on_exec(link, &probe->gate);
 }
 
 /* A lost connection ends a probe, as the probe's session might be refused, too. */
