@@ -1,8 +1,8 @@
 /*
  * without.c - preloaded, takes what $WITHOUT names from a process: "descriptors" (a list of them in
  * /dev/fd, as in a chroot), "gate" (the address 127.122.107.108, as in a network without loopback),
- * or "ids" (of its own for a child, as in a process namespace, where each first process is 1). While
- * the file $HANGS exists, /dev/fd does not open, as if it had too many entries.
+ * or "ids" (of its own for a child, as in a process namespace, where each first process is 1).
+ * While the file $HANGS exists, /dev/fd does not open, as if it had too many entries.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
