@@ -9,9 +9,9 @@ local writes = require "zklock.value.writes"
 
 local to_time = ... -- seconds as C takes them; UBSan watches
 
--- Never opened. mutex() needs it only for the number of a name.
-local session = setmetatable({ handle = { meter = function() return 1 end }, meters = {},
-                               meter_count = 0 }, Session)
+-- Never opened. mutex() asks it for the number of a name, and whether it is gone.
+local handle = { meter = function() return 1 end, gone = function() return nil end }
+local session = setmetatable({ handle = handle, meters = {}, meter_count = 0 }, Session)
 
 
 -- The user's calls, compiled below as lines of a file user.lua.
