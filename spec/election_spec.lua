@@ -218,6 +218,11 @@ describe("an election #session:election #election:lead", function()
             end_leads(one)
         end)
     end)
+
+    it("a mutex that is only kept counts as the leader #election:leader", function()
+        rig.release(rig.hold(a:mutex(path, { keep = 60 })))
+        assert.equal("a", (b:election(path):leader()))
+    end)
 end)
 
 
