@@ -64,6 +64,12 @@ describe("in copas #zklock.driver", function()
         assert.equal(1200, closed)
     end)
 
+    it("the main program can wait after an error has ended copas.loop()", function()
+        copas.running = true -- as copas 4 leaves it
+        finally(function() copas.running = nil end)
+        assert(rig.session(server.hosts):mutex(rig.path()):acquire(20)):release()
+    end)
+
     it("an error after a wait goes to copas's error handler", function()
         local told
         local lock = rig.session(server.hosts):mutex(rig.path())

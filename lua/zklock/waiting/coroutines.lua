@@ -12,13 +12,15 @@ local _M = {
 }
 
 
-local function is_in_coroutine()
+--- False in the main program.
+function _M.is_inside()
     local thread, is_main = running() -- Lua 5.1 has no thread for the main program
     return thread ~= nil and not is_main
 end
 
+
 --- True where a yield may be possible. Lua 5.1 and 5.2 overlook C functions in between.
-_M.yieldable = coroutine.isyieldable or is_in_coroutine
+_M.yieldable = coroutine.isyieldable or _M.is_inside
 
 
 --- Message and code if the running code cannot yield, else nothing.

@@ -17,10 +17,13 @@ local _M = {}
 local pollers = setmetatable({}, { __mode = "k" }) -- threads, as a set
 
 
---- True inside the loop, unless a zklock.run within it runs the caller. Before copas 2 every
--- coroutine is taken for a thread of copas.
+--- True in a thread of copas, unless a zklock.run within it runs the caller. Before copas 2 every
+-- coroutine is taken for a thread of copas. After an error that ended the loop, `running` stays true
+-- in the main program.
 function _M.drives(in_run)
-    return not in_run and (copas.running or copas.running == nil and yieldable())
+    if in_run then return false end
+    if copas.running == nil then return yieldable() end
+    return copas.running and coroutines.is_inside()
 end
 
 
