@@ -142,6 +142,19 @@ describe("in luv #zklock.driver", function()
         assert.equal("held", lease:state())
     end)
 
+    it("a wait ends though the user stops polling the descriptor before", function()
+        local lease
+        local poll = uv.new_poll(session:fd())
+        poll:start("r", function() session:dispatch() end)
+        loop.run(function()
+            coroutine.wrap(function() lease = lock:acquire(20) end)()
+            poll:close()
+            wait_for_nodes(2)
+            holder:release()
+        end)
+        assert.equal("held", lease:state())
+    end)
+
     it("a coroutine that is resumed by mistake goes on waiting", function()
         local lease
         loop.run(function()

@@ -59,36 +59,40 @@ function hooks.has_ended(waiters)
 end
 
 
-local FOREVER = 2 ^ 40 -- milliseconds
-
--- Only handles of the loop refer to waiters, so here a timer does.
-local function keep(waiters)
-    if waiters.keeper then return end
-    waiters.keeper = uv.new_timer()
-    waiters.keeper:start(FOREVER, 0, function() return waiters end)
+local function look(waiters)
+    waiters.polled = true
+    waiters:dispatch()
+    waiters.polled = false
+    resume_ready(waiters)
 end
 
 
--- libuv allows one poll handle for a descriptor. A user who polls the session's descriptor
--- must call session:dispatch().
+local SLICE = 100 -- milliseconds between looks of a timer
+
+-- libuv allows one poll handle for a descriptor. A user who polls the session's descriptor calls
+-- session:dispatch(), but may stop before the waits end, so a timer looks, too. Only handles of the
+-- loop refer to waiters.
+local function look_at_times(waiters)
+    local timer = waiters.timer
+    if timer and not timer:is_closing() then return end
+    waiters.timer = uv.new_timer()
+    waiters.timer:start(SLICE, SLICE, function() look(waiters) end)
+end
+
+
 function hooks.start(waiters)
     waiters.ready = waiters.ready or {}
     local poll = uv.new_poll(waiters.fd)
-    if not poll then return keep(waiters) end
+    if not poll then return look_at_times(waiters) end
     waiters.poll = poll
-    poll:start("r", function()
-        waiters.polled = true
-        waiters:dispatch()
-        waiters.polled = false
-        resume_ready(waiters)
-    end)
+    poll:start("r", function() look(waiters) end)
 end
 
 
 function hooks.stop(waiters)
     if not hooks.has_ended(waiters) then waiters.poll:close() end
-    local keeper = waiters.keeper
-    if keeper and not keeper:is_closing() then keeper:close() end
+    local timer = waiters.timer
+    if timer and not timer:is_closing() then timer:close() end
 end
 
 
