@@ -18,8 +18,8 @@ local pollers = setmetatable({}, { __mode = "k" }) -- threads, as a set
 
 
 --- True in a thread of copas, unless a zklock.run within it runs the caller. Before copas 2 every
--- coroutine is taken for a thread of copas. After an error that ended the loop, `running` stays true
--- in the main program.
+-- coroutine is taken for a thread of copas. After an error has ended the loop, copas.running stays
+-- true.
 function _M.drives(in_run)
     if in_run then return false end
     if copas.running == nil then return yieldable() end
