@@ -47,6 +47,23 @@ describe("a basket", function()
             { seeds = 30 }).wrong)
     end)
 
+    -- Odd buyers want their own product alone.
+    it("buyers of a basket and of one product wait for each other", function()
+        package.loaded.basket_or_one = function(buyer)
+            if buyer.number % 2 == 0 then return require "basket"(buyer) end
+            if not buyer:enter() then return end
+            buyer:try_to_buy()
+            buyer:leave()
+        end
+        for _, strategy in ipairs{ "zookeeper", "zookeeper-rw" } do
+            local found = seckill.explore({ purchase = "basket_or_one", strategy = strategy,
+                parameters = { basket = { bun = 1, pie = 1 } }, products = { bun = 9, pie = 9,
+                tea = 9 }, buyers = 14, pause = 0.4, timeout = 3, faults = {} }, { seeds = 20 })
+            assert.equal(0, found.wrong, tostring(found))
+        end
+        package.loaded.basket_or_one = nil
+    end)
+
     it('a basket takes the only lock of a sale with lock = "one" (PIT-12)', function()
         local it_is = sale{ lock = "one", buyers = 2 }
         assert.same({ "right", "all" }, { it_is.verdict, it_is.purchases[1].lock })

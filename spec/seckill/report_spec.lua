@@ -293,6 +293,9 @@ describe("the sentence of a sale", function()
         { "without an overlap: another lock", function(record)
             record.purchases[2].lock, record.purchases[3].lock = "other", "third"
         end, "2 purchases were made under another lock" },
+        { "without an overlap: several locks", function(record)
+            record.purchases[2].lock = "other + 10000001"
+        end, "that the record does not show" },
         { "without an overlap: purchases of readers", function(record)
             for _, purchase in ipairs(record.purchases) do purchase.shared = true end
         end, "^Each lock had readers, or one writer, at a time.* 3 purchases .* a read lock" },
@@ -328,6 +331,7 @@ describe("the sentence of a sale", function()
         record.overlaps[1] = { lock = first.lock or first.product, from = first.written + 0.0001,
                                to = first.written + 0.0002, holders = 2 }
         assert.is_truthy(why(record):find "nobody wrote while they did")
+        second.lock = "other + 10000001"
         second.written = record.overlaps[1].to
         assert.is_truthy(why(record):find "by luck")
     end)
@@ -482,6 +486,14 @@ describe("the page of a report, in Chromium,", function()
         end
     end
 
+    -- The page of the step with that text.
+    local function step(steps, text)
+        for _, each in ipairs(steps.pages) do
+            if each[2] == text then return table.concat(each, "\n") end
+        end
+        error("no step says: " .. text)
+    end
+
     local three = { sales.right(50), sales.wrong(50), sales.refused() }
     three[2].name = "nobody waits, and several buyers read the stock at once, all of them"
     three[1].expect, three[2].expect, three[3].expect = "right", "wrong", "right"
@@ -586,6 +598,18 @@ describe("the page of a report, in Chromium,", function()
         assert.is_true(red.rows[3][1] - red.rows[2][2] > height)
         assert.is_truthy(seen.sales[1].caption:find("two buyers held one lock at once, the first "
             .. "time at 0.400 s, for 200 ms in 1 stretch of time.", 1, true))
+    end)
+
+    it("a hold of several locks is red beside a hold of each #slow", function()
+        local record = sales.both_locks()
+        local sale = look{ sales = { record } }.sales[1]
+        assert.same({ 2, 3 }, { #sale.whole.runs, #sale.whole.rows })
+        check_all_red(record, sale.whole)
+        assert.is_truthy(sale.caption:find("the first time at 0.200 s, for 200 ms in 2 stretches "
+            .. "of time and 2 locks.", 1, true))
+        assert.matches("lock a: holds\nbuyer 1 [^\n]*\n.*\nlock b: 2 HOLD IT AT ONCE\n"
+            .. "buyer 1 %(one%), token 8, knows: held; buyer 2 %(two%), token 9, knows: held\n",
+            step(sale.steps, "buyer 1 (one) writes a stock of 8, too late."))
     end)
 
     it("the page tells the rate of grants, and the lead of overtaken buyers", function()
@@ -805,14 +829,6 @@ describe("the page of a report, in Chromium,", function()
         assert.is_nil(light().text:find("Stuck", 1, true))
         assert.same({ "Who held when" }, seen.sales[4].pictures)
     end)
-
-    -- The page of the step with that text.
-    local function step(steps, text)
-        for _, each in ipairs(steps.pages) do
-            if each[2] == text then return table.concat(each, "\n") end
-        end
-        error("no step says: " .. text)
-    end
 
     it("the steps go forward and back by keys and by buttons #slow", function()
         local steps = signs().sales[2].steps

@@ -105,6 +105,12 @@ describe("overlaps", function()
         return found
     end
 
+    it("a hold of several locks overlaps with holds of each", function()
+        local both = hold(1, 4, { lock = "bun + tea" })
+        assert.same({ { "tea", 1, 2, 2 }, { "bun", 3, 4, 2 } },
+            of(both, hold(3, 5), hold(0, 2, { lock = "tea" }), hold(1, 9, { lock = "pie" })))
+    end)
+
     it("overlaps of many holds are one stretch", function()
         assert.same({ { "bun", 2, 6, 3 }, { "bun", 8, 9, 2 } },
             of(hold(1, 5), hold(2, 4), hold(3, 6), hold(4.5, 9), hold(8, 10)))
@@ -181,6 +187,8 @@ describe("fairness", function()
     it("fairness ignores other locks, and buyers without a grant", function()
         local other = hold(5, nil, { lock = "tea", asked = 2 })
         assert.equal(0, fairness.of({ asked(1, 7), other, asked(3, nil) }, 1).overtakes)
+        other.lock = "bun + tea"
+        assert.equal(1, fairness.of({ asked(1, 7), other, asked(3, nil) }, 1).overtakes)
     end)
 
     local function came(at, granted, more)

@@ -426,7 +426,7 @@ describe("buyers that waited in vain", function()
     local function count_in(plan, left, faults, ...)
         for i, each in ipairs{ ... } do
             each.server, each.quantity, each.buyer = each.server or 2, each.quantity or 1, i
-            each.product, each.lock, each.asked = "bun", "bun", each.asked or 0
+            each.product, each.lock, each.asked = "bun", each.lock or "bun", each.asked or 0
             each.outcome = each.outcome or each.released and "sold" or "unanswered"
         end
         local outcome = { purchases = { ... }, orders = {}, faults = faults, seconds = 20 }
@@ -533,6 +533,31 @@ describe("buyers that waited in vain", function()
         assert.equal(1, count_after("kill", 1, restart, waits(13)))
     end)
 
+    it("a wait for several locks is in vain if all of them were free", function()
+        local function count_after(released, ...)
+            return count(5, {}, { granted = 1, released = released, lock = "pie + tea" }, ...)
+        end
+        assert.equal(0, count_after(9.9, waits(10, { lock = "tea" })))
+        assert.equal(0, count_after(9.9, waits(10, { lock = "bun + tea" })))
+        assert.equal(1, count_after(2, waits(10, { lock = "bun + tea" })))
+        assert.equal(1, count_after(9.9, waits(10)))
+    end)
+
+    -- A buyer of several locks is in the queue of each, also of those that are free.
+    it("buyers do not wait in vain behind one that waits for several locks", function()
+        local function count_behind(...)
+            return count(5, {}, { granted = 1, released = 9.9, lock = "tea" }, waits(10), ...)
+        end
+        local function both(asked, more)
+            return waits(10, with({ lock = "bun + tea", asked = asked }, more or {}))
+        end
+        assert.equal(0, count_behind(both(0)))
+        assert.equal(1, count_behind(both(0, { told = 8 })))
+        assert.equal(1, count_behind(both(5)))
+        assert.equal(0, count_behind(both(0.2, { lock = "bun + pie" }),
+            both(0.1, { lock = "pie + tea" })))
+    end)
+
     it("buyers of a hung sale wait in vain, whatever is left", function()
         assert.equal(2, count(0, {}, { granted = 1 }, { asked = 2 }))
     end)
@@ -548,6 +573,10 @@ describe("buyers that waited in vain", function()
         local products = { bun = { left = 0, ordered = 0, stock = 0 } }
         assert.equal("wrong", (verdicts.of({}, outcome, products)))
         other.earlier = { purchase(2, { granted = 2, released = 3 }) }
+        assert.equal("right", (verdicts.of({}, outcome, products)))
+        other.earlier[1].lock = "tea"
+        assert.equal("wrong", (verdicts.of({}, outcome, products)))
+        other.earlier[1].lock = "bun + tea"
         assert.equal("right", (verdicts.of({}, outcome, products)))
     end)
 

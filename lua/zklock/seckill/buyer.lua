@@ -1,6 +1,7 @@
 --- A buyer makes one purchase in a server, and writes its events into the server's record.
 
 local checked_store = require "zklock.seckill.checked_store"
+local lock_name = require "zklock.seckill.lock_name"
 local misuse = require "zklock.value.misuse"
 local option = require "zklock.seckill.option"
 local sorted_names = require "zklock.value.sorted_names"
@@ -163,7 +164,7 @@ end
 function Buyer:enter(wish)
     local locks = locks_of(self, wish)
     self.told = nil
-    self:record("asked", table.concat(locks, " + "))
+    self:record("asked", lock_name.of(locks))
     if wish and wish.timeout then self:record("patience", wish.timeout) end
     local hold, message, code = request_locks(self, locks, wish)
     if not hold then

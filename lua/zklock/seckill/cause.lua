@@ -1,6 +1,7 @@
 --- The causes of failed purchases, such as a fault before the answer or another holder of the lock.
 --- zklock.seckill.stuck judges buyers that waited in vain.
 
+local lock_name = require "zklock.seckill.lock_name"
 local record = require "zklock.seckill.record"
 local stuck = require "zklock.seckill.stuck"
 local tokens = require "zklock.seckill.token"
@@ -32,8 +33,8 @@ end
 local function had_another_holder(purchase, requests)
     local from, to = purchase.granted, purchase.told or huge
     for _, other in ipairs(requests) do
-        if other ~= purchase and other.lock == purchase.lock and other.granted
-           and other.granted < to then
+        if other ~= purchase and other.granted and other.granted < to
+           and lock_name.meet(other.lock, purchase.lock) then
             if (other.released or other.ended or huge) > from then return true end
             if other.token and purchase.token and tokens.is_less(purchase.token, other.token) then
                 return true

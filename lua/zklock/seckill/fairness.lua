@@ -4,6 +4,7 @@
 --- Otherwise it is the order of the buyers' requests, which may reach the lock's server in a
 --- different order within some milliseconds.
 
+local lock_name = require "zklock.seckill.lock_name"
 local tokens = require "zklock.seckill.token"
 
 local sort = table.sort
@@ -24,9 +25,11 @@ local function queues_by_lock(purchases, came_before)
     local locks = {}
     for _, purchase in ipairs(purchases) do
         if purchase.granted then
-            local queue = locks[purchase.lock] or {}
-            locks[purchase.lock] = queue
-            queue[#queue + 1] = purchase
+            for _, lock in ipairs(lock_name.parts(purchase.lock)) do
+                local queue = locks[lock] or {}
+                locks[lock] = queue
+                queue[#queue + 1] = purchase
+            end
         end
     end
     for _, queue in pairs(locks) do sort(queue, came_before) end

@@ -1,14 +1,22 @@
---- Times in which a lock had several holds, and at least one exclusive hold.
+--- Times in which a lock had several holds, and at least one exclusive hold. A hold of several
+--- locks is a hold of each.
 ---
 --- A hold begins after the grant and ends before the release, so correct holds never overlap,
 --- however slow the machine is. A hold without a release ends with its server.
 
+local lock_name = require "zklock.seckill.lock_name"
 local record = require "zklock.seckill.record"
 
 local sort = table.sort
 
 
 local overlaps = {}
+
+
+local function add_hold(changes, from, to, shared)
+    changes[#changes + 1] = { at = from, by = 1, shared = shared }
+    changes[#changes + 1] = { at = to, by = -1, shared = shared }
+end
 
 
 -- The beginnings (by = 1) and ends (by = -1) of holds, by lock and in order of time.
@@ -18,11 +26,10 @@ local function changes_by_lock(purchases)
         local from = purchase.granted
         local to = purchase.released or purchase.ended
         if from and to and to > from then
-            local lock = purchase.lock or purchase.product
-            local changes = locks[lock] or {}
-            locks[lock] = changes
-            changes[#changes + 1] = { at = from, by = 1, shared = purchase.shared }
-            changes[#changes + 1] = { at = to, by = -1, shared = purchase.shared }
+            for _, lock in ipairs(lock_name.parts(purchase.lock or purchase.product)) do
+                locks[lock] = locks[lock] or {}
+                add_hold(locks[lock], from, to, purchase.shared)
+            end
         end
     end
     for _, changes in pairs(locks) do

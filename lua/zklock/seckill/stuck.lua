@@ -1,6 +1,7 @@
 --- Finds buyers who waited in vain for a free lock while there was stock. A killed holder holds
---- nothing, even if its lock remains.
+--- nothing, even if its lock remains. A wait for several locks is in vain only if all were free.
 
+local lock_name = require "zklock.seckill.lock_name"
 local record = require "zklock.seckill.record"
 
 local huge, max, min = math.huge, math.max, math.min
@@ -21,12 +22,13 @@ local UNRELATED = {
 local function server_of(purchase) return "server " .. purchase.server end
 
 
-local function killed_server_test(faults)
-    local killed = {}
+-- Returns a function for the time when a purchase's server was killed; nil if it was not.
+local function kill_times(faults)
+    local times = {}
     for _, fault in ipairs(faults) do
-        if fault.kind == "kill" then killed[fault.target] = true end
+        if fault.kind == "kill" then times[fault.target] = fault.at end
     end
-    return function(purchase) return killed[server_of(purchase)] end
+    return function(purchase) return times[server_of(purchase)] end
 end
 
 
@@ -71,46 +73,115 @@ local function able_since(purchase, wait_end, faults, plan)
 end
 
 
--- The holds of each lock in order of their beginning. `to` is the time when a hold and all earlier
--- holds were over; infinite without an end.
-local function holds_of(purchases, is_killed)
-    local holds = {}
-    for _, purchase in ipairs(record.requests(purchases)) do
-        if purchase.granted then
-            local of_lock = holds[purchase.lock] or {}
-            holds[purchase.lock] = of_lock
-            of_lock[#of_lock + 1] = {
-                from = purchase.granted,
-                to = purchase.released or is_killed(purchase) and purchase.ended or huge,
-            }
-        end
+-- times when locks were taken -------------------------------------------------------------------
+
+-- Adds a time to the list of each lock. `to` becomes the time when this one and all earlier ones
+-- were over.
+local function add_time(lists, locks, from, to)
+    for _, lock in ipairs(locks) do
+        local list = lists[lock] or {}
+        lists[lock] = list
+        list[#list + 1] = { from = from, to = max(to, list[1] and list[#list].to or 0) }
     end
-    for _, of_lock in pairs(holds) do
-        table.sort(of_lock, function(a, b) return a.from < b.from end)
-        for i = 2, #of_lock do of_lock[i].to = math.max(of_lock[i].to, of_lock[i - 1].to) end
+end
+
+
+-- The end of all times in the list that had begun by `time`; 0 without such a time.
+local function end_of_times(list, time)
+    local first, last = 0, list and #list or 0 -- binary search for the last of these times
+    while first < last do
+        local middle = math.ceil((first + last) / 2)
+        if list[middle].from <= time then first = middle else last = middle - 1 end
+    end
+    return first > 0 and list[first].to or 0
+end
+
+
+-- The holds of each lock, infinite without an end.
+local function holds_of(requests, killed_at)
+    local granted, holds = {}, {}
+    for _, request in ipairs(requests) do
+        if request.granted then granted[#granted + 1] = request end
+    end
+    table.sort(granted, function(a, b) return a.granted < b.granted end)
+    for _, request in ipairs(granted) do
+        local to = request.released or killed_at(request) and request.ended or huge
+        add_time(holds, lock_name.parts(request.lock), request.granted, to)
     end
     return holds
 end
 
 
--- The time when all holds that had begun by `time` were over.
-local function free_since(holds, time)
-    local first, last = 0, #holds -- binary search for the last of these holds
-    while first < last do
-        local middle = math.ceil((first + last) / 2)
-        if holds[middle].from <= time then first = middle else last = middle - 1 end
+-- The requests for several locks in order of time.
+local function waits_for_several(requests, killed_at, the_end)
+    local waits = {}
+    for _, request in ipairs(requests) do
+        local locks = request.asked and lock_name.parts(request.lock) or {}
+        if locks[2] then
+            waits[#waits + 1] = {
+                locks = locks, from = request.asked, to = 0,
+                ended = request.granted or request.told or killed_at(request) or the_end,
+            }
+        end
     end
-    return first > 0 and holds[first].to or 0
+    table.sort(waits, function(a, b) return a.from < b.from end)
+    return waits
 end
 
+
+---@class zklock.seckill.Taken
+---@field holds table<string, { from: number, to: number }[]>   by lock
+---@field queues table<string, { from: number, to: number }[]>  waits for several locks, up to the
+---time when they were free
+
+-- The time from which none of the locks was taken, neither by a holder nor by a buyer that
+-- had asked for several locks before, and waited for another of these.
+local function free_since(taken, locks, asked, wait_end)
+    local since = 0
+    for _, lock in ipairs(locks) do
+        since = max(since, end_of_times(taken.holds[lock], wait_end),
+            end_of_times(taken.queues[lock], asked + HAND_OFF)) -- perhaps first in the queue
+    end
+    return since
+end
+
+
+-- A wait may take the locks of an earlier wait, so all are computed until nothing changes.
+---@return zklock.seckill.Taken
+local function taken_times(requests, killed_at, the_end)
+    local taken = { holds = holds_of(requests, killed_at), queues = {} }
+    local waits = waits_for_several(requests, killed_at, the_end)
+    repeat
+        local is_new = false
+        for _, wait in ipairs(waits) do
+            local to = min(wait.ended, free_since(taken, wait.locks, wait.from, wait.ended))
+            wait.to, is_new = to, is_new or to > wait.to
+        end
+        taken.queues = {}
+        for _, wait in ipairs(waits) do add_time(taken.queues, wait.locks, wait.from, wait.to) end
+    until not is_new
+    return taken
+end
+
+
+local function was_granted_later(taken, locks, time)
+    for _, lock in ipairs(locks) do
+        local holds = taken.holds[lock]
+        if holds and holds[#holds].from > time then return true end
+    end
+    return false
+end
+
+
+-- waits in vain ---------------------------------------------------------------------------------
 
 -- True if the lock was free before the buyer's answer for longer than a normal hand-off takes. That
 -- is up to a tenth of the wait, or half of it if a buyer got the lock later. In the latter case a
 -- short wait tells nothing, because the next holder may have asked a moment before.
-local function was_free(purchase, wait_end, holds, able)
-    local of_lock, wait = holds[purchase.lock] or {}, wait_end - purchase.asked
-    local since = max(free_since(of_lock, wait_end), able)
-    if of_lock[1] and of_lock[#of_lock].from > wait_end then
+local function was_free(purchase, wait_end, taken, able)
+    local locks, wait = lock_name.parts(purchase.lock), wait_end - purchase.asked
+    local since = max(free_since(taken, locks, purchase.asked, wait_end), able)
+    if was_granted_later(taken, locks, wait_end) then
         return wait_end - max(since, purchase.asked) >= max(HAND_OFF, wait / 2)
     end
     return wait_end - since >= max(HAND_OFF, wait / 10)
@@ -123,10 +194,10 @@ function stuck.is_hung(purchase)
 end
 
 
-local function was_kept_out(purchase, plan, outcome, the_end, holds)
+local function was_kept_out(purchase, plan, outcome, the_end, taken)
     if not purchase.asked or purchase.granted or UNRELATED[purchase.outcome] then return false end
     local wait_end = purchase.told or the_end
-    return was_free(purchase, wait_end, holds,
+    return was_free(purchase, wait_end, taken,
         able_since(purchase, wait_end, outcome.faults, plan))
 end
 
@@ -138,12 +209,12 @@ end
 ---@param can_be_served fun(purchase: zklock.seckill.Purchase): boolean  by the remaining stock
 ---@return table<zklock.seckill.Purchase, true>
 function stuck.find(plan, outcome, the_end, can_be_served)
-    local is_killed, found = killed_server_test(outcome.faults), {}
-    local holds = holds_of(outcome.purchases, is_killed)
+    local killed_at, found = kill_times(outcome.faults), {}
+    local taken = taken_times(record.requests(outcome.purchases), killed_at, the_end)
     for _, purchase in ipairs(outcome.purchases) do
-        if not is_killed(purchase) then
+        if not killed_at(purchase) then
             found[purchase] = stuck.is_hung(purchase) or can_be_served(purchase)
-                and was_kept_out(purchase, plan, outcome, the_end, holds) or nil
+                and was_kept_out(purchase, plan, outcome, the_end, taken) or nil
         end
     end
     return found

@@ -231,19 +231,35 @@ function sales.baskets()
 end
 
 
---- Three servers and two locks within a second. Servers 1 and 3 hold one lock together for 0.2 s,
---- while server 2 holds the other lock.
-function sales.three_lanes()
-    local function hold(server, lock, granted, released)
-        return { buyer = server, server = server, product = lock, asked = 0, granted = granted,
-                 released = released, outcome = "sold" }
+local function three_lanes(name, ...)
+    local purchases = { ... }
+    for i, each in ipairs(purchases) do
+        each.buyer, each.server, each.asked, each.outcome = i, i, 0, "sold"
     end
-    local result = record("three lanes", "wrong", {
-        hold(1, "a", 0.2, 0.6), hold(2, "b", 0.1, 0.9), hold(3, "a", 0.4, 0.8),
-    }, 0)
+    local result = record(name, "wrong", purchases, 0)
     result.servers, result.products = { "one", "two", "three" }, { a = 9, b = 9 }
     result.left, result.ordered, result.seconds = { a = 8, b = 8 }, { a = 2, b = 1 }, 1
     return result
+end
+
+
+--- Three servers and two locks within a second. Servers 1 and 3 hold one lock together for 0.2 s,
+--- while server 2 holds the other lock.
+function sales.three_lanes()
+    return three_lanes("three lanes", { product = "a", granted = 0.2, released = 0.6 },
+        { product = "b", granted = 0.1, released = 0.9 },
+        { product = "a", granted = 0.4, released = 0.8 })
+end
+
+
+--- Server 1 holds both locks, and meets a holder of each for 0.1 s. It writes when server 2 has the
+--- second lock.
+function sales.both_locks()
+    return three_lanes("both locks",
+        { product = "a", lock = "a + b", granted = 0.2, released = 0.6, written = 0.55, left = 8,
+          token = "8" },
+        { product = "b", granted = 0.5, released = 0.9, token = "9" },
+        { product = "a", granted = 0.1, released = 0.3, token = "7" })
 end
 
 

@@ -332,11 +332,12 @@ const byToken = (a, b) => a.token.length - b.token.length || (a.token < b.token 
 // Each hold's rank by arrival and by grant, among the holds of its lock.
 function rankHolds(sale) {
   const ranks = [];
-  for (const holds of byLock(sale.holds.filter(hold => hold.asked !== null)).values()) {
+  for (const [lock, holds] of byLock(sale.holds.filter(hold => hold.asked !== null))) {
     const granted = new Map();
     [...holds].sort((a, b) => a.granted - b.granted).forEach((hold, i) => granted.set(hold, i + 1));
     holds.sort(sale.byToken ? byToken : (a, b) => a.asked - b.asked);
-    holds.forEach((hold, i) => ranks.push({ hold, came: i + 1, served: granted.get(hold) }));
+    holds.forEach((hold, i) => ranks.push({ hold, lock, came: i + 1,
+      served: granted.get(hold) }));
   }
   return ranks.sort((a, b) => a.came - b.came);
 }
@@ -345,7 +346,7 @@ const orderColumns = sale => [
   { title: "came as", of: rank => grouped(rank.came), number: true },
   { title: "served as", of: rank => grouped(rank.served), number: true },
   { title: personOf(sale), of: rank => rank.hold.buyer, number: true },
-  { title: "lock", of: rank => rank.hold.lock },
+  { title: "lock", of: rank => rank.lock },
   { title: "waited", of: rank => duration(rank.hold.granted - rank.hold.asked), number: true },
 ];
 

@@ -4,6 +4,9 @@
 
 const NONE = -1;
 
+// The single locks of a lock. Several locks that are taken together have the name "bun + tea".
+const partsOf = lock => lock.split(" + ");
+
 const toSeconds = column => column.map(at => at === NONE ? null : at / 1e6);
 
 function unpackPurchases(sale) {
@@ -15,6 +18,7 @@ function unpackPurchases(sale) {
   return columns.buyer.map((buyer, i) => ({
     index: i, buyer: buyer === NONE ? "?" : buyer, server: columns.server[i],
     product: sale.products[columns.product[i]], lock: sale.locks[columns.lock[i]],
+    locks: partsOf(sale.locks[columns.lock[i]]),
     shared: columns.shared[i] === 1, token: columns.token[i],
     outcome: sale.outcomes[columns.outcome[i]],
     asked: asked[i], granted: granted[i], released: released[i], ended: ended[i],
@@ -43,7 +47,8 @@ function unpackOverlaps(sale) {
   const { lock, holders, ...columns } = sale.overlaps;
   const from = toSeconds(columns.from), to = toSeconds(columns.to);
   return lock.map((index, i) =>
-    ({ lock: sale.locks[index], from: from[i], to: to[i], holders: holders[i] }));
+    ({ lock: sale.locks[index], locks: partsOf(sale.locks[index]), from: from[i], to: to[i],
+      holders: holders[i] }));
 }
 
 const bySent = (a, b) => a.sent - b.sent;
@@ -89,13 +94,29 @@ function lastMoment(sale) {
 // A hold ends with its release or with its server; otherwise its end is unknown.
 const endOf = (hold, sale) => hold.released ?? hold.ended ?? sale.end;
 
+// What is of several locks is in the list of each.
 function byLock(list) {
   const found = new Map();
-  for (const each of list) {
-    if (!found.has(each.lock)) found.set(each.lock, []);
-    found.get(each.lock).push(each);
+  for (const each of list) for (const lock of each.locks) {
+    if (!found.has(lock)) found.set(lock, []);
+    found.get(lock).push(each);
   }
   return found;
+}
+
+// Merges stretches of time that meet; `holders` is the most holders of one lock.
+function mergeStretches(stretches) {
+  const merged = [];
+  for (const { from, to, holders } of [...stretches].sort((a, b) => a.from - b.from)) {
+    const last = merged[merged.length - 1];
+    if (!last || from > last.to) {
+      merged.push({ from, to, holders });
+    } else {
+      last.to = Math.max(last.to, to);
+      last.holders = Math.max(last.holders, holders);
+    }
+  }
+  return merged;
 }
 
 // A hold is red where it meets an overlap of its lock. Overlaps of one lock do not meet.
@@ -111,20 +132,20 @@ function redden(sale) {
           to: Math.min(hold.end, list[i].to) });
     }
   }
+  for (const hold of sale.holds) if (hold.locks.length > 1) hold.red = mergeStretches(hold.red);
 }
 
 // Sets each hold's `lateWrite`. A write is late if it comes after its hold, after the loss of the
 // lock, or, if the lock has tokens, after the next grant. (Without tokens two holders are red, and
 // either write may be the wrong one.) A refused write is known only by its answer.
 function findLateWrites(sale) {
-  for (const holds of byLock(sale.holds).values()) {
-    let next = Infinity; // next exclusive grant of the lock
-    for (const hold of holds.sort((a, b) => b.granted - a.granted)) {
-      const refused = hold.outcome === "late", at = refused ? hold.told : hold.written;
-      const until = Math.min(hold.end, hold.lost ?? Infinity, hold.token ? next : Infinity);
-      hold.lateWrite = at !== null && (refused || at > until) ? { at, until, refused } : null;
-      if (!hold.shared) next = hold.granted;
-    }
+  const nextGrants = new Map(); // exclusive grants, by lock
+  for (const hold of [...sale.holds].sort((a, b) => b.granted - a.granted)) {
+    const next = Math.min(...hold.locks.map(lock => nextGrants.get(lock) ?? Infinity));
+    const refused = hold.outcome === "late", at = refused ? hold.told : hold.written;
+    const until = Math.min(hold.end, hold.lost ?? Infinity, hold.token ? next : Infinity);
+    hold.lateWrite = at !== null && (refused || at > until) ? { at, until, refused } : null;
+    if (!hold.shared) for (const lock of hold.locks) nextGrants.set(lock, hold.granted);
   }
 }
 
@@ -144,6 +165,7 @@ function unpack(sale, index) {
   for (const { arrived } of sale.messages) sale.end = Math.max(sale.end, arrived);
   sale.holds = sale.purchases.filter(purchase => purchase.granted !== null);
   for (const hold of sale.holds) hold.end = endOf(hold, sale);
+  sale.locks = [...new Set(sale.locks.flatMap(partsOf))];
   redden(sale);
   findLateWrites(sale);
   sale.atOnce = sale.overlaps.reduce((most, { holders }) => Math.max(most, holders), 0);

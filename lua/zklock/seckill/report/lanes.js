@@ -59,28 +59,13 @@ function paintHolds(pen, scale, lane) {
   for (const kind in paths) fillKind(pen, paths[kind], kind, scale.ratio);
 }
 
-// Merges overlaps of different locks that meet; `holders` is the most holders of one lock.
-function stretchesOf(overlaps) {
-  const merged = [];
-  for (const { from, to, holders } of overlaps) {
-    const last = merged[merged.length - 1];
-    if (!last || from > last.to) {
-      merged.push({ from, to, holders });
-    } else {
-      last.to = Math.max(last.to, to);
-      last.holders = Math.max(last.holders, holders);
-    }
-  }
-  return merged;
-}
-
 // Numbers of holders in the top lane, where there is room. For two the lane's name is enough.
 function paintTogether(pen, scale, sale) {
   if (sale.atOnce === 2) return;
   pen.font = `bold ${11 * scale.ratio}px system-ui, sans-serif`;
   pen.textAlign = "center";
   pen.textBaseline = "middle";
-  for (const { from, to, holders } of stretchesOf(sale.overlaps)) {
+  for (const { from, to, holders } of mergeStretches(sale.overlaps)) {
     if (!isSeen(scale, from, to)) continue;
     const left = Math.max(scale.left, scale.x(from));
     const right = Math.min(scale.left + scale.width, scale.x(to));
@@ -253,13 +238,14 @@ const keyOf = sale => KEYS.filter(([, , applies]) => applies(sale)).map(([name, 
 const lengthOf = spans => spans.reduce((sum, { from, to }) => sum + to - from, 0);
 
 function overlapSentence(sale) {
-  const count = sale.overlaps.length, locks = byLock(sale.overlaps).size;
-  if (!count) return "No holds that exclude each other overlap: nothing is red.";
+  const stretches = mergeStretches(sale.overlaps), locks = byLock(sale.overlaps).size;
+  if (!stretches.length) return "No holds that exclude each other overlap: nothing is red.";
   const most = sale.atOnce === 2 ? "two" : `up to ${grouped(sale.atOnce)}`;
   return `Red and hatched: ${most} ${sale.history ? "clients" : "buyers"} ` +
     (sale.unlocked ? "bought at once, for there is no lock, " : "held one lock at once, ") +
-    `the first time at ${timeText(sale.overlaps[0].from, 3)}, for ` +
-    `${duration(lengthOf(sale.overlaps))} in ${plural(count, "stretch", "stretches")} of time` +
+    `the first time at ${timeText(stretches[0].from, 3)}, for ` +
+    `${duration(lengthOf(stretches))} in ` +
+    `${plural(stretches.length, "stretch", "stretches")} of time` +
     (locks > 1 ? ` and ${grouped(locks)} locks.` : ".");
 }
 

@@ -117,8 +117,8 @@ function waitingWords(sale, waiting) {
 function linesOf(sale, state) {
   const lines = [];
   for (const lock of sale.locks) {
-    const holders = [...state.holding.keys()].filter(each => each.lock === lock);
-    const waiting = [...state.waiting].filter(each => each.lock === lock);
+    const holders = [...state.holding.keys()].filter(each => each.locks.includes(lock));
+    const waiting = [...state.waiting].filter(each => each.locks.includes(lock));
     const several = holders.length > 1 && holders.some(each => !each.shared);
     lines.push([`lock ${lock}: ${several ? `${holders.length} HOLD IT AT ONCE` : "holds"}`,
       holders.map(each => holderWords(sale, state, each)).join("; ") || "nobody"]);

@@ -1,6 +1,9 @@
 --- The reason for a sale's verdict in words. The verdict comes from the store, the overlaps from
 --- the record. A right sale mostly has no overlaps, a wrong sale some; if not, the reason says why.
 
+local lock_name = require "zklock.seckill.lock_name"
+
+
 local words = {}
 
 
@@ -35,13 +38,13 @@ local function was_refused_late(purchase)
 end
 
 
--- The number of purchases under a lock that differs from the product's first lock.
+-- The number of purchases under a lock that does not exclude the product's first lock.
 local function count_under_other_lock(purchases)
     local lock_of = {}
     return count(purchases, function(purchase)
         local lock = tostring(purchase.lock or purchase.product)
         lock_of[purchase.product] = lock_of[purchase.product] or lock
-        return lock_of[purchase.product] ~= lock
+        return not lock_name.meet(lock_of[purchase.product], lock)
     end)
 end
 
@@ -105,7 +108,7 @@ local function no_writes_in_overlaps(record)
         local writes = count(record.purchases, function(purchase)
             local at = purchase.written
             return at and at >= overlap.from and at <= overlap.to
-                and (purchase.lock or purchase.product) == overlap.lock
+                and lock_name.meet(purchase.lock or purchase.product, overlap.lock)
         end)
         if writes > 0 then return false end
     end

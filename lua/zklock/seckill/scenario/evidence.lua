@@ -1,5 +1,6 @@
 --- Evidence that scenarios read from the record of a sale.
 
+local lock_name = require "zklock.seckill.lock_name"
 local tokens = require "zklock.seckill.token"
 
 
@@ -20,8 +21,8 @@ end
 function evidence.tokens_grow(sale)
     local last = {}
     for _, purchase in ipairs(in_order_of_grants(sale)) do
-        local lock, token = purchase.lock, purchase.token
-        if token then
+        local token = purchase.token
+        for _, lock in ipairs(token and lock_name.parts(purchase.lock) or {}) do
             if last[lock] and not tokens.is_less(last[lock], token) then return false end
             last[lock] = token
         end
