@@ -100,9 +100,10 @@ describe("join #session:join", function()
         follow_until(session, "a=theirs b=lasting")
     end)
 
-    it('a second join of the session gives "conflict" before leave()', function()
+    it('a second join of the session gives "conflict" at once before leave()', function()
         local first = add_member(session, "a", "1")
-        rig.check_refused("conflict", folder, session:join(folder, { name = "a", data = "2" }))
+        rig.check_refused("conflict", "an earlier join of this session",
+                          session:join(folder, { name = "a", data = "2" }))
         assert.equal("joined", first:state())
         first:leave()
         local second = add_member(session, "a", "2")

@@ -4,7 +4,8 @@
 local zklock = require "zklock"
 
 --- The member. Or nil, message, code: `conflict` if the name is still taken after two session
--- timeouts. `sleep` is zklock.sleep, or in an event loop that loop's sleep, which returns true.
+-- timeouts, also by an earlier join of this session. `sleep` is zklock.sleep, or in an event loop
+-- that loop's sleep, which returns true.
 return function(session, folder, name, sleep)
     sleep = sleep or zklock.sleep
     local patience = 2 * session:timeout()

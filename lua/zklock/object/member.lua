@@ -19,11 +19,13 @@ Member.__index = Member
 Member.__name = "zklock.member"
 
 
-local TAKEN = "that name is taken by another session, or another join of this session; use " ..
-              "another name, or wait until that member has left"
+local TAKEN = "that name is taken by another node; use another name, or wait until that node " ..
+              "is gone"
+local OURS = "that name is taken by an earlier join of this session; use another name, or let " ..
+             "that member leave"
 
 local function describe(code, path, detail)
-    if code == "conflict" then detail = TAKEN end
+    if code == "conflict" and detail ~= OURS then detail = TAKEN end
     return select(2, failure(code, path, detail))
 end
 
@@ -152,6 +154,7 @@ function Member.new(request, session, path)
         caller = Caller.new(),
     }, Member)
     local code, detail = request.handle:result()
+    if code == "conflict" and not detail then detail = OURS end -- no server was asked
     if code ~= "ok" then return nil, describe(code, path, detail), code end
     self.handle = request.handle:member()
     self.id = self.handle:id()
