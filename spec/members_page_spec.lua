@@ -201,6 +201,26 @@ describe("jobs that members share #session:members", function()
         assert.is_false(share:mine "job")
     end)
 
+    it("a member whose name another took while it was away has no job, and joins again later",
+       function()
+        local memory, session = zklock.memory "members-page", rig.session "memory:members-page"
+        local share = assert(jobs.join(session, "/jobs", "a"))
+        assert.is_true(share:stay())
+        rig.wait_for("the share", function() return share:mine "job" end)
+        memory:cut(session)
+        memory:expire(session)
+        local other = rig.session "memory:members-page"
+        assert(other:join("/jobs", { name = "a" }))
+        memory:heal(session)
+        rig.wait_for("the conflict", function() return share.member:state() == "conflict" end)
+        for _ = 1, 2 do
+            rig.check_refused("conflict", "/jobs/a", share:stay())
+            assert.falsy(share:mine "job")
+        end
+        other:close()
+        rig.wait_for("the next share", function() return share:stay() and share:mine "job" end)
+    end)
+
     it("the page's loop does the other jobs after a job that fails", function()
         local run = example("jobs", "zklock, customers, send_news, log")
         local done, log, rounds = {}, {}, 0
@@ -221,6 +241,7 @@ describe("jobs that members share #session:members", function()
     local function work(session, name, note_run, goes_on)
         local share = insist(jobs.join, session, "/members/mailer", name)
         while goes_on() do
+            share:stay()
             for _, job in ipairs(all) do
                 if share:mine(job) then note_run(job, name) end
             end

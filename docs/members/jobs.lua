@@ -29,15 +29,30 @@ end
 function jobs.join(session, folder, name, sleep)
     local member, message, code = join(session, folder, name, sleep)
     if not member then return nil, message, code end
-    local self = setmetatable({ session = session, member = member, name = name, list = {} }, jobs)
+    local self = { session = session, folder = folder, name = name, member = member, list = {} }
     assert(session:members(folder, function(list) self.list = list or self.list end))
-    return self
+    return setmetatable(self, jobs)
+end
+
+--- Joins again if zklock has given the member up, as when another took the name while this program
+-- was cut off. Call it before each round. True; or nil, message, code.
+function jobs:stay()
+    if self.member then
+        local _, why = self.member:state()
+        if not why then return true end
+        self.member:leave()
+    end
+    local member, message, code = self.session:join(self.folder, { name = self.name })
+    self.member = member
+    if not member then return nil, message, code end
+    return true
 end
 
 --- Whether the job is this member's now.
 function jobs:mine(job)
-    local joined = self.member:state() == "joined" and self.session:state() == "connected"
-    return joined and jobs.owner(self.list, job) == self.name
+    local joined = self.member and self.member:state() == "joined"
+    local certain = joined and self.session:state() == "connected"
+    return certain and jobs.owner(self.list, job) == self.name
 end
 
 return jobs
