@@ -1,6 +1,7 @@
 --- [lua luajit asan tsan] zklock join on a real server.
 
 local commands = require "spec.commands"
+local files = require "spec.files"
 local rig = require "spec.rig"
 
 local LUA, SLEEP, IMMORTAL = commands.LUA, commands.SLEEP, commands.IMMORTAL
@@ -258,6 +259,20 @@ describe("zklock #server", function()
                 process:ends(5)
             end)
         end
+
+        it("Ctrl-C on a terminal reaches the command first, which is a member until it ends",
+           function()
+            local mark = fresh_path()
+            local command = files.write(fresh_path(), ([[
+                trap '%s bin/zklock members %s; exit 5' INT
+                : >%s
+                while :; do sleep 0.02; done]]):format(LUA, folder, mark))
+            local line = ("%s bin/zklock %s"):format(LUA, join("%s a sh %s", folder, command))
+            local text = rig.shell([[(until [ -e %s ]; do sleep 0.01; done; printf '\003') |
+                timeout 60 script -qec '%s; echo status $?' /dev/null]], mark, line)
+            assert.matches("\na  .*status 5", text)
+            wait_for_members("")
+        end)
 
         it("a member is gone after TERM, also if the command goes on", function()
             local process = launch(join("--data x %s a %s", folder, IMMORTAL))
