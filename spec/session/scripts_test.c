@@ -5,7 +5,7 @@
  * A test begins with a connected session. The name before a step is its user. A user has one
  * request at a time, and later its lease, member, watcher or roster. A user may ask about another
  * user's lease or member, as in `g: guard w set /g`. The name is also the owner of an acquire,
- * unless `as` gives another.
+ * unless `as` gives another, with a `.` for a space.
  *
  * An outcome has the reports to users, then the requests of this line that are still pending at the
  * server. An answer is for the first pending request. `answer` and `serve` take it from the server
@@ -28,6 +28,11 @@ static void begin(zkl_request *request) {
     who->shows_queue = is(0, "queue");
 }
 
+static const char *owner_at(size_t i) {
+    for (char *dot; i < words && (dot = strchr(word[i], '.'));) *dot = ' ';
+    return at(i);
+}
+
 static struct zkl_acquire_options options_in_words(void) {
     static const char *callers[8];
     size_t of = word_index("callers"), owner = word_index("as"), meter = word_index("meter"),
@@ -37,7 +42,7 @@ static struct zkl_acquire_options options_in_words(void) {
     callers[count] = NULL;
     return (struct zkl_acquire_options){
         .kind = kind(1),
-        .owner = owner ? at(owner + 1) : who->name,
+        .owner = owner ? owner_at(owner + 1) : who->name,
         .callers = callers,
         .timeout = timeout(),
         .trying = word_index("try") > 0,
@@ -180,6 +185,11 @@ static void drops(void) {
     if (who->request) zkl_request_drop(who->request);
     if (!who->request) drop_all(who);
     who->request = NULL;
+}
+
+/* release-all <owner>, or the first words of owners' names */
+static void releases_all(void) {
+    say("%zu released", zkl_session_release_all(session, owner_at(1)));
 }
 
 /* --- watchers and rosters --------------------------------------------------------------------- */
@@ -387,6 +397,7 @@ static const struct {
     {SESSION, opens, " open "},
     {SESSION, others_write, " gone write "},
     {SESSION, passes, " pass tick "},
+    {SESSION, releases_all, " release-all "},
     {SESSION, replies, " done got listed there "},
     {SESSION, runs, " run "},
     {SESSION, sends, " mute send "},
