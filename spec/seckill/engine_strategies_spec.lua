@@ -6,6 +6,7 @@ local database = require "zklock.seckill.database"
 local engines = require "spec.seckill.engines"
 local is_refused = require "spec.seckill.refused"
 local place = require "zklock.seckill.place"
+local plans = require "zklock.seckill.plan"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local switch = require "zklock.seckill.scenario.s4_switch"
@@ -287,6 +288,18 @@ describe("the options of a sale with an engine's lock", function()
         refused(cerberus({}, { redis = "a:1,b:1" }), "of 1 servers, one for each engine")
         refused(cerberus({}, { strategy = "cerberus", parameters = { engine = { failover = 1 } } }),
             "failover needs safe = true")
+    end)
+
+    it("locks of Redisson's fair queue and of rows go to stopped waiters, also by way of cerberus",
+       function()
+        local function has_queue(strategy, ...)
+            local parameters = ... and { engine = { order = { ... } } }
+            return plans.read{ strategy = strategy, parameters = parameters }.lock_queue
+        end
+        assert.is_true(has_queue "redisson-fair" and has_queue "sql-pessimistic"
+            and has_queue("cerberus", "sql-pessimistic", "zookeeper"))
+        assert.is_falsy(has_queue "redisson" or has_queue "cerberus"
+            or has_queue("cerberus-safe", "sql-table", "redisson"))
     end)
 
     it("only cerberus has a switch", function()

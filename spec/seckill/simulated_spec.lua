@@ -233,6 +233,16 @@ describe("a simulated sale", function()
         assert.equal("right", it_is.verdict)
     end)
 
+    it("a fault at the beginning does not strike a server that connects", function()
+        for _, kind in ipairs{ "cut", "stop" } do
+            local it_is = sale{ servers = 3, session = 0.5, faults = {
+                { at = 0, [kind] = "server 1", length = 8 }, { at = 0, kill = "server 2" },
+            } }
+            assert.equal("right", it_is.verdict, it_is.finding)
+            assert.equal(2, #it_is.faults)
+        end
+    end)
+
     it("a fault that is planned after the sale, or after its limit, does not come", function()
         for _, whom in ipairs{ "server 2", "holder" } do
             local faults = {}
@@ -438,6 +448,14 @@ describe("many schedules of a simulated sale", function()
                 faults = { fault } }
             assert.equal("right", it_is.verdict, it_is.finding)
             assert.is_true(it_is.failures.timeout >= 3) -- of server 2
+        end
+    end)
+
+    it("buyers wait until the session of a killed server ends, perhaps late", function()
+        for seed = 1, 10 do
+            local it_is = sale{ buyers = 8, timeout = 27, session = 20, seed = seed,
+                faults = { { at = 0.05, kill = "server 1" } } }
+            assert.equal("right", it_is.verdict, it_is.finding)
         end
     end)
 

@@ -502,6 +502,29 @@ describe("buyers that waited in vain", function()
         assert.equal(1, of_fault("stop", 4, "timeout"))
     end)
 
+    it("buyers of a server whose cut or expiry is long over wait in vain like others", function()
+        local function of_fault(kind, ended, outcome)
+            local fault = { at = 1, ended = ended, kind = kind, target = "server 2" }
+            return count_in({ lock_remains = 3 }, 5, { fault }, waits(10, { outcome = outcome }))
+        end
+        for _, outcome in ipairs{ "timeout", "busy" } do
+            assert.equal(0, of_fault("cut", 8, outcome))
+            assert.equal(1, of_fault("cut", 5, outcome))
+            assert.equal(1, of_fault("stop", 5, outcome))
+            assert.equal(1, of_fault("expire", nil, outcome))
+        end
+        assert.equal(0, of_fault("cut", 5, "expired"))
+    end)
+
+    it("a server that is struck soon after a wait may have got the lock", function()
+        local function count_before(at)
+            local fault = { at = at, kind = "kill", target = "server 1" }
+            return count_in({ lock_remains = 3 }, 5, { fault }, waits(10))
+        end
+        assert.equal(0, count_before(10.1))
+        assert.equal(1, count_before(11))
+    end)
+
     -- A waiter of the other server is next, and the session that has its node is not over.
     it("buyers do not wait in vain behind a server that is stopped, cut off or killed", function()
         local function count_after(plan, kind, ended, ...)
@@ -511,11 +534,12 @@ describe("buyers that waited in vain", function()
         local zookeeper = { lock_remains = 3 }
         assert.equal(0, count_after(zookeeper, "stop", 9, waits(4)))
         assert.equal(1, count_after(zookeeper, "stop", 9, waits(4), waits(10)))
-        assert.equal(0, count_after(zookeeper, "cut", 2, waits(3)))
+        assert.equal(0, count_after(zookeeper, "cut", 2, waits(4.5))) -- ends before the cut
         assert.equal(1, count_after(zookeeper, "cut", 2, waits(3), waits(5)))
         assert.equal(0, count_after(zookeeper, "kill", nil, waits(4)))
         assert.equal(1, count_after(zookeeper, "kill", nil, waits(4), waits(6)))
         assert.equal(0, count_after({ lock_queue = true }, "stop", 9, waits(8)))
+        assert.equal(0, count_after({ lock_remains = 3, lock_queue = true }, "stop", 9, waits(8)))
         assert.equal(1, count_after({}, "stop", 9, waits(8)))
         assert.equal(1, count_after({}, "kill", nil, waits(4)))
     end)

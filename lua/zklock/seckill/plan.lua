@@ -258,7 +258,9 @@ end
 
 -- The longest time for which ZooKeeper keeps the locks of a dead server. A session lasts at least
 -- two ticks, and ends up to a tick late. Throwaway servers have ticks of 0.5 s, others mostly 2 s.
+-- In a world a session ends up to half of its timeout late.
 local function lock_remains(the_plan)
+    if the_plan.simulated then return 1.5 * the_plan.session end
     local tick = the_plan.zookeeper and 2 or 0.5
     return math.max(the_plan.session, 2 * tick) + tick
 end
@@ -328,9 +330,10 @@ local function load_module(load, name)
 end
 
 
-local function needs_of(strategy, given)
-    if type(strategy.needs) == "function" then return strategy.needs(given or {}) end
-    return strategy.needs or {}
+-- The value of a strategy's field, which may depend on the parameters.
+local function value_of(field, parameters)
+    if type(field) == "function" then return field(parameters or {}) end
+    return field
 end
 
 
@@ -410,7 +413,7 @@ function plan.read(options)
         parameters = read_parameters(options),
     }
     the_plan.prices = read_prices(options, the_plan.products)
-    the_plan.needs = needs_of(strategy, the_plan.parameters)
+    the_plan.needs = value_of(strategy.needs, the_plan.parameters) or {}
     the_plan.name = text(options, "name", the_plan.strategy)
     the_plan.faults = fault_options.read(options.faults, the_plan.servers, strategy)
     check_simulation(the_plan, strategy)
@@ -422,7 +425,7 @@ function plan.read(options)
     expectation.check(options.expect, the_plan, purchases.is_built_in(the_plan.purchase))
     if strategy.check then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
-    the_plan.lock_queue = strategy.queue
+    the_plan.lock_queue = value_of(strategy.queue, the_plan.parameters)
     the_plan.lock_remains = strategy.needs_zookeeper and lock_remains(the_plan) or nil
     the_plan.own_zookeeper = not simulated and own_zookeeper_options(the_plan) or nil
     return the_plan

@@ -27,6 +27,7 @@ local BASE_STEPS, STEPS_PER_BUYER = 1e6, 1e4 -- for the limit of a schedule's st
 ---@field purchases zklock.seckill.Purchase[]
 ---@field notes zklock.seckill.Note[]
 ---@field armed table[]   planned faults that wait for a holder
+---@field early table<string, table[]>  planned faults of servers that have not opened, by server
 ---@field struck zklock.seckill.Fault[]  planned faults that happened
 local Play = {}
 Play.__index = Play
@@ -75,8 +76,8 @@ local function schedule_faults(play)
     for _, planned in ipairs(play.plan.faults) do
         local whom = planned.stop or planned.kill or planned.cut
         local function strike_or_arm()
-            if whom == "holder" then play.armed[#play.armed + 1] = planned
-            else strike(play, planned, whom) end
+            local waiting = whom == "holder" and play.armed or play.early[whom]
+            if waiting then waiting[#waiting + 1] = planned else strike(play, planned, whom) end
         end
         if planned.at == 0 and whom == "holder" then
             strike_or_arm()
@@ -140,6 +141,14 @@ end
 
 -- a server --------------------------------------------------------------------------------------
 
+-- A fault comes after the sale has begun, and not while a server connects.
+local function strike_early(play, name)
+    local early = play.early[name]
+    play.early[name] = nil
+    for _, planned in ipairs(early) do strike(play, planned, name) end
+end
+
+
 local function run_server(play, number)
     local server_plan = { zookeeper = HOSTS, root = ROOT, place = play.place }
     local server = servers.new(setmetatable(server_plan, { __index = play.plan }), number,
@@ -148,6 +157,7 @@ local function run_server(play, number)
     server.open_store = function(...) return with_delayed_writes(play, open(...)) end
     server.faults = setmetatable({ play = play, server = server }, Faults)
     server:open()
+    strike_early(play, server.name)
     play.world.faults:begin(play.world.by_name[server.name]) -- also without a session
     server:serve()
     server:close()
@@ -233,6 +243,7 @@ local function begin_play(plan, world)
     plan = plans.with_seed(plan, world.seed)
     local play = setmetatable({
         plan = plan, world = world, barriers = new_barriers(world), armed = {}, struck = {},
+        early = {},
         purchases = record.purchases(plan), notes = {},
         place = {
             products = plan.products, buyers = plan.buyers, parameters = plan.parameters,
@@ -243,6 +254,7 @@ local function begin_play(plan, world)
     local strategy = strategies.load(plan.strategy)
     if strategy.prepare then strategy.prepare{ locks = plan.locks, root = ROOT } end
     for number = 1, plan.servers do
+        play.early["server " .. number] = {}
         world:process("server " .. number, function() run_server(play, number) end)
     end
     schedule_faults(play)

@@ -42,30 +42,47 @@ local function end_of(fault, faults)
 end
 
 
--- The time until which a fault may have kept the buyer from a free lock; infinite if a cut of its
--- server, or the end of its session, may have done so until the end. A stop of its server may not,
--- unless the buyer failed in another way than by waiting too long.
---
--- A waiting buyer of another server that is stopped may be the next holder, without a record of it;
--- in ZooKeeper also one that is cut off or killed. No session of ZooKeeper gets a lock soon after a
--- stop.
+-- Outcomes of a wait in a session that lived on.
+local WAITED = { busy = true, timeout = true }
+
+-- The time until which a fault may have kept the buyer of the struck server from a free lock;
+-- infinite if the end of its session may have done so until the end.
+local function own_buyer_kept_until(fault, ended, purchase, remains)
+    if not WAITED[purchase.outcome] then return huge end
+    if fault.kind == "expire" then return fault.at + remains end
+    return ended + remains / 2
+end
+
+
+-- The time until which a fault may have kept buyers of other servers from a free lock. A waiting
+-- buyer of a stopped server may be the next holder, without a record of it; in ZooKeeper also one
+-- of a server that is cut off or killed, as long as its session lasts.
+local function others_kept_until(fault, ended, remains, has_queue)
+    local is_stop, time = fault.kind == "stop", 0
+    if remains > 0 then time = fault.at + remains end
+    if is_stop then time = min(time, ended + remains / 2) end
+    return is_stop and has_queue and max(time, ended) or time
+end
+
+
+-- The time until which a fault may have kept the buyer from a free lock. No session of ZooKeeper
+-- gets a lock soon after an outage.
 local function kept_until(fault, ended, purchase, plan)
     local remains = plan.lock_remains or 0
     if not fault.target:find "^server %d+$" then return ended + remains end
     if fault.target == server_of(purchase) then
-        local is_over = fault.kind == "stop" and purchase.outcome == "timeout"
-        return is_over and ended + remains / 2 or huge
+        return own_buyer_kept_until(fault, ended, purchase, remains)
     end
-    if remains > 0 then return min(ended + remains / 2, fault.at + remains) end
-    return plan.lock_queue and fault.kind == "stop" and ended or 0
+    return others_kept_until(fault, ended, remains, plan.lock_queue)
 end
 
 
--- The time from which no fault kept the buyer from a free lock.
+-- The time from which no fault kept the buyer from a free lock. A fault soon after the wait may
+-- strike a server that does not yet know that its buyer got the lock.
 local function able_since(purchase, wait_end, faults, plan)
     local since = 0
     for _, fault in ipairs(faults) do
-        if fault.at < wait_end then
+        if fault.at < wait_end + HAND_OFF then
             since = max(since, kept_until(fault, end_of(fault, faults), purchase, plan))
         end
     end

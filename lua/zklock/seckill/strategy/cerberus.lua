@@ -55,6 +55,20 @@ function cerberus.needs(needs_of, parameters)
 end
 
 
+--- True if one of the engines grants its lock to waiters in a queue.
+---@param has_queue table<string, boolean?>  by engine
+---@param parameters table                   the sale's
+---@return boolean
+function cerberus.has_queue(has_queue, parameters)
+    local given = user_options(parameters)
+    for _, name in ipairs(given.order) do
+        local _, kind = engine_options_of(given, name)
+        if has_queue[kind] then return true end
+    end
+    return false
+end
+
+
 local function take_addresses(addresses, count)
     local taken = {}
     for i = 1, count do taken[i] = table.remove(addresses, 1) end

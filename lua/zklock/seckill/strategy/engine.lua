@@ -143,13 +143,16 @@ for name, definition in pairs(definitions) do
 end
 
 
-local needs_of = {}
-for name, definition in pairs(definitions) do needs_of[name] = definition.needs end
+local needs_of, has_queue = {}, {}
+for name, definition in pairs(definitions) do
+    needs_of[name], has_queue[name] = definition.needs, definition.queue
+end
 
 for name, safe in pairs{ ["cerberus"] = false, ["cerberus-safe"] = true } do
     strategies[name] = {
         needs_zookeeper = true,
         needs = function(parameters) return cerberus.needs(needs_of, parameters) end,
+        queue = function(parameters) return cerberus.has_queue(has_queue, parameters) end,
         check = function(plan) cerberus.check(needs_of, plan, safe) end,
         switch = function(play, value) cerberus.switch(needs_of, play, value) end,
         open = function(server)
