@@ -287,6 +287,31 @@ describe("a simulated sale", function()
         end)
     end)
 
+    -- Strategies of lessons, with their parameters.
+    for name, parameters in pairs{
+        dated = { lease = 60, jump = { server = 2, at = 0, by = 0 } }, polled = {}, ttl = {},
+        replicated = { lags = { 0.01, 0.02 }, failover = 1, ttl = 60, dies_after = 60 },
+        switched = { hears = { 60 } },
+    } do
+        it("a buyer's own timeout ends its wait for the lock of a lesson: " .. name, function()
+            local function purchase(buyer)
+                zklock.sleep(buyer.number / 10)
+                if not buyer:enter{ timeout = buyer.number } then return end
+                zklock.sleep(10)
+                buyer:tell "refused"
+                buyer:leave()
+            end
+            with_module("waiting_briefly", purchase, function()
+                local it_is = sale{ purchase = "waiting_briefly", servers = 1, buyers = 2,
+                    strategy = "zklock.seckill.lessons." .. name .. "_lock", timeout = 60,
+                    parameters = parameters }
+                assert.same({ timeout = 1 }, it_is.failures)
+                local wait = it_is.purchases[2].told - it_is.purchases[2].asked
+                assert.is_true(wait >= 2 and wait < 3.1, wait)
+            end)
+        end)
+    end
+
     it("servers may have no buyers, or many", function()
         assert.equal(1, sale{ buyers = 1, servers = 3 }.sold)
         local it_is = sale{ buyers = 2500, servers = 2, pause = 0, timeout = 3600 }

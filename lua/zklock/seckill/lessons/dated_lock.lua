@@ -30,8 +30,8 @@ function DatedLock:clock()
 end
 
 
-function DatedLock:enter(name)
-    local due = now() + self.timeout
+function DatedLock:enter(name, _, wish)
+    local due = now() + (wish and wish.timeout or self.timeout)
     while locks[name] and self:clock() < locks[name].ends do
         if now() > due then return nil, "waited too long", "timeout" end
         zklock.sleep(0.01)

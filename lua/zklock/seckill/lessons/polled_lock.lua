@@ -20,8 +20,8 @@ function PolledLock.prepare() holds = {} end
 function PolledLock.open(server) return setmetatable({ timeout = server.timeout }, PolledLock) end
 
 
-function PolledLock:enter(name, buyer)
-    local due, pause = now() + self.timeout, FIRST
+function PolledLock:enter(name, buyer, wish)
+    local due, pause = now() + (wish and wish.timeout or self.timeout), FIRST
     while holds[name] do
         if now() > due then return nil, "waited too long", "timeout" end
         buyer:note(("asked in vain, sleeps %g s"):format(pause))

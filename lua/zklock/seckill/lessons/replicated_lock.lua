@@ -93,8 +93,8 @@ function ReplicatedLock:set(name, hold)
 end
 
 
-function ReplicatedLock:enter(name)
-    local due, hold = now() + self.timeout, { name = name }
+function ReplicatedLock:enter(name, _, wish)
+    local due, hold = now() + (wish and wish.timeout or self.timeout), { name = name }
     while not (master() and not holder_of(name) and self:set(name, hold)) do
         if now() > due then return nil, "waited too long", "timeout" end
         zklock.sleep(0.02)

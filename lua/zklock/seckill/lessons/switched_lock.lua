@@ -52,8 +52,8 @@ local function is_free(name, engines)
 end
 
 
-function SwitchedLock:enter(name, buyer)
-    local due = now() + self.timeout
+function SwitchedLock:enter(name, buyer, wish)
+    local due = now() + (wish and wish.timeout or self.timeout)
     while not is_free(name, engines_of(self)) do
         if now() > due then return nil, "waited too long", "timeout" end
         zklock.sleep(0.01)

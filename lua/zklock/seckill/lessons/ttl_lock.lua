@@ -29,8 +29,8 @@ function TtlLock.open(server)
 end
 
 
-function TtlLock:enter(name)
-    local due = now() + self.timeout
+function TtlLock:enter(name, _, wish)
+    local due = now() + (wish and wish.timeout or self.timeout)
     while locks[name] and locks[name]:held() do
         if now() > due then return nil, "waited too long", "timeout" end
         zklock.sleep(0.01)
