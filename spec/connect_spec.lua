@@ -312,6 +312,17 @@ describe("a hard quota of the path #session:mutex", function()
         rig.use(lock)
     end)
 
+    it('a downgrade over the quota returns "unsupported" with the reason, and keeps readers out ' ..
+       "#lease:downgrade", function()
+        local rw = session:rwlock("/quota/lock")
+        local lease = rig.hold(rw:write())
+        rig.check_refused("unsupported", refusal, lease:downgrade())
+        assert.equal("held", lease:state())
+        assert.equal("busy", rig.code_of(rig.session(quoted.hosts):rwlock("/quota/lock"):read(), 0))
+        rig.check_refused("not_owner", nil, rw:write():condition("c"):signal(lease))
+        rig.release(lease)
+    end)
+
     it('a guard over the quota returns "unsupported", and its message names the write', function()
         local lease = rig.hold(session:mutex("/quota/lock"))
         rig.check_refused("unsupported", 'write 1, create "/quota/more": ' .. refusal,
