@@ -187,6 +187,15 @@ describe("a report as JSON", function()
         assert.is_truthy(text:find('"overlaps":[]', 1, true))
     end)
 
+    it("an empty column of the page is a list", function()
+        local record = sales.right(1)
+        record.purchases = {}
+        local text = written("html", { sales = { record } })
+        for _, name in ipairs{ "left", "products", "buyer" } do
+            assert.is_truthy(text:find(('"%s":[]'):format(name), 1, true), name)
+        end
+    end)
+
     it("JSON is valid whatever bytes a name has", function()
         local text = written("json", hostile())
         assert.is_truthy(dkjson.decode(text))

@@ -20,7 +20,7 @@ end
 
 -- A list of distinct names, and a function for the index of a name.
 local function names()
-    local list, index_of = {}, {}
+    local list, index_of = json.list{}, {}
     return list, function(name)
         name = tostring(name)
         if not index_of[name] then
@@ -33,7 +33,7 @@ end
 
 
 local function column(list, value_of)
-    local values = {}
+    local values = json.list{}
     for i, entry in ipairs(list) do values[i] = value_of(entry) end
     return values
 end

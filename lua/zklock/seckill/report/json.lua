@@ -7,6 +7,7 @@ local utf8 = require "zklock.value.utf8"
 local json = {}
 
 local OBJECT = { __jsontype = "object" } -- marks empty tables that are {} and not []
+local LIST = { __jsontype = "array" }    -- marks lists, whatever their names
 local OBJECT_KEYS = {
     products = true, left = true, ordered = true, fairness = true, failures = true, options = true,
     quantile = true, wants = true, parameters = true, expect = true,
@@ -51,8 +52,14 @@ local function clean(value, name)
     if type(value) ~= "table" then return value end
     local copy = {}
     for key, inner in pairs(value) do copy[clean(key)] = clean(inner, key) end
-    return OBJECT_KEYS[name] and type(next(copy)) ~= "number" and setmetatable(copy, OBJECT) or copy
+    local is_object = OBJECT_KEYS[name] and type(next(copy)) ~= "number"
+        and getmetatable(value) ~= LIST
+    return is_object and setmetatable(copy, OBJECT) or copy
 end
+
+
+--- Marks a list that is [] when it is empty, also under a name of maps.
+function json.list(values) return setmetatable(values, LIST) end
 
 
 function json.encode(value)
