@@ -511,6 +511,23 @@ describe("a sale with modules of the user's own", function()
         assert.same({ 3, 3, 3, 3, 3, 3, 3 }, counts)
     end)
 
+    it("parameters reach servers and JSON with all digits", function()
+        local numbers = { 1764540000.123456, 2 ^ 53 - 1, 0.1 + 0.2, 1e300, 25 }
+        local it_is = sale{ strategy = "local", servers = 1, buyers = 1, products = { bun = 0 },
+            purchase = "number_teller", parameters = { numbers = numbers } }
+        local name = os.tmpname()
+        finally(function() os.remove(name) end)
+        assert(it_is:json(name))
+        local told = files.read(name):match '"numbers":%[(.-)%]'
+        local i = 0
+        for text in told:gmatch "[^,]+" do
+            i = i + 1
+            assert.equal(numbers[i], tonumber(it_is.notes[i].line))
+            assert.equal(numbers[i], tonumber(text))
+        end
+        assert.equal(#numbers, i)
+    end)
+
     -- The error of a sale with a strategy that opens wrongly, or harms its server.
     local function complains(pattern, strategy, parameters)
         local ok, message = pcall(sale, {

@@ -168,7 +168,7 @@ local function settings(record)
     local list = {}
     for i, name in ipairs(sorted_names(record.options or {})) do
         local value = record.options[name]
-        list[i] = { name = name, value = type(value) == "table" and json.encode(value)
+        list[i] = { name = name, value = type(value) == "table" and json.encode(value, name)
             or tostring(value) }
     end
     return list

@@ -1,6 +1,7 @@
 --- JSON of records and of the page's data.
 
 local dependency = require "zklock.system.dependency"
+local exact_number = require "zklock.seckill.exact_number"
 local utf8 = require "zklock.value.utf8"
 
 
@@ -47,11 +48,13 @@ local function ordered_keys(value)
 end
 
 
-local function clean(value, name)
+-- The user's parameters keep all digits; times need 14 at most.
+local function clean(value, name, is_exact)
     if type(value) == "string" then return utf8.clean(value) end
+    if is_exact and type(value) == "number" then return exact_number(value) end
     if type(value) ~= "table" then return value end
-    local copy = {}
-    for key, inner in pairs(value) do copy[clean(key)] = clean(inner, key) end
+    local copy, is_inner_exact = {}, is_exact or name == "parameters"
+    for key, inner in pairs(value) do copy[clean(key)] = clean(inner, key, is_inner_exact) end
     local is_object = OBJECT_KEYS[name] and type(next(copy)) ~= "number"
         and getmetatable(value) ~= LIST
     return is_object and setmetatable(copy, OBJECT) or copy
@@ -62,8 +65,11 @@ end
 function json.list(values) return setmetatable(values, LIST) end
 
 
-function json.encode(value)
-    local cleaned = clean(value)
+---@param value table
+---@param name string?  of the field that has it
+---@return string
+function json.encode(value, name)
+    local cleaned = clean(value, name)
     return dependency.load "dkjson".encode(cleaned, { keyorder = ordered_keys(cleaned) })
 end
 
