@@ -144,6 +144,13 @@ describe("a worker that is told to exit #nginx #session:close", function()
         end)
     end
 
+    it("an error at the end of nginx is trouble in its log", function()
+        local ended = nginx.start{
+            http = 'exit_worker_by_lua_block { ngx.log(ngx.ERR, "at the end") }',
+        }
+        assert.error_matches(function() nginx.stop_all(ended) end, "%[error%].*at the end")
+    end)
+
     for _, signal in ipairs{ "HUP", "QUIT" } do
         it("a worker exits within its drain and a second: " .. signal .. " #clock", function()
             start{ query = "drain=0.5" }
