@@ -337,9 +337,46 @@ describe("a list with servers that do not answer #server #real", function()
         end
     end)
 
-    it("servers that answer late are reached, too #zklock.connect", function()
-        local first, second = new_pod(), new_pod()
-        for _, each in ipairs{ first, second } do each:command("delay 1400") end
-        rig.session(first.hosts .. "," .. second.hosts, { timeout = 6 })
+    it("a session is held that finds its server again while the other one is silent #lease:held",
+       function()
+        local silent, own = silent_pods(1)[1], new_pod()
+        set_addresses("zk", own)
+        local child = hold("zk.test", 6)
+        set_addresses("zk", silent, own)
+        own:command("refuse")
+        own:command("cut")
+        ask(child, "suspended", "suspended")
+        rig.sleep_apart(1.5) -- so that each server was tried more than once
+        own:command("accept")
+        ask(child, "held", "held")
+        end_program(child)
+    end)
+
+    it("servers that take a second for each answer are reached, too #zklock.connect", function()
+        local list = {}
+        for i = 1, 5 do
+            local pod = new_pod()
+            pod:command("delay 2100")
+            list[i] = pod.hosts
+        end
+        local hosts = table.concat(list, ",")
+        rig.session(hosts, { timeout = 10, connect_timeout = 8.5 })
+    end)
+
+    it("connect tells that nothing came from the servers #zklock.connect", function()
+        local silent = silent_pods(2)
+        local hosts = silent[1].hosts .. "," .. silent[2].hosts
+        rig.check_refused("connection", "nothing came from the server",
+                          zklock.connect(hosts, { timeout = 3, connect_timeout = 2.5 }))
+    end)
+
+    it("connect goes past a silent server also where libzookeeper cannot wait #zklock.connect",
+       function()
+        local odd = program.library("without")
+        finally(function() os.remove(odd) end)
+        local hosts = silent_pods(1)[1].hosts .. "," .. new_pod().hosts
+        for _ = 1, 2 do
+            end_program(hold(hosts, 20, { preload = odd, environment = "WITHOUT=gate" }))
+        end
     end)
 end)

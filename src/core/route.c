@@ -26,9 +26,9 @@ static uint64_t random_below(struct zkl_route *route, uint64_t limit) {
     return route->random_state % limit;
 }
 
-void zkl_route_connected(struct zkl_route *route) {
+void zkl_route_connected(struct zkl_route *route, uint64_t key) {
     route->state = ZKL_ROUTE_CONNECTED;
-    route->connection_key = route->attempt_key;
+    route->connection_key = key;
 }
 
 static zkl_time tenth_of(zkl_time timeout) {
@@ -59,7 +59,7 @@ static uint64_t last_attempt_number(const struct zkl_route *route, uint64_t key)
     return 0;
 }
 
-bool zkl_route_all_tried(const struct zkl_route *route) {
+static bool all_tried(const struct zkl_route *route) {
     for (size_t i = 0; i < route->count; i++)
         if (!route->servers[i].tried) return false;
     return true;
@@ -85,8 +85,7 @@ void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t co
     if (count == 0 || !replace(route, keys, count)) return;
     bool was_stale = route->state == ZKL_ROUTE_STALE;
     if (was_stale) route->state = ZKL_ROUTE_FRESH;
-    if ((was_stale || !zkl_route_all_tried(route)) && route->attempt_at > now)
-        route->attempt_at = now;
+    if ((was_stale || !all_tried(route)) && route->attempt_at > now) route->attempt_at = now;
 }
 
 /* --- attempts -------------------------------------------------------------------------------- */
@@ -120,9 +119,8 @@ static size_t choose(const struct zkl_route *route) {
 size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     assert(route->count > 0 && now >= zkl_route_due(route));
     size_t index = choose(route);
-    route->attempt_key = route->servers[index].key;
     route->servers[index].tried = ++route->attempt_number;
-    if (zkl_route_all_tried(route)) {
+    if (all_tried(route)) {
         zkl_time tenth = tenth_of(timeout);
         route->attempt_at = now + tenth + (zkl_time)random_below(route, (uint64_t)tenth / 2 + 1);
     }

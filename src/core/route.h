@@ -35,7 +35,6 @@ struct zkl_route {
     size_t count;
     size_t search_from;      /* index of the server that comes first among equals */
     uint64_t attempt_number; /* the latest attempt's; 1: none yet */
-    uint64_t attempt_key;    /* the latest attempt's */
     uint64_t connection_key; /* the latest connection's */
     enum zkl_route_state state;
     zkl_time attempt_at;   /* earliest time of the next attempt */
@@ -49,7 +48,7 @@ zkl_time zkl_route_moment(zkl_time timeout);
 void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now);
 void zkl_route_clear(struct zkl_route *route);
 
-void zkl_route_connected(struct zkl_route *route);
+void zkl_route_connected(struct zkl_route *route, uint64_t key);
 /* The connection was lost, or none was made yet. `timeout` is the session timeout. */
 void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now);
 
@@ -65,8 +64,6 @@ void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t co
 /* When an address may be tried; ZKL_NEVER: none is known, or there is a connection. */
 zkl_time zkl_route_due(const struct zkl_route *route);
 void zkl_route_hurry(struct zkl_route *route, zkl_time by); /* the next attempt is due by then */
-/* False: the next attempt is an address's first one since the connection was lost. */
-bool zkl_route_all_tried(const struct zkl_route *route);
 /* The index of the address to try; not before zkl_route_due(). */
 size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now);
 

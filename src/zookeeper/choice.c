@@ -1,11 +1,12 @@
 /*
  * choice.c - chooses the server to which a handle goes.
  *
- * libzookeeper leaves a silent server only after two thirds of the session timeout. So the first
- * time that a server is chosen after a lost connection, a thread asks it before libzookeeper goes
- * there, and a silent server is skipped. Later libzookeeper goes there at once, because the server
- * may only be slow.
+ * libzookeeper leaves a silent server only after two thirds of the session timeout. So servers are
+ * asked first, each by a thread. While one is silent the next is asked, too, and libzookeeper goes
+ * to the first that answers. If none answers for long, it goes to one unasked, as all may be slow.
  */
+#include <stdlib.h>
+
 #include "internal.h"
 #include "wire.h"
 
@@ -14,7 +15,87 @@ void zkl_choice_init(struct choice *choice, struct zkl_link *link, struct gate *
     *choice = (struct choice){.link = link, .gate = gate, .route = route};
 }
 
-const struct sockaddr_storage *zkl_choice_take(struct choice *choice) {
+/* A session that may hold leases waits longer, because a visit to a silent server loses them. */
+static zkl_time patience_of(const struct choice *choice) {
+    const struct zkl_link *link = choice->link;
+    zkl_time third = zkl_link_timeout(link) / 3;
+    return zkl_session_id(link->session) ? 2 * third : third;
+}
+
+void zkl_choice_begin(struct choice *choice, zkl_time now) {
+    choice->search++;
+    choice->answered = false;
+    choice->ask_at = now;
+    choice->unasked_at = now + patience_of(choice);
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+#define LONGEST_QUESTION (5 * ZKL_SECOND)
+
+struct question {
+    struct choice *choice;
+    uint64_t search;
+    size_t index;
+    struct sockaddr_storage server;
+    zkl_time by;
+};
+
+/* With the mutex held. */
+static void take_answer(const struct question *question, enum zkl_wire said) {
+    struct choice *choice = question->choice;
+    if (question->search != choice->search) return;
+    if (said == ZKL_WIRE_ANSWERED) {
+        choice->answered = true;
+        choice->index = question->index;
+        choice->server = question->server;
+    } else if (said == ZKL_WIRE_SILENT) {
+        zkl_complaint_note(&question->server, ZKL_COMPLAINT_SILENT);
+    } else {
+        zkl_complaint_note(&question->server, ZKL_COMPLAINT_REFUSED);
+        choice->ask_at = 0;
+    }
+    /* ZKL_NEVER: libzookeeper is not expected at the gate. */
+    if (choice->gate->look_at != ZKL_NEVER) choice->gate->look_at = zkl_now();
+}
+
+static void *run_question(void *argument) {
+    struct question *question = argument;
+    zkl_client *client = question->choice->link->client;
+    enum zkl_wire said = zkl_wire_question(&question->server, question->by);
+    zkl_client_enter(client);
+    take_answer(question, said);
+    zkl_client_wake(client, 0);
+    zkl_client_leave(client);
+    zkl_client_drop(client);
+    free(question);
+    return NULL;
+}
+
+/* False: for lack of memory or a thread. */
+static bool ask_server(struct choice *choice, zkl_time now) {
+    struct zkl_link *link = choice->link;
+    struct question *question = malloc(sizeof *question);
+    if (!question) return false;
+    zkl_time longest = zkl_earlier(2 * zkl_link_timeout(link) / 3, LONGEST_QUESTION);
+    *question =
+        (struct question){choice, choice->search, choice->index, choice->server, now + longest};
+    zkl_client_ref(link->client);
+    if (zkl_thread_start(run_question, question) == 0) return true;
+    zkl_client_drop(link->client);
+    free(question);
+    return false;
+}
+
+/* --- turns ------------------------------------------------------------------------------------ */
+
+zkl_time zkl_choice_due(const struct choice *choice) {
+    zkl_time turn = zkl_route_due(choice->route);
+    if (choice->answered) return 0;
+    return turn > choice->ask_at ? turn : choice->ask_at;
+}
+
+static void take_next(struct choice *choice, zkl_time now) {
     const struct zkl_link *link = choice->link;
     zkl_time timeout = zkl_link_timeout(link);
     /*
@@ -23,61 +104,19 @@ const struct sockaddr_storage *zkl_choice_take(struct choice *choice) {
      */
     if (choice == &link->probe.choice) timeout *= 2;
     else if (link->probe.handle) timeout += timeout / 2;
-    size_t index = zkl_route_next(choice->route, timeout, zkl_now());
-    choice->server = link->servers.list[index % link->servers.count];
-    choice->hosts = link->hosts;
-    return &choice->server;
-}
-
-/* --- the question --------------------------------------------------------------------------- */
-
-/* A single server would have to be awaited anyway. */
-static bool wants_to_ask(const struct zkl_route *route) {
-    return route->count > 1 && !zkl_route_all_tried(route);
-}
-
-static void *run_question(void *argument) {
-    struct choice *choice = argument;
-    zkl_client *client = choice->link->client;
-    zkl_client_enter(client);
-    uint64_t attempt = choice->route->attempt_number;
-    struct sockaddr_storage server = choice->server;
-    zkl_time patience = zkl_route_moment(zkl_link_timeout(choice->link));
-    zkl_client_leave(client);
-    bool answers = zkl_wire_answers(&server, zkl_now() + patience);
-    zkl_client_enter(client);
-    if (answers) choice->answered_attempt = attempt;
-    choice->asking = false;
-    /* ZKL_NEVER: libzookeeper has left the gate. */
-    if (choice->gate->look_at != ZKL_NEVER) choice->gate->look_at = zkl_now();
-    zkl_client_wake(client, 0);
-    zkl_client_leave(client);
-    zkl_client_drop(client);
-    return NULL;
-}
-
-static bool start_question(struct choice *choice) {
-    zkl_client_ref(choice->link->client);
-    choice->asking = zkl_thread_start(run_question, choice) == 0;
-    if (!choice->asking) zkl_client_drop(choice->link->client);
-    return choice->asking;
-}
-
-static bool has_answered(const struct choice *choice) {
-    return choice->answered_attempt == choice->route->attempt_number &&
-           choice->hosts == choice->link->hosts;
-}
-
-zkl_time zkl_choice_due(const struct choice *choice) {
-    if (choice->asking) return ZKL_NEVER;
-    return has_answered(choice) ? 0 : zkl_route_due(choice->route);
+    choice->index = zkl_route_next(choice->route, timeout, now) % link->servers.count;
+    choice->server = link->servers.list[choice->index];
+    choice->ask_at = now + zkl_route_moment(zkl_link_timeout(link));
 }
 
 const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time now) {
     if (now < zkl_choice_due(choice)) return NULL;
-    bool answered = has_answered(choice), asks = wants_to_ask(choice->route);
-    choice->answered_attempt = 0;
-    if (answered) return &choice->server;
-    const struct sockaddr_storage *server = zkl_choice_take(choice);
-    return asks && start_question(choice) ? NULL : server;
+    if (!choice->answered) {
+        bool asks = choice->route->count > 1 && now < choice->unasked_at;
+        take_next(choice, now);
+        if (asks && ask_server(choice, now)) return NULL;
+    }
+    choice->answered = false;
+    choice->unasked_at = now + patience_of(choice);
+    return &choice->server;
 }

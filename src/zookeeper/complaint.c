@@ -1,5 +1,6 @@
 /*
- * complaint.c - complaints about silent servers in libzookeeper's log, their only report.
+ * complaint.c - complaints about silent servers, from libzookeeper's log, its only report, and from
+ * questions of ours (choice.c).
  *
  * The log callback knows no handle, so the process keeps its last complaint with a hash of the
  * address, in one atomic word, because a thread may log during a fork.
@@ -26,6 +27,12 @@ static const struct {
 /* A hash of an address, whose last bits are the complaint. */
 static uint32_t packed(const char *address, size_t length, enum zkl_complaint means) {
     return zkl_hash(address, length) / KINDS * KINDS + means;
+}
+
+void zkl_complaint_note(const struct sockaddr_storage *server, enum zkl_complaint complaint) {
+    char address[ZKL_ADDRESS_SIZE];
+    int length = zkl_hosts_format_one(server, address);
+    last_heard = packed(address, (size_t)length, complaint);
 }
 
 /* Runs on any thread of libzookeeper. */

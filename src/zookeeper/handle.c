@@ -75,7 +75,7 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     zkl_handle_give_credentials(link, handle, &link->credentials_given, on_credentials);
     postpone_first_request(link);
     zkl_gate_ignore(&link->gate);
-    zkl_route_connected(&link->route);
+    zkl_route_connected(&link->route, zkl_names_key(&link->gate.server));
     zkl_session_connected(link->session, id_of(handle), timeout);
     zkl_trials_begin(link);
 }
@@ -85,6 +85,7 @@ static void on_suspended(struct zkl_link *link) {
     zkl_time now = zkl_now();
     link->unconnected_since = now;
     zkl_route_lost(&link->route, zkl_link_timeout(link), now);
+    zkl_choice_begin(&link->choice, now);
     zkl_gate_expect(&link->gate, now);
     zkl_client_wake(link->client, 0);
     zkl_session_suspended(link->session);
@@ -146,12 +147,12 @@ static int init_handle(struct zkl_link *link, const char *hosts, zhandle_t **to)
     return error;
 }
 
-/* Without a gate libzookeeper walks all servers. The mutex is held. */
+/* Without a gate libzookeeper walks all servers, the chosen one first. The mutex is held. */
 static char *first_host_list(const struct choice *choice) {
     const struct zkl_link *link = choice->link;
     if (zkl_gate_begin(choice->gate) == 0)
         return zkl_gate_list(choice->gate, &choice->server, link->chroot);
-    return zkl_hosts_format(&link->servers, link->chroot);
+    return zkl_hosts_format(&link->servers, choice->index, link->chroot);
 }
 
 /* Opens a handle at the chosen server, without the mutex. 0, or an errno value. */
@@ -180,6 +181,7 @@ void zkl_handle_retire(struct zkl_link *link) {
     link->handle = NULL;
     link->wants_handle = link->reopen && !link->credentials_refused;
     zkl_route_lost(&link->route, zkl_link_timeout(link), zkl_now());
+    zkl_choice_begin(&link->choice, zkl_now());
     zkl_client_wake(link->client, 0);
 }
 
@@ -261,7 +263,9 @@ static void open_probe(struct zkl_link *link) {
     zkl_route_init(&probe->route, link->route.random_state, zkl_now());
     zkl_names_tell_route(link, &probe->route);
     if (probe->route.count > 0) { /* else memory was lacking */
-        zkl_choice_take(&probe->choice);
+        zkl_choice_begin(&probe->choice, zkl_now());
+        probe->choice.unasked_at = 0; /* so that the worker need not wait */
+        zkl_choice_next(&probe->choice, zkl_now());
         zkl_client_leave(link->client);
         open_handle(&probe->choice, &probe->handle);
         zkl_client_enter(link->client);

@@ -78,7 +78,7 @@ int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_AD
 }
 
 /* libzookeeper's connect string. */
-char *zkl_hosts_format(const struct servers *servers, const char *chroot) {
+char *zkl_hosts_format(const struct servers *servers, size_t first, const char *chroot) {
     size_t count = servers->count;
     size_t entries = count | 1;
     char *text = calloc(1, entries * (ZKL_ADDRESS_SIZE + 1) + strlen(chroot) + 1);
@@ -86,7 +86,7 @@ char *zkl_hosts_format(const struct servers *servers, const char *chroot) {
     char *end = text;
     for (size_t i = 0; i < entries; i++) {
         if (i > 0) *end++ = ',';
-        end += zkl_hosts_format_one(&servers->list[i % count], end);
+        end += zkl_hosts_format_one(&servers->list[(first + i) % count], end);
     }
     strcpy(end, chroot);
     return text;

@@ -55,10 +55,12 @@ struct choice {
     struct zkl_link *link; /* constant, as the next two */
     struct gate *gate;
     struct zkl_route *route;
-    struct sockaddr_storage server; /* the route's choice at its latest attempt */
-    const struct hosts *hosts;      /* from which the server is */
-    bool asking;                    /* in a thread */
-    uint64_t answered_attempt; /* the attempt whose server answered, and is to be used; 0: none */
+    uint64_t search; /* number of the present search; answers to an earlier one are ignored */
+    bool answered;   /* `server` has answered, and is to be used */
+    struct sockaddr_storage server; /* chosen last */
+    size_t index;                   /* the server's, in the link's list */
+    zkl_time ask_at;                /* earliest time of the next question */
+    zkl_time unasked_at;            /* from then on no server is asked */
 };
 
 /* A second handle, to see whether a server refuses the first (probe.c). */
@@ -196,16 +198,16 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
 /* choice.c, with the mutex held */
 void zkl_choice_init(struct choice *choice, struct zkl_link *link, struct gate *gate,
                      struct zkl_route *route);
-/* When the next two may be called; ZKL_NEVER: a server is being asked, or none is known. */
-zkl_time zkl_choice_due(const struct choice *choice);
-/* The next server. NULL: not due, or the server is asked now. */
+void zkl_choice_begin(struct choice *choice, zkl_time now); /* a search for another server */
+zkl_time zkl_choice_due(const struct choice *choice);       /* when to call the next function */
+/* The server for libzookeeper. NULL: none yet; when it is due, the next one is asked. */
 const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time now);
-const struct sockaddr_storage *zkl_choice_take(struct choice *choice); /* without a question */
 
 /* names.c, with the mutex held */
 /* Resolves the names in a thread, if due. */
 void zkl_names_resolve(struct zkl_link *link, zkl_time now);
 zkl_time zkl_names_due(const struct zkl_link *link);
+uint64_t zkl_names_key(const struct sockaddr_storage *address); /* as routes know it */
 void zkl_names_tell_route(const struct zkl_link *link, struct zkl_route *route);
 /* Owns the list of `found` from now on. */
 void zkl_names_take(struct zkl_link *link, const struct servers *found);
@@ -245,13 +247,15 @@ zkl_time zkl_search_due(const struct zkl_link *link);
 struct hosts *zkl_hosts_new(const char *text); /* for free(); NULL: no memory */
 socklen_t zkl_hosts_size(const struct sockaddr_storage *server);
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);
-char *zkl_hosts_format(const struct servers *servers, const char *chroot); /* NULL: no memory */
+/* Begins with one of the servers. NULL: no memory. */
+char *zkl_hosts_format(const struct servers *servers, size_t first, const char *chroot);
 #define ZKL_ADDRESS_SIZE (NI_MAXHOST + NI_MAXSERV + 2)
 /* Writes "host:port" in numbers. Its length, or 0. */
 int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
 
 /* complaint.c */
 void zkl_complaint_hear(const char *message);
+void zkl_complaint_note(const struct sockaddr_storage *server, enum zkl_complaint complaint);
 enum zkl_complaint zkl_complaint_about(const struct servers *servers);
 
 /* descriptors.c */

@@ -17,7 +17,7 @@ zkl_time zkl_names_due(const struct zkl_link *link) {
     return wants_addresses(link) ? zkl_route_resolve_due(&link->route) : ZKL_NEVER;
 }
 
-static uint64_t key_of(const struct sockaddr_storage *address) {
+uint64_t zkl_names_key(const struct sockaddr_storage *address) {
     char text[ZKL_ADDRESS_SIZE];
     int length = zkl_hosts_format_one(address, text);
     return zkl_hash(text, (size_t)length);
@@ -26,7 +26,7 @@ static uint64_t key_of(const struct sockaddr_storage *address) {
 void zkl_names_tell_route(const struct zkl_link *link, struct zkl_route *route) {
     size_t count = link->servers.count;
     uint64_t *keys = count ? malloc(count * sizeof *keys) : NULL;
-    for (size_t i = 0; keys && i < count; i++) keys[i] = key_of(&link->servers.list[i]);
+    for (size_t i = 0; keys && i < count; i++) keys[i] = zkl_names_key(&link->servers.list[i]);
     zkl_route_resolved(route, keys, keys ? count : 0, zkl_link_timeout(link), zkl_now());
     free(keys);
 }

@@ -41,21 +41,22 @@ static void set_due(struct zkl_link *link, zkl_time begin) {
 
 /* --- one search ------------------------------------------------------------------------------- */
 
-/* Copies the addresses to which libzookeeper connects. Without a gate it walks all servers. */
+/* Adds the addresses to which a handle connects. Without a gate it walks all servers. */
+static void add_peers(struct servers *peers, const struct zkl_link *link, const struct gate *gate) {
+    struct sockaddr_storage through_gate[] = {gate->address, gate->server};
+    struct servers added = {through_gate, 2};
+    if (gate->listener < 0) added = link->servers;
+    if (added.count == 0) return;
+    memcpy(peers->list + peers->count, added.list, added.count * sizeof *added.list);
+    peers->count += added.count;
+}
+
 static struct servers copy_peers(const struct zkl_link *link) {
-    const struct gate *gates[] = {&link->gate, &link->probe.gate};
-    struct servers peers = {malloc((4 + link->servers.count) * sizeof *peers.list), 0};
+    size_t most = 2 * (2 + link->servers.count);
+    struct servers peers = {malloc(most * sizeof *peers.list), 0};
     if (!peers.list) return peers;
-    for (int i = 0; i < 2; i++) {
-        if (gates[i]->listener < 0) continue;
-        peers.list[peers.count++] = gates[i]->address;
-        peers.list[peers.count++] = gates[i]->server;
-    }
-    if (link->gate.listener < 0 && link->servers.count > 0) {
-        memcpy(peers.list + peers.count, link->servers.list,
-               link->servers.count * sizeof *peers.list);
-        peers.count += link->servers.count;
-    }
+    if (link->handle) add_peers(&peers, link, &link->gate);
+    if (link->probe.handle) add_peers(&peers, link, &link->probe.gate);
     return peers;
 }
 

@@ -51,8 +51,12 @@ static bool connect_to(int fd, const struct sockaddr_storage *server, zkl_time b
            getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_size) == 0 && error == 0;
 }
 
+static int open_socket(const struct sockaddr_storage *server) {
+    return socket(server->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
 int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by) {
-    int fd = socket(server->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = open_socket(server);
     if (fd < 0 || connect_to(fd, server, by)) return fd;
     close(fd);
     return -1;
@@ -178,13 +182,16 @@ void zkl_wire_ask(int fd, const char *word, zkl_time by, char *text, size_t size
     if (send_all(fd, word, strlen(word))) read_all(fd, text, size - 1, by);
 }
 
-bool zkl_wire_answers(const struct sockaddr_storage *server, zkl_time by) {
+enum zkl_wire zkl_wire_question(const struct sockaddr_storage *server, zkl_time by) {
     static const char word[] = "ruok";
     char answer[sizeof "imok" - 1];
-    int fd = zkl_wire_connect(server, by);
-    if (fd < 0) return zkl_now() < by;
-    bool answers = !send_all(fd, word, strlen(word)) ||
-                   read_all(fd, answer, sizeof answer, by) != ZKL_WIRE_SILENT;
+    enum zkl_wire said = ZKL_WIRE_ANSWERED;
+    int fd = open_socket(server);
+    if (fd < 0) return said;
+    if (!connect_to(fd, server, by)) said = zkl_now() < by ? ZKL_WIRE_CLOSED : ZKL_WIRE_SILENT;
+    else if (send_all(fd, word, strlen(word)) &&
+             read_all(fd, answer, sizeof answer, by) == ZKL_WIRE_SILENT)
+        said = ZKL_WIRE_SILENT;
     close(fd);
-    return answers;
+    return said;
 }
