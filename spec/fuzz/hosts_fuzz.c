@@ -146,7 +146,7 @@ static void resolve(const char *hosts, const char *chroot, bool strict) {
     int error = zkl_hosts_resolve(hosts, &servers);
     require(servers.count == resolver.given && (error == 0) == (servers.count > 0));
     if (servers.count > 0) {
-        char *text = zkl_hosts_format(&servers, chroot);
+        char *text = zkl_hosts_format(&servers, 0, chroot);
         require(text != NULL);
         check_list(text, chroot);
         free(text);
