@@ -346,6 +346,23 @@ describe("zklock #server", function()
             commands.wait_for_state("S", pid)
             process:ends(143, "TERM")
         end)
+
+        it("zklock goes on after CONT, even if its command stops for TSTP only later", function()
+            local out = fresh_path()
+            commands.prefix = "perl -e 'setpgrp; exec @ARGV'"
+            local process = start(run([[%s sh -c 'trap "echo USR1 >%s" USR1; echo $PPID
+                while :; do sleep 0.02; done']], path, out))
+            local minder = tonumber(process:line())
+            rig.signal("STOP", minder)
+            process:signal("TSTP")
+            rig.wait_for("zklock's handler", function()
+                return rig.shell("grep ShdPnd /proc/%d/status", process.pid):find "\t0+\n"
+            end)
+            process:signal("CONT")
+            rig.signal("CONT", minder)
+            process:signal("USR1")
+            assert.equal("USR1", first_line(out))
+        end)
     end)
 
 

@@ -124,7 +124,7 @@ function news.stop(self, number)
     self.child:signal(number)
 end
 
-news["continue"] = function(self) self.resuming = true end
+news["continue"] = function(self) self.stopping, self.resuming = false, true end
 
 -- Suspends this process. If `had_terminal` is 1, not 0, the command had the terminal, so the whole
 -- process group is suspended. The command goes on when this process is continued.
