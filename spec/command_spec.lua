@@ -210,6 +210,31 @@ describe("zklock #server", function()
             end)
         end
 
+        -- With the /proc of another PID namespace, the number of the command's orphan is another
+        -- process's, the bystander.
+        if rig.shell("unshare --pid --fork sh -c '>>/proc/sys/kernel/ns_last_pid' 2>&1") == "" then
+            it("the command's end ends no other process of a PID namespace without a /proc " ..
+               "of its own", function()
+                local out, again = fresh_path(), fresh_path()
+                local orphan = files.write(fresh_path(), [[
+                    setpgrp;
+                    open my $stat, "/proc/self/stat";
+                    print <$stat> =~ /^(\d+)/, "\n";
+                    close STDOUT;
+                    sleep 600;]])
+                local script = files.write(fresh_path(), ([[
+                    %s bin/zklock %s sh -c 'perl %s >%s; true' 2>&1 & zklock=$!
+                    while ! [ -s %s ]; do sleep 0.02; done
+                    echo $(($(cat %s) - 1)) >/proc/sys/kernel/ns_last_pid
+                    perl -e 'setpgrp; open F, ">", $ARGV[0]; print F "in"; close F; sleep 600' %s &
+                    while ! [ -s %s ]; do sleep 0.02; done
+                    kill -TERM $zklock; wait $zklock
+                    kill -0 $! && echo $(($! - $(cat %s)))]]):format(LUA, run("%s", path), orphan,
+                    out, out, out, again, again, out))
+                assert.equal("0\n", rig.shell("unshare --pid --fork sh %s", script))
+            end)
+        end
+
         it("the command may have 20 000 words", function()
             local output = rig.shell("seq 20000 | xargs -n 20000 %s bin/zklock %s | wc -w", LUA,
                                      run("%s echo", path))
@@ -639,6 +664,36 @@ describe("zklock #server", function()
             process:ends(76)
             assert.is_nil(commands.state(pid))
             assert.equal(pid .. "\nTERM\n", files.read(out))
+        end)
+
+        it("each of a hundred groups of a signalled command's children gets the signal", function()
+            local script = files.write(fresh_path(), [[
+                for (1 .. 100) {
+                    next if fork // die;
+                    setpgrp;
+                    syswrite STDOUT, "group\n";
+                    exec "exec sleep 600 >&- 2>&-" or die;
+                }
+                exec "sleep 600";]])
+            local process = start(run("%s sh -c 'perl %s; true'", path, script))
+            for _ = 1, 100 do assert.equal("group", process:line()) end
+            assert.is_nil(process:ends(143, "TERM"):find("still run", 1, true))
+        end)
+
+        it("a group of the command's children gets one SIGTERM at a loss #slow", function()
+            local out = fresh_path()
+            local script = files.write(fresh_path(), [[
+                $SIG{TERM} = sub { syswrite STDOUT, "TERM\n" };
+                setpgrp;
+                syswrite STDOUT, "group\n";
+                sleep 1 while 1;]])
+            local process = launch(run([[--grace 3 %s sh -c '(perl %s >%s 2>&1 &)
+                trap "sleep 1; trap - TERM; kill -TERM \$\$" TERM
+                while ! [ -s %s ]; do sleep 0.02; done; echo in
+                while :; do sleep 0.02; done']], path, script, out, out))
+            remove_node()
+            process:ends(76)
+            assert.equal("group\nTERM\n", files.read(out))
         end)
 
         it("a daemon of a signalled command goes on, and keeps no lock", function()

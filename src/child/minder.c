@@ -21,8 +21,6 @@
 #define CHECK_PAUSE (ZKL_SECOND / 50)
 #define FOREIGN_CHECK_PAUSE ZKL_SECOND
 
-#define TOLD_MAX 64 /* adopted groups that are signalled before SIGKILL */
-
 struct minder {
     const struct zkl_minded *minded;
     int socket;   /* -1: the owner is gone */
@@ -35,9 +33,9 @@ struct minder {
     bool terminated;    /* SIGTERM was sent for a limit */
     int end_signal;     /* last signal to end the command; 0: none */
     zkl_time grace;
-    zkl_time rest_until;  /* end of the grace of a signalled or killed command; 0: none */
-    int rest_signal;      /* for adopted groups; 0: none */
-    pid_t told[TOLD_MAX]; /* adopted groups that got it */
+    zkl_time rest_until; /* end of the grace of a signalled or killed command; 0: none */
+    int rest_signal;     /* for adopted groups; 0: none */
+    pid_t *told;         /* adopted groups that got it */
     size_t told_count;
     sigset_t refused; /* signals that another user's command did not get */
     zkl_time orphan_for;
@@ -179,7 +177,8 @@ static void on_stop(struct minder *self, int signal) {
 
 static void on_end(struct minder *self, int status) {
     self->command_ended = true;
-    if (WIFSIGNALED(status)) expect_end(self, WTERMSIG(status)); /* Ctrl-C, a kill, a crash */
+    if (WIFSIGNALED(status) && !self->terminated) /* Ctrl-C, a kill, a crash */
+        expect_end(self, WTERMSIG(status));
     give_terminal(self, self->command, self->owner_group);
     if (WIFEXITED(status)) report(self, ZKL_REPORT_EXITED, WEXITSTATUS(status));
     else report(self, ZKL_REPORT_KILLED, WTERMSIG(status));
@@ -238,8 +237,10 @@ static bool note_told(struct minder *self, pid_t group) {
     for (size_t i = 0; i < self->told_count; i++) {
         if (self->told[i] == group) return false;
     }
-    if (self->told_count == TOLD_MAX) return false;
-    self->told[self->told_count++] = group;
+    pid_t *told = realloc(self->told, (self->told_count + 1) * sizeof *told);
+    if (!told) return false;
+    self->told = told;
+    told[self->told_count++] = group;
     return true;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 pid_t zkl_linux_thread_id(void) {
@@ -32,10 +33,18 @@ void zkl_linux_adopt_orphans(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
 }
 
+/* If /proc is another PID namespace's, its numbers are other processes here. */
+static bool is_child(pid_t process) {
+    siginfo_t ignored;
+    return waitid(P_PID, (id_t)process, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 void zkl_linux_visit_children(void (*visit)(pid_t child, void *context), void *context) {
     FILE *children = fopen("/proc/thread-self/children", "re");
     if (!children) return;
-    for (pid_t child; fscanf(children, "%d", &child) == 1;) visit(child, context);
+    for (pid_t child; fscanf(children, "%d", &child) == 1;) {
+        if (is_child(child)) visit(child, context);
+    }
     fclose(children);
 }
 

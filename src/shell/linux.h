@@ -16,7 +16,10 @@ void zkl_linux_die_with_parent(void);
 
 void zkl_linux_adopt_orphans(void);
 
-/* Calls visit() with each child, zombies included. The file system /proc must be mounted. */
+/*
+ * Calls visit() with each child, zombies included. The file system /proc must be mounted, and be of
+ * this process's PID namespace.
+ */
 void zkl_linux_visit_children(void (*visit)(pid_t child, void *context), void *context);
 
 /* Calls visit() with each open descriptor. */
