@@ -280,6 +280,13 @@ describe("zklock #server", function()
             assert.matches("got word", text)
         end)
 
+        it("timeout ends a zklock whose command reads the terminal #slow", function()
+            local script = files.write(fresh_path(), ("timeout 3 %s bin/zklock %s sh -c 'read x'\n"
+                .. "echo status $?\n"):format(LUA, run("%s", path)))
+            expect(rig.shell("timeout 30 script -qec 'sh %s' /dev/null </dev/null", script),
+                "status 124")
+        end)
+
         it("the command runs while zklock holds the lock, which is released at its end", function()
             local process, lock = launch(run("%s %s", path, SLEEP)), session:mutex(path)
             assert.equal("busy", (rig.code_of(lock, 0)))

@@ -193,14 +193,15 @@ static int kill_all(lua_State *L) {
     return 1;
 }
 
-/* child:suspend(job): stops this process, or with `job` its group, until continued */
+/* child:suspend(signal): stops this process's group by that signal, or with 0 this process alone */
 static int suspend(lua_State *L) {
     const struct sigaction stopping = {.sa_handler = SIG_DFL};
     struct sigaction ours;
     check_child(L);
-    sigaction(SIGTSTP, &stopping, &ours);
-    kill(lua_toboolean(L, 2) ? 0 : getpid(), SIGTSTP);
-    sigaction(SIGTSTP, &ours, NULL);
+    int of_group = (int)luaL_checkinteger(L, 2), number = of_group ? of_group : SIGTSTP;
+    sigaction(number, &stopping, &ours);
+    kill(of_group ? 0 : getpid(), number);
+    sigaction(number, &ours, NULL);
     return 0;
 }
 

@@ -163,7 +163,10 @@ static void resume(struct minder *self) {
     signal_group(self, SIGCONT);
 }
 
-/* A command that stopped for the terminal gets it from the owner. Else the owner stops, too. */
+/*
+ * A command that stopped for the terminal gets it from the owner. Else the owner's group stops by
+ * the same signal: timeout(1) ignores SIGTTIN and SIGTTOU, and so can still end zklock.
+ */
 static void on_stop(struct minder *self, int signal) {
     bool wanted = self->terminal >= 0 && (signal == SIGTTIN || signal == SIGTTOU);
     if (wanted) self->has_terminal = true;
@@ -172,7 +175,8 @@ static void on_stop(struct minder *self, int signal) {
         return;
     }
     give_terminal(self, self->command, self->owner_group);
-    report(self, ZKL_REPORT_STOPPED, self->has_terminal);
+    if (!wanted) signal = self->has_terminal ? SIGTSTP : 0;
+    report(self, ZKL_REPORT_STOPPED, signal);
 }
 
 static void on_end(struct minder *self, int status) {

@@ -48,7 +48,7 @@ struct zkl_order {
 
 enum zkl_report_kind {
     ZKL_REPORT_STARTED, /* number: process id, of command and group */
-    ZKL_REPORT_STOPPED, /* number 1: the group had the terminal, so the owner must stop; else 0 */
+    ZKL_REPORT_STOPPED, /* number: signal to stop the owner's group, too; 0: none */
     ZKL_REPORT_LATE,    /* `term_at` passed; SIGTERM follows */
     ZKL_REPORT_EXITED,  /* number: exit status */
     ZKL_REPORT_KILLED,  /* number: signal */

@@ -126,12 +126,12 @@ end
 
 news["continue"] = function(self) self.stopping, self.resuming = false, true end
 
--- Suspends this process. If `had_terminal` is 1, not 0, the command had the terminal, so the whole
--- process group is suspended. The command goes on when this process is continued.
-function news.stopped(self, had_terminal)
-    if had_terminal == 0 and not self.stopping then return end
+-- Suspends this process, or by the signal its whole process group. The command goes on when this
+-- process is continued.
+function news.stopped(self, signal)
+    if signal == 0 and not self.stopping then return end
     self.stopping = false
-    self.child:suspend(had_terminal == 1)
+    self.child:suspend(signal)
     self.resuming = true
 end
 
@@ -165,7 +165,7 @@ local news_of_wait = {}
 
 function news_of_wait.signal(_, number) refusal.raise(status.SIGNAL + number, "") end
 
-function news_of_wait.stop(self) self.child:suspend(false) end
+function news_of_wait.stop(self) self.child:suspend(0) end
 
 function news_of_wait.gone()
     refusal.raise(status.SOFTWARE, "the process that was to start the command is gone")
