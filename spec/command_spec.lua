@@ -193,6 +193,13 @@ describe("zklock #server", function()
                 process:ends(143)
             end)
 
+            it("zklock as the first process of a container ends with 130 after INT", function()
+                commands.prefix = "unshare --pid --fork --mount-proc"
+                local process = launch(run("%s %s", path, SLEEP))
+                rig.shell("kill -INT $(pgrep -P %d)", process.pid)
+                process:ends(130)
+            end)
+
             it("zklock leaves no process to the first of a container, which may collect none",
                function()
                 for line, status in pairs{
@@ -340,6 +347,63 @@ describe("zklock #server", function()
                 server:wait_for_nodes(path, 2)
                 assert.equal("", process:ends(130, "INT"))
                 server:wait_for_nodes(path, 1)
+            end)
+        end
+
+        it("a signal ends zklock while it loads", function()
+            local init = files.write(fresh_path(), [[
+                local getenv, popen = os.getenv, io.popen
+                table.insert(package.searchers or package.loaders, 1, function(name)
+                    if name == getenv "AT" then popen("kill -INT $PPID"):close() end
+                end)]])
+            for _, name in ipairs{ "zklock.core", "zklock.command", "argparse", "zklock.child" } do
+                commands.prefix = ("env LUA_INIT=@%s AT=%s"):format(init, name)
+                assert.equal("", start(run("%s true", path)):ends(130))
+            end
+        end)
+
+        -- execvp() looks for the command in 40 000 folders.
+        it("a signal ends a command that is not executed yet", function()
+            commands.prefix = ("env PATH=%s$PATH"):format(("/x:"):rep(40000))
+            local process = start(run("%s sleep 30", path))
+            rig.shell([[{ while kill -0 %d && ! kill -INT $(pgrep -P "$(pgrep -P %d)"); do :; done
+                } 2>/dev/null]], process.pid, process.pid)
+            process:ends(130)
+        end)
+
+        -- Runs the line, and `echo after`, in a script of that shell at a terminal. Types the keys
+        -- once ready() returns, and returns what the terminal shows.
+        local function type_at(shell, line, keys, ready)
+            local out = fresh_path()
+            local script = files.write(fresh_path(), ("%s bin/zklock %s\necho after\n"):format(LUA,
+                line))
+            local terminal = io.popen(("timeout 60 script -qec '%s %s' /dev/null >%s"):format(shell,
+                script, out), "w")
+            ready()
+            terminal:write(keys)
+            terminal:close()
+            return files.read(out)
+        end
+
+        for _, shell in ipairs{ "sh", "bash" } do
+            it("Ctrl-C ends the script that runs zklock, as it does without zklock: " .. shell,
+               function()
+                local out = fresh_path()
+                local line = run("%s sh -c 'echo in >%s; exec sleep 600'", path, out)
+                local text = type_at(shell, line, "\3", function() first_line(out) end)
+                assert.is_nil(text:find("after", 1, true))
+                rig.hold(session:mutex(path))
+                text = type_at(shell, line, "\3", function() server:wait_for_nodes(path, 2) end)
+                assert.is_nil(text:find("after", 1, true))
+            end)
+
+            it("a signal for zklock, not its process group, does not end the script: " .. shell,
+               function()
+                local out = fresh_path()
+                local line = run("%s sh -c 'echo $PPID >%s; exec sleep 600'", path, out)
+                expect(type_at(shell, line, "", function()
+                    rig.shell("kill -INT $(ps -o ppid= -p %s)", first_line(out))
+                end), "after")
             end)
         end
 

@@ -19,6 +19,7 @@
 
 #include "../lua/values.h"
 #include "../shell/linux.h"
+#include "minder.h"
 
 #define BACKGROUND_BOX "zklock.background"
 
@@ -53,13 +54,6 @@ static void close_other(int fd, void *kept) {
     if (fd > STDERR_FILENO && fd != *(const int *)kept) close(fd);
 }
 
-/* Lua's handler would not end await_outcome(). An ignored SIGINT stays ignored. */
-static void end_by_interrupt(void) {
-    struct sigaction before;
-    sigaction(SIGINT, NULL, &before);
-    if (before.sa_handler != SIG_IGN) signal(SIGINT, SIG_DFL);
-}
-
 /*
  * child.fork(), before a session is opened -> background, and true in the background process, false
  * in the owner; nil, reason
@@ -81,7 +75,7 @@ static int fork_background(lua_State *L) {
     if (is_background) {
         setsid();
         zkl_linux_visit_descriptors(close_other, &self->peer);
-    } else end_by_interrupt();
+    } else zkl_end_by_interrupt(); /* Lua's handler would not end await_outcome() */
     lua_pushboolean(L, is_background);
     return 2;
 }

@@ -231,8 +231,9 @@ static int push_report(lua_State *L, struct child *child, const struct zkl_repor
     static const char *const kinds[] = {
         [ZKL_REPORT_STARTED] = "started", [ZKL_REPORT_STOPPED] = "stopped",
         [ZKL_REPORT_LATE] = "late",       [ZKL_REPORT_EXITED] = "exited",
-        [ZKL_REPORT_KILLED] = "killed",   [ZKL_REPORT_EMPTY] = "empty",
-        [ZKL_REPORT_OVER] = "over",       [ZKL_REPORT_FAILED] = "failed"};
+        [ZKL_REPORT_KILLED] = "killed",   [ZKL_REPORT_TYPED] = "typed",
+        [ZKL_REPORT_EMPTY] = "empty",     [ZKL_REPORT_OVER] = "over",
+        [ZKL_REPORT_FAILED] = "failed"};
     if (report->kind == ZKL_REPORT_STARTED) child->command = report->number;
     if (report->kind == ZKL_REPORT_EMPTY || report->kind == ZKL_REPORT_OVER) child->command = 0;
     if (report->kind == ZKL_REPORT_OVER || report->kind == ZKL_REPORT_FAILED)
@@ -269,8 +270,8 @@ static int report_end_of_rest(lua_State *L, struct child *child) {
 
 /*
  * child:next() -> nothing | kind, number. Signals are "stop", "continue", "notice", "signal";
- * reports (minder.h) "started", "stopped", "late", "exited", "killed", "empty", "over", "failed";
- * the minder's end is "gone".
+ * reports (minder.h) "started", "stopped", "late", "exited", "killed", "typed", "empty", "over",
+ * "failed"; the minder's end is "gone".
  */
 static int next_news(lua_State *L) {
     struct child *child = check_child(L);

@@ -65,9 +65,11 @@ void zkl_complain_of_user(int signal) {
 
 /* --- the terminal ----------------------------------------------------------------------------- */
 
-/* Works from a background job, too, as SIGTTOU is blocked. */
-static void give_terminal(const struct minder *self, pid_t from, pid_t to) {
-    if (self->terminal >= 0 && tcgetpgrp(self->terminal) == from) tcsetpgrp(self->terminal, to);
+/* False if `from` lacks it. Works from a background job, too, as SIGTTOU is blocked. */
+static bool give_terminal(const struct minder *self, pid_t from, pid_t to) {
+    if (self->terminal < 0 || tcgetpgrp(self->terminal) != from) return false;
+    tcsetpgrp(self->terminal, to);
+    return true;
 }
 
 static bool owner_has_terminal(const struct minder *self) {
@@ -183,9 +185,14 @@ static void on_end(struct minder *self, int status) {
     self->command_ended = true;
     if (WIFSIGNALED(status) && !self->terminated) /* Ctrl-C, a kill, a crash */
         expect_end(self, WTERMSIG(status));
-    give_terminal(self, self->command, self->owner_group);
-    if (WIFEXITED(status)) report(self, ZKL_REPORT_EXITED, WEXITSTATUS(status));
-    else report(self, ZKL_REPORT_KILLED, WTERMSIG(status));
+    bool had_terminal = give_terminal(self, self->command, self->owner_group);
+    if (WIFEXITED(status)) {
+        report(self, ZKL_REPORT_EXITED, WEXITSTATUS(status));
+        return;
+    }
+    int signal = WTERMSIG(status);
+    bool may_be_typed = had_terminal && (signal == SIGINT || signal == SIGQUIT);
+    report(self, may_be_typed ? ZKL_REPORT_TYPED : ZKL_REPORT_KILLED, signal);
 }
 
 /* Collects the command and its orphans, as a container may have no other collector. */
@@ -366,6 +373,12 @@ static void wait_for_news(struct minder *self) {
     if (ready > 0) listen_to_owner(self);
 }
 
+void zkl_end_by_interrupt(void) {
+    struct sigaction before;
+    sigaction(SIGINT, NULL, &before);
+    if (before.sa_handler != SIG_IGN) signal(SIGINT, SIG_DFL);
+}
+
 static void on_child(int signal) {
     (void)signal; /* ends ppoll() */
 }
@@ -383,6 +396,7 @@ void zkl_minder_main(int socket, const struct zkl_minded *minded) {
     sigemptyset(&self.refused);
     zkl_linux_adopt_orphans();
     sigaction(SIGCHLD, &action, NULL);
+    zkl_end_by_interrupt(); /* also the command, before it is executed */
     while (self.command || self.socket >= 0) {
         wait_for_news(&self);
         collect_children(&self);

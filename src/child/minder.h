@@ -52,6 +52,7 @@ enum zkl_report_kind {
     ZKL_REPORT_LATE,    /* `term_at` passed; SIGTERM follows */
     ZKL_REPORT_EXITED,  /* number: exit status */
     ZKL_REPORT_KILLED,  /* number: signal */
+    ZKL_REPORT_TYPED,   /* likewise, but perhaps a key's, which spares the owner's group */
     ZKL_REPORT_EMPTY,   /* the group is gone, so its number may be another group's */
     ZKL_REPORT_OVER,    /* nothing is awaited any more; number 1: the rest's grace has passed */
     ZKL_REPORT_FAILED   /* number: errno value of fork() */
@@ -81,6 +82,9 @@ enum zkl_group zkl_group_state(pid_t group);
 
 /* Says on stderr that another user's command did not get the signal. */
 void zkl_complain_of_user(int signal);
+
+/* Ends Lua's handling of SIGINT, which ends the process again. If ignored, it stays ignored. */
+void zkl_end_by_interrupt(void);
 
 /* To be called in the forked process, with all signals blocked. */
 _Noreturn void zkl_minder_main(int socket, const struct zkl_minded *minded);

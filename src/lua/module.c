@@ -27,13 +27,13 @@ static int open_standard(lua_State *L) {
 #define IGNORES_INT "ZKLOCK_IGNORES_INT" /* in the environment, by bin/zklock */
 
 /*
- * core.settle_signals(), when the command's process begins. SIGINT stays ignored if bin/zklock
- * found it so, though Lua has caught it since. If SIGCHLD were ignored, nobody would know how a
- * process ended.
+ * core.settle_signals(), when the command's process begins. SIGINT, which Lua has caught, ends the
+ * process, but stays ignored if bin/zklock found it so. If SIGCHLD were ignored, nobody would know
+ * how a process ended.
  */
 static int settle_signals(lua_State *L) {
     (void)L;
-    if (getenv(IGNORES_INT)) signal(SIGINT, SIG_IGN);
+    signal(SIGINT, getenv(IGNORES_INT) ? SIG_IGN : SIG_DFL);
     unsetenv(IGNORES_INT);
     signal(SIGCHLD, SIG_DFL);
     return 0;
@@ -113,13 +113,26 @@ static int await_input(lua_State *L) {
     return 1;
 }
 
-/* core.interruptible(raises): Ctrl-C raises in the running code, or only ends await_input() */
+/*
+ * core.interruptible(raises): Ctrl-C raises in the running code, or only ends await_input(). An
+ * ignored SIGINT stays ignored.
+ */
 static int interruptible(lua_State *L) {
-    struct sigaction action = {0};
+    struct sigaction action = {0}, before;
     interrupted = L;
     idle_interrupted = 0;
     action.sa_handler = lua_toboolean(L, 1) ? on_interrupt : on_idle_interrupt;
-    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGINT, NULL, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, NULL);
+    return 0;
+}
+
+/*
+ * core.die_at_exit(number, of_group): at its exit this process dies of that signal, and with
+ * `of_group` its process group gets the signal
+ */
+static int die_at_exit(lua_State *L) {
+    zkl_process_die_at_exit((int)luaL_checkinteger(L, 1), lua_toboolean(L, 2));
     return 0;
 }
 
@@ -225,6 +238,7 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"now", now},
                                          {"open_standard", open_standard},
                                          {"settle_signals", settle_signals},
+                                         {"die_at_exit", die_at_exit},
                                          {"thread", thread},
                                          {"identity", identity},
                                          {"isyieldable", isyieldable},

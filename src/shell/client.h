@@ -100,6 +100,9 @@ int zkl_process_close_on(int signal);
  */
 void zkl_process_open_standard(void);
 
+/* At its exit this process dies of the signal, and with `of_group` its group gets it, too. */
+void zkl_process_die_at_exit(int signal, bool of_group);
+
 /* --- the inbox ------------------------------------------------------------------------ */
 
 /*

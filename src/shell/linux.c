@@ -29,6 +29,10 @@ void zkl_linux_die_with_parent(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
+void zkl_linux_forbid_core(void) {
+    prctl(PR_SET_DUMPABLE, 0L);
+}
+
 void zkl_linux_adopt_orphans(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1L);
 }

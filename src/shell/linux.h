@@ -14,6 +14,9 @@ bool zkl_linux_thread_counts(pid_t thread);
 
 void zkl_linux_die_with_parent(void);
 
+/* Signals such as SIGQUIT leave no core file of this process. */
+void zkl_linux_forbid_core(void);
+
 void zkl_linux_adopt_orphans(void);
 
 /*

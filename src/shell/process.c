@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
+#include "linux.h"
 #include "pin.h"
 
 #define EXIT_BOUND ZKL_SECOND
@@ -228,4 +230,27 @@ int zkl_process_close_on(int signal) {
     if (!error) install_handler(signal);
     pthread_mutex_unlock(&mutex);
     return error;
+}
+
+/* --- the end of a program by a signal of its own ---------------------------------------------- */
+
+static struct {
+    int signal;
+    bool of_group;
+} last;
+
+/* Returns in process 1 of a container, which no signal of its own ends. */
+static void die(void) {
+    fflush(NULL);
+    zkl_linux_forbid_core();
+    signal(last.signal, SIG_DFL);
+    if (last.of_group) kill(0, last.signal);
+    raise(last.signal);
+}
+
+void zkl_process_die_at_exit(int signal, bool of_group) {
+    last.signal = signal;
+    last.of_group = of_group;
+    zkl_pin_module();
+    atexit(die);
 }

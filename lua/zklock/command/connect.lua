@@ -2,6 +2,7 @@
 
 local core = require "zklock.core"
 local hosts_of = require "zklock.value.hosts"
+local is_interrupt = require "zklock.value.is_interrupt"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.value.options"
 local refusal = require "zklock.command.refusal"
@@ -34,7 +35,7 @@ end
 function _M.check(fn, ...)
     local ok, result = pcall(fn, ...)
     if ok then return result end
-    if refusal.is(result) then error(result, 0) end
+    if refusal.is(result) or is_interrupt(result) then error(result, 0) end
     refusal.raise(status.USAGE, "%s", (tostring(result):gsub("^[^\n]-:%d+: ", "")))
 end
 

@@ -137,6 +137,7 @@ local function carry_out(argparse, given, out, err, more)
     chosen.named = chosen.hosts ~= nil
     chosen.hosts = chosen.hosts or variable "ZK_HOSTS"
     chosen.auth = chosen.auth or variable "ZK_AUTH"
+    core.interruptible(true) -- so that the verb closes what it has opened
     return chosen.verbs[chosen.verb].run(chosen, out, err)
 end
 
@@ -145,10 +146,10 @@ end
 ---@param out file*
 ---@param err file*
 ---@param more { name: string, module: string }[]?  verbs outside this folder
----@return integer
+---@return integer status
+---@return integer? signal of which the process has to die
+---@return boolean? of_group the process group has to get the signal, too
 function _M.main(given, out, err, more)
-    core.open_standard()
-    core.settle_signals()
     local found, argparse = pcall(require, "argparse")
     if not found then
         err:write(MISSING)
@@ -161,10 +162,10 @@ function _M.main(given, out, err, more)
         return number
     end)
     if ok then return result end
-    if is_interrupt(result) then return status.SIGNAL + 2 end
+    if is_interrupt(result) then return status.SIGNAL + 2, 2 end
     if refusal.is(result) then
         if result.text ~= "" then err:write("zklock: ", printable.lines(result.text), "\n") end
-        return result.status
+        return result.status, result.signal, result.of_group
     end
     err:write("zklock: ", printable.lines(tostring(result)), "\n")
     return status.SOFTWARE

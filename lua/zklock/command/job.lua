@@ -45,6 +45,9 @@ local KILLED = status.SIGNAL + 9
 ---@field stopping boolean? SIGTSTP came, so this process is suspended after the command is
 ---@field resuming boolean? the command goes on when the keeper permits
 ---@field status integer? the command's exit status
+---@field killed_by integer? the signal that killed the command
+---@field typed boolean? it may have been typed, and only the command has got it
+---@field got table<integer, true> signals that this process got while there is a command
 ---@field over boolean? the command and its children have ended
 ---@field gone boolean? the minder has ended
 local Job = {}
@@ -137,7 +140,15 @@ end
 
 function news.exited(self, number) end_command(self, number) end
 
-function news.killed(self, number) end_command(self, status.SIGNAL + number) end
+function news.killed(self, number)
+    self.killed_by = number
+    end_command(self, status.SIGNAL + number)
+end
+
+function news.typed(self, number)
+    self.typed = not self.got[number]
+    news.killed(self, number)
+end
 
 -- With 1, a signal ended the command, and some of its processes have outlived the grace.
 function news.over(self, number)
@@ -163,7 +174,7 @@ end
 -- Handlers before there is a command. A signal ends the wait.
 local news_of_wait = {}
 
-function news_of_wait.signal(_, number) refusal.raise(status.SIGNAL + number, "") end
+function news_of_wait.signal(_, number) refusal.raise_signal(number) end
 
 function news_of_wait.stop(self) self.child:suspend(0) end
 
@@ -176,6 +187,7 @@ function Job:handle_news()
     for kind, number in self.child.next, self.child do
         local keeper = self.keeper
         local own, handle = keeper and keeper[kind], (keeper and news or news_of_wait)[kind]
+        if keeper and kind == "signal" then self.got[number] = true end
         if own then own(keeper, number)
         elseif handle then handle(self, number) end
     end
@@ -266,6 +278,7 @@ function Job:launch(keeper, token, seconds)
     self.keeper = keeper
     if os.getenv "ZKLOCK_PATH" then seconds = 0 end
     self.stopping, self.resuming, self.status, self.over = nil, nil, nil, nil
+    self.killed_by, self.typed, self.got = nil, nil, {}
     self.child:launch(token, self.session:id() or "", seconds, self.grace)
 end
 
@@ -307,6 +320,7 @@ function _M.attend(given, err, path, child, carry_out)
         grace = given.grace or GRACE,
         err = err,
         child = child,
+        got = {},
     }, Job)
     zklock.driver(self:driver())
     local ok, result = pcall(function()
@@ -328,9 +342,15 @@ function _M.run(given, err, path, carry_out)
     if not child then refusal.raise(status.SOFTWARE, "no process can be started: %s", reason) end
     return _M.attend(given, err, path, child, function(job)
         local ok, result = pcall(carry_out, job)
-        if ok then return result end
-        child:kill() -- before another client gets the lock
-        error(result, 0)
+        if not ok then
+            child:kill() -- before another client gets the lock
+            error(result, 0)
+        end
+        local number = job.killed_by
+        if number and result == status.SIGNAL + number then
+            refusal.raise_signal(number, job.typed)
+        end
+        return result
     end)
 end
 

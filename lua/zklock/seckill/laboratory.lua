@@ -21,7 +21,7 @@ local EXPECTED, UNEXPECTED, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130
 local CONNECT_LIMIT = 2 -- seconds, the seed article's (CFG-05)
 
 
-local laboratory = { MISSING = MISSING }
+local laboratory = { MISSING = MISSING, INTERRUPTED = INTERRUPTED }
 
 
 local function print_list(scenarios, out)

@@ -50,8 +50,7 @@ local function needs_server(words)
 end
 
 
-function seckill.run(given, out, err)
-    local laboratory = require "zklock.seckill.laboratory" -- large, and some Luas cannot load it
+local function sell(laboratory, given, out, err)
     local words = given.tail
     if has(words, "^%-%-explore") then return laboratory.main(words, out, err) end
     -- `named` is true if the hosts are given by --hosts, and not by ZK_HOSTS.
@@ -65,6 +64,14 @@ function seckill.run(given, out, err)
     if ok then return result end
     if missing.is(result) then refusal.raise(laboratory.MISSING, "%s", result) end
     error(result, 0)
+end
+
+
+function seckill.run(given, out, err)
+    local laboratory = require "zklock.seckill.laboratory" -- large, and some Luas cannot load it
+    local result = sell(laboratory, given, out, err)
+    if result == laboratory.INTERRUPTED then refusal.raise_signal(2) end
+    return result
 end
 
 
