@@ -875,8 +875,24 @@ describe("zklock #server", function()
             expect(ends(77, "graph %s", path), "/own1, ", " and 2 more: the server refuses: ")
         end)
 
-        it("ls of a missing path ends with 70", function()
-            expect(ends(70, "ls %s", path), "there is no such node")
+        it("ls lists locks whose names end in ten digits", function()
+            for _, name in ipairs{ "order-1700000000", "a_0000000001", "lock-0000000002" } do
+                rig.hold(session:mutex(path .. "/x/" .. name))
+                expect(ends(0, "ls %s/x", path), name .. " ")
+            end
+        end)
+
+        it("ls and graph find no locks at a missing path, also if it goes meanwhile #slow",
+           function()
+            assert.equal("no locks (there is no such node)", ends(0, "ls %s", path))
+            assert.equal("[]", ends(0, "ls --json %s", path))
+            assert.equal("nobody waits", ends(0, "graph %s", path))
+            rig.use(session:mutex(path))
+            local process = start("ls --watch %s", path)
+            assert.equal("no locks", process:find "no locks")
+            server:foreign("delete '%s'", path)
+            process:find "there is no such node"
+            process:ends(0, "INT")
         end)
     end)
 
@@ -1188,7 +1204,7 @@ describe("zklock #server", function()
                 local room = name:match "^zklock%.(%l+)%."
                 if room == "seckill" or room == "throwaway" then print(name) end
             end]])
-        assert.matches("^nil\tnil\n[^\n]+ no such node [^\n]+\nzklock.seckill.verb\n$",
+        assert.matches("^nil\tnil\nno locks [^\n]+\nzklock.seckill.verb\n$",
                        rig.shell("%s %s %s 2>&1", LUA, script, server.hosts))
     end)
 

@@ -56,8 +56,11 @@ local function row(lock)
 end
 
 
-function ls.text(locks, unreadable)
+--- A path without a node may be mistyped, or that of free locks, whose nodes ZooKeeper deletes.
+---@param code string? "no_node"
+function ls.text(locks, unreadable, code)
     if locks[1] then return columns.table(COLUMNS, locks, row) end
+    if code then return "no locks (there is no such node)\n" end
     return unreadable[1] and "" or "no locks\n"
 end
 
@@ -69,7 +72,7 @@ function ls.run(given, out)
     return repeated.run(given, session, out, function()
         local locks, unreadable, code = tree.locks(session, path)
         if not locks then connect.fail(unreadable, code) end
-        local text = given.json and encode(locks) .. "\n" or ls.text(locks, unreadable)
+        local text = given.json and encode(locks) .. "\n" or ls.text(locks, unreadable, code)
         return text, connect.unreadable_text(unreadable)
     end)
 end

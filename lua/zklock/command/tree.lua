@@ -34,7 +34,7 @@ function _M.children(session, path)
 end
 
 
--- A contender's name ends in a server's counter.
+-- A contender's name ends in a server's counter. Others may, such as order-1700000000.
 local function is_numbered(name)
     return name:find("[-_]%d%d%d%d%d%d%d%d%d%d$") ~= nil
         or name:find("[-_]%-%d%d%d%d%d%d%d%d%d%d?$") ~= nil
@@ -105,7 +105,7 @@ function _M.holder(queue)
 end
 
 
-local function is_lock(names)
+local function may_be_lock(names)
     for _, name in ipairs(names) do
         if name == FIXED or is_numbered(name) then return true end
     end
@@ -115,10 +115,13 @@ end
 
 local add_locks
 
-local function add_locks_below(session, path, names, locks, unreadable)
+-- Ephemeral contenders are left out, because they have no children.
+local function add_locks_below(session, path, names, queue, locks, unreadable)
+    local contends = {}
+    for _, entry in ipairs(queue) do contends[entry.name] = entry.session ~= "0" end
     for _, name in ipairs(names) do
         local child = join(path, name)
-        if not is_numbered(name) and child ~= OWN then
+        if not contends[name] and child ~= OWN then
             local ok, message, code = add_locks(session, child, locks, unreadable)
             if code == "auth" then unreadable[#unreadable + 1] = child
             elseif not ok and code ~= "no_node" then return nil, message, code end
@@ -131,13 +134,14 @@ end
 function add_locks(session, path, locks, unreadable)
     local names, message, code = _M.children(session, path)
     if not names then return nil, message, code end
-    if path ~= "/" and is_lock(names) then
-        local lock, queue
-        lock, queue, code = _M.lock(session, path, names)
-        if not lock then return nil, queue, code end
+    local queue = {}
+    if path ~= "/" and may_be_lock(names) then
+        local lock, result, why = _M.lock(session, path, names)
+        if not lock then return nil, result, why end
+        queue = result
         if queue[1] then locks[#locks + 1] = { path = path, queue = queue } end
     end
-    return add_locks_below(session, path, names, locks, unreadable)
+    return add_locks_below(session, path, names, queue, locks, unreadable)
 end
 
 
@@ -145,11 +149,11 @@ end
 -- be read. Leaves out nodes that disappear meanwhile.
 ---@return table[]? locks
 ---@return string[]|string unreadable or message
----@return string? code
+---@return string? code "no_node", also with locks: there is no node at the path
 function _M.locks(session, path)
     local locks, unreadable = {}, {}
     local ok, message, code = add_locks(session, path, locks, unreadable)
-    if ok then return locks, unreadable end
+    if ok or code == "no_node" then return locks, unreadable, code end
     return nil, message, code
 end
 
