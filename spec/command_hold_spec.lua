@@ -91,7 +91,10 @@ describe("zklock hold #server", function()
             hold_and_remember(hold("-n %s %s --for 5m", option, lock_path))
         end
         ends(75, hold("-n -x %ss --for 5m", path))
-        ends(9, hold("-E 9 -n --permits 1/2 %spermits12 --for 5m", path))
+        for _, each in ipairs{ 9, 200 } do
+            assert.equal("", ends(each, hold("-E %d -n --permits 1/2 %spermits12 --for 5m", each,
+                                             path)))
+        end
     end)
 
     it("a hold ends when its time is over", function()

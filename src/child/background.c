@@ -80,7 +80,10 @@ static int fork_background(lua_State *L) {
     return 2;
 }
 
-/* background:outcome(), for the owner -> text of the background process; nil, its exit status */
+/*
+ * background:outcome(), for the owner -> text of the background process; nil, its exit status, true
+ * if a signal killed it
+ */
 static int await_outcome(lua_State *L) {
     const struct background *self = check_background(L);
     char text[ANSWER_MAX];
@@ -91,10 +94,12 @@ static int await_outcome(lua_State *L) {
         return 1;
     }
     lua_pushnil(L);
-    if (waitpid(self->process, &status, 0) < 0) lua_pushinteger(L, EX_SOFTWARE);
-    else if (WIFEXITED(status)) lua_pushinteger(L, WEXITSTATUS(status));
-    else lua_pushinteger(L, 128 + WTERMSIG(status)); /* as in a shell */
-    return 2;
+    bool is_known = waitpid(self->process, &status, 0) >= 0;
+    bool is_killed = is_known && WIFSIGNALED(status);
+    if (is_killed) lua_pushinteger(L, 128 + WTERMSIG(status)); /* as in a shell */
+    else lua_pushinteger(L, is_known ? WEXITSTATUS(status) : EX_SOFTWARE);
+    lua_pushboolean(L, is_killed);
+    return 3;
 }
 
 /*

@@ -150,9 +150,9 @@ end
 
 -- Until the process in the background is told "printed", it gives the lock up at a signal.
 local function report(process, out)
-    local text, exit_status = process:outcome()
+    local text, exit_status, is_killed = process:outcome()
     if not text then
-        if exit_status > status.SIGNAL then
+        if is_killed then
             refusal.raise(exit_status, "the process that was to hold the lock was killed")
         end
         return exit_status
