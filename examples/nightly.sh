@@ -11,9 +11,10 @@
 set -eu
 PATH=$PATH:/usr/local/bin # where `make install` puts zklock, and cron does not look
 folder=${1:-/tmp/reports}
+lock=/examples/nightly
 
-if [ -z "${ZKLOCK_TOKEN:-}" ]; then # not under the lock yet
-    exec zklock run -n -E 0 /examples/nightly "$0" "$folder"
+if [ "${ZKLOCK_PATH:-}" != "$lock" ]; then # not under the lock yet, but perhaps under another
+    exec zklock run -n -E 0 "$lock" "$0" "$folder"
 fi
 
 trap 'sleep "${NIGHTLY_KEEP:-60}"' EXIT

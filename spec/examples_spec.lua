@@ -185,6 +185,14 @@ describe("the programs of examples/", function()
             assert.equal(1, reports())
         end)
 
+        it("the job asks for its own lock also under another one", function()
+            local lease = rig.hold(rig.session(server.hosts):mutex "/examples/nightly")
+            assert.equal("0\n", rig.shell("ZKLOCK_TOKEN=1 ZKLOCK_PATH=/other; "
+                .. "export ZKLOCK_TOKEN ZKLOCK_PATH; (%s) 2>&1; echo $?", job(0)))
+            assert.equal(0, reports())
+            rig.release(lease)
+        end)
+
         it("the job keeps the lock after its work, for a machine whose clock is late #slow",
            function()
             local first = assert(io.popen("echo $$; " .. job(600)))
