@@ -84,6 +84,31 @@ describe("zklock hold #server", function()
         end
     end)
 
+    it("a hold makes its folder again if somebody removes it, or its socket", function()
+        local handle = hold_and_remember(hold("%s --for 5m", path))
+        local folder = handle:match ":(.*)"
+        for _, gone in ipairs{ folder, folder .. "/hold" } do
+            rig.shell("rm -r %s", gone)
+            rig.wait_for("the socket", function()
+                return rig.shell("ls %s 2>&-", folder) == "hold\n"
+            end)
+            ends(0, "check %s", handle)
+        end
+        ends(0, "release %s", handle)
+        server:wait_for_nodes(path, 0)
+        check_lost(handle, "was released")
+    end)
+
+    it("a hold ends if its folder cannot be made again", function()
+        local top = rig.shell("mktemp -d"):match "%S+"
+        local handle = script(("TMPDIR=%s %%s %s"):format(top, hold("%s --for 5m", path)))
+            :match "%S+"
+        expect(handle, top)
+        rig.shell("rm -r %s", top)
+        server:wait_for_nodes(path, 0)
+        check_lost(handle, "no process holds a lock")
+    end)
+
     it("hold takes the kinds of lock that run takes", function()
         for _, option in ipairs{ "-s", "--permits 1/2" } do
             local lock_path = path .. option:gsub("%W", "")

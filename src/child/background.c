@@ -37,6 +37,7 @@ struct background {
     int listener;  /* -1: closed to clients */
     int client;    /* connection that awaits an answer; -1: none */
     char folder[FOLDER_MAX];
+    ino_t inode; /* number of the socket's file */
 };
 
 static struct background *check_background(lua_State *L) {
@@ -140,12 +141,33 @@ static void stop_listening(struct background *self) {
     rmdir(self->folder);
 }
 
+/* 0: there is no socket. */
+static ino_t inode_in(const char *folder) {
+    struct sockaddr_un address = address_in(folder);
+    struct stat found;
+    return lstat(address.sun_path, &found) == 0 && S_ISSOCK(found.st_mode) ? found.st_ino : 0;
+}
+
 static bool start_listening(struct background *self) {
     struct sockaddr_un address = address_in(self->folder);
     self->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return self->listener >= 0 &&
-           bind(self->listener, (struct sockaddr *)&address, sizeof address) == 0 &&
-           listen(self->listener, SOMAXCONN) == 0;
+    if (self->listener < 0 ||
+        bind(self->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(self->listener, SOMAXCONN) != 0)
+        return false;
+    self->inode = inode_in(self->folder);
+    return true;
+}
+
+/* Makes a folder again that somebody removed, such as a cleaner of /tmp. False if it cannot. */
+static bool keep_listening(struct background *self) {
+    if (self->listener < 0 || inode_in(self->folder) == self->inode) return true;
+    close_one(&self->listener);
+    rmdir(self->folder); /* if only the socket was removed */
+    if (mkdir(self->folder, S_IRWXU) != 0) return false;
+    if (start_listening(self)) return true;
+    stop_listening(self);
+    return false;
 }
 
 /* background:listen(top) -> the socket's folder, made in `top`; nil, reason */
@@ -205,12 +227,17 @@ static int push_client_news(lua_State *L, struct background *self) {
 }
 
 /*
- * background:next() -> nothing | "confirmed" | "signal", SIGHUP (once, when the owner is gone) | a
- * client's word, to be answered
+ * background:next() -> nothing | "confirmed" | "signal", SIGHUP (once, when the owner is gone) |
+ * "unreachable" (once, when the folder was removed, and cannot be made again) | a client's word, to
+ * be answered
  */
 static int next_news(lua_State *L) {
     struct background *self = check_background(L);
     int count = self->peer >= 0 ? push_owner_news(L, self) : 0;
+    if (!count && !keep_listening(self)) {
+        lua_pushliteral(L, "unreachable");
+        return 1;
+    }
     if (count || self->listener < 0 || self->client >= 0) return count;
     return push_client_news(L, self);
 }

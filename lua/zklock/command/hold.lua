@@ -10,11 +10,12 @@ local run = require "zklock.command.run"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
 
-local huge, max, pcall, tonumber = math.huge, math.max, pcall, tonumber
-local tostring = tostring
+local huge, max, min = math.huge, math.max, math.min
+local pcall, tonumber, tostring = pcall, tonumber, tostring
 local now = core.now
 
 local ANSWER = 5 -- seconds for a server's answer
+local LOOK = 1 -- seconds between looks at the folder of the socket
 
 local hold = {
     summary = "Hold a lock in the background.",
@@ -65,6 +66,9 @@ function Holder:confirmed() self.is_confirmed = true end
 -- The parent ended before it printed the handle, without which nobody could release the lock.
 function Holder:signal() self.is_over = self.is_over or not self.is_confirmed end
 
+-- Nobody could release the lock any more.
+function Holder:unreachable() self.is_over = true end
+
 function Holder:check() self.asked = "check" end
 
 function Holder:release() self.asked = "release" end
@@ -97,7 +101,7 @@ end
 -- Holds the lock, or reports its loss, until the time is over or a client releases it.
 function Holder:keep()
     while not self.is_over and now() < self.ends_at do
-        self.job:step(self.asked and 0 or max(self.ends_at - now(), 0))
+        self.job:step(self.asked and 0 or max(min(self.ends_at - now(), LOOK), 0))
     end
 end
 
