@@ -457,6 +457,8 @@ describe("many schedules of a simulated sale", function()
             { timeout = 0 }, { timeout = 1 }, { timeout = 0, faults = {} },
             { timeout = 0, faults = {}, arrivals = 150, pause = 0.005 },
             { timeout = 0.01, faults = {}, arrivals = 150, pause = 0.005 },
+            { timeout = 0.15, faults = { delay = 0.1 }, arrivals = 5, buyers = 30 },
+            { timeout = 5, faults = { delay = 0.6 }, arrivals = 2, session = 20 },
         } do
             local found = explore(with({ buyers = 8, products = { bun = 100 }, pause = 0.05 },
                 options), 100)

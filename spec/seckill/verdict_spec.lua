@@ -468,6 +468,18 @@ describe("buyers that waited in vain", function()
         assert.equal(2, count(5, { KILL }, DEAD, tries(3), tries(4)))
     end)
 
+    it("a hand-off, and a first grant, take longer in a world of slow messages", function()
+        local function count_slow(delay, ...)
+            return count_in({ random_faults = { delay = delay } }, 5, {},
+                { granted = 1, released = 2 }, ...)
+        end
+        assert.equal(1, count_slow(0.001, waits(4)))
+        assert.equal(0, count_slow(0.2, waits(4)))
+        assert.equal(1, count_slow(0.2, waits(5)))
+        assert.equal(0, count_slow(0.1, waits(9, { asked = 8.6 })))
+        assert.equal(1, count_slow(0.1, waits(9, { asked = 8.4 })))
+    end)
+
     it("buyers do not wait in vain while a holder, even a stopped one, holds the lock", function()
         assert.equal(0, count(5, {}, { granted = 1, released = 30, outcome = "late" }, waits(10)))
         assert.equal(0, count(5, { { at = 0, kind = "stop", target = "server 1" } },
@@ -479,6 +491,8 @@ describe("buyers that waited in vain", function()
     it("buyers that were killed, or that want more than is left, do not wait in vain", function()
         assert.equal(0, count(1, { KILL }, DEAD, waits(10, { quantity = 2 })))
         assert.equal(0, count(5, { KILL }, DEAD, waits(10, { server = 1 })))
+        local later = { at = 12, kind = "kill", target = "server 2" }
+        assert.equal(1, count(5, { later }, waits(10), waits(nil)))
         assert.equal(0, count(5, {}, waits(10, { outcome = "error" })))
         assert.equal(0, count(5, {}, waits(10, { wants = {} })))
     end)
@@ -555,6 +569,11 @@ describe("buyers that waited in vain", function()
         local restart = { at = 8, ended = 9, kind = "restart", target = "zookeeper" }
         assert.equal(0, count_after("kill", 1, restart, waits(7), waits(10)))
         assert.equal(1, count_after("kill", 1, restart, waits(13)))
+        restart.at, restart.ended = 1.5, 2
+        local second = { at = 9, ended = 10, kind = "restart", target = "zookeeper" }
+        assert.equal(1, count_in({}, 5, {
+            { at = 1, ended = 1, kind = "kill", target = "zookeeper" }, restart, second,
+        }, waits(8)))
     end)
 
     it("a wait for several locks is in vain if all of them were free", function()

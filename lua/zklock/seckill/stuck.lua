@@ -9,6 +9,9 @@ local huge, max, min = math.huge, math.max, math.min
 -- Seconds until a free lock gets to its next holder, also on a slow machine.
 local HAND_OFF = 0.75
 
+-- In a world a hand-off, or a grant of a free lock, takes so many times the longest message.
+local HAND_OFF_MESSAGES, GRANT_MESSAGES = 10, 5
+
 
 local stuck = {}
 
@@ -20,6 +23,10 @@ local UNRELATED = {
 
 
 local function server_of(purchase) return "server " .. purchase.server end
+
+
+-- Seconds, in a world.
+local function longest_message(plan) return plan.random_faults and plan.random_faults.delay or 0 end
 
 
 -- Returns a function for the time when a purchase's server was killed; nil if it was not.
@@ -34,11 +41,10 @@ end
 
 -- The end of a fault; of a killed ZooKeeper it is the end of its restart, if it has one.
 local function end_of(fault, faults)
-    local ended = fault.ended
     for _, other in ipairs(fault.kind == "kill" and fault.target == "zookeeper" and faults or {}) do
-        if other.kind == "restart" and other.at > fault.at then ended = other.ended end
+        if other.kind == "restart" and other.at > fault.at then return other.ended or huge end
     end
-    return ended or huge
+    return fault.ended or huge
 end
 
 
@@ -79,10 +85,10 @@ end
 
 -- The time from which no fault kept the buyer from a free lock. A fault soon after the wait may
 -- strike a server that does not yet know that its buyer got the lock.
-local function able_since(purchase, wait_end, faults, plan)
+local function able_since(purchase, wait_end, hand_off, faults, plan)
     local since = 0
     for _, fault in ipairs(faults) do
-        if fault.at < wait_end + HAND_OFF then
+        if fault.at < wait_end + hand_off then
             since = max(since, kept_until(fault, end_of(fault, faults), purchase, plan))
         end
     end
@@ -148,6 +154,7 @@ end
 
 ---@class zklock.seckill.Taken
 ---@field holds table<string, { from: number, to: number }[]>   by lock
+---@field hand_off number  seconds
 ---@field queues table<string, { from: number, to: number }[]>  waits for several locks, up to the
 ---time when they were free
 
@@ -157,7 +164,7 @@ local function free_since(taken, locks, asked, wait_end)
     local since = 0
     for _, lock in ipairs(locks) do
         since = max(since, end_of_times(taken.holds[lock], wait_end),
-            end_of_times(taken.queues[lock], asked + HAND_OFF)) -- perhaps first in the queue
+            end_of_times(taken.queues[lock], asked + taken.hand_off)) -- perhaps first in the queue
     end
     return since
 end
@@ -165,8 +172,8 @@ end
 
 -- A wait may take the locks of an earlier wait, so all are computed until nothing changes.
 ---@return zklock.seckill.Taken
-local function taken_times(requests, killed_at, the_end)
-    local taken = { holds = holds_of(requests, killed_at), queues = {} }
+local function taken_times(requests, hand_off, killed_at, the_end)
+    local taken = { hand_off = hand_off, holds = holds_of(requests, killed_at), queues = {} }
     local waits = waits_for_several(requests, killed_at, the_end)
     repeat
         local is_new = false
@@ -199,9 +206,9 @@ local function was_free(purchase, wait_end, taken, able)
     local locks, wait = lock_name.parts(purchase.lock), wait_end - purchase.asked
     local since = max(free_since(taken, locks, purchase.asked, wait_end), able)
     if was_granted_later(taken, locks, wait_end) then
-        return wait_end - max(since, purchase.asked) >= max(HAND_OFF, wait / 2)
+        return wait_end - max(since, purchase.asked) >= max(taken.hand_off, wait / 2)
     end
-    return wait_end - since >= max(HAND_OFF, wait / 10)
+    return wait_end - since >= max(taken.hand_off, wait / 10)
 end
 
 
@@ -211,11 +218,22 @@ function stuck.is_hung(purchase)
 end
 
 
+-- True if the buyer's server lived until its answer, or the end.
+local function is_living(purchase, killed_at)
+    local killed = killed_at(purchase)
+    return not killed or purchase.told and purchase.told < killed
+end
+
+
 local function was_kept_out(purchase, plan, outcome, the_end, taken)
     if not purchase.asked or purchase.granted or UNRELATED[purchase.outcome] then return false end
     local wait_end = purchase.told or the_end
+    if purchase.outcome == "timeout"
+       and wait_end - purchase.asked < GRANT_MESSAGES * longest_message(plan) then
+        return false
+    end
     return was_free(purchase, wait_end, taken,
-        able_since(purchase, wait_end, outcome.faults, plan))
+        able_since(purchase, wait_end, taken.hand_off, outcome.faults, plan))
 end
 
 
@@ -227,9 +245,10 @@ end
 ---@return table<zklock.seckill.Purchase, true>
 function stuck.find(plan, outcome, the_end, can_be_served)
     local killed_at, found = kill_times(outcome.faults), {}
-    local taken = taken_times(record.requests(outcome.purchases), killed_at, the_end)
+    local hand_off = HAND_OFF + HAND_OFF_MESSAGES * longest_message(plan)
+    local taken = taken_times(record.requests(outcome.purchases), hand_off, killed_at, the_end)
     for _, purchase in ipairs(outcome.purchases) do
-        if not killed_at(purchase) then
+        if is_living(purchase, killed_at) then
             found[purchase] = stuck.is_hung(purchase) or can_be_served(purchase)
                 and was_kept_out(purchase, plan, outcome, the_end, taken) or nil
         end
