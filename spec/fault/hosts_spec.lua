@@ -249,6 +249,24 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         end_program(child)
     end)
 
+    it("a session goes to each server of an even number where libzookeeper cannot wait", function()
+        local odd = program.library("without")
+        finally(function() os.remove(odd) end)
+        local list = {}
+        for i = 1, 4 do
+            list[i] = new_pod().hosts
+            if i > 1 then pods[i]:command("refuse") end
+        end
+        local child = hold(table.concat(list, ","), 6,
+                           { preload = odd, environment = "WITHOUT=gate" })
+        for i = 2, 4 do
+            shut_down(pods[i - 1])
+            pods[i]:command("accept")
+            ask(child, "held", "held")
+        end
+        end_program(child)
+    end)
+
     it("a session keeps its servers if a new one does not know it", function()
         local strangers = rig.server()
         finally(function() strangers:stop() end)

@@ -317,7 +317,7 @@ return {
 
     { "even-hosts", "half of an even number of addresses are never tried (ZOOKEEPER-2466)",
       at = "zkl_hosts_format", find = "count | 1", replace = "count",
-      catch = by("fault/traps", "a session always finds the live server of") },
+      catch = by("fault/hosts", "a session goes to each server of an even number where") },
     { "fork-unnoticed", "a forked child takes the parent's session for its own",
       at = "zkl_process_is", find = "number == process", replace = "number != 0",
       catch = by("fault/process", "every call returns forked, or raises it if it has no code") },
