@@ -350,15 +350,15 @@ describe("zklock #server", function()
             end)
         end
 
-        it("a signal ends zklock while it loads", function()
-            local init = files.write(fresh_path(), [[
-                local getenv, popen = os.getenv, io.popen
-                table.insert(package.searchers or package.loaders, 1, function(name)
-                    if name == getenv "AT" then popen("kill -INT $PPID"):close() end
-                end)]])
-            for _, name in ipairs{ "zklock.core", "zklock.command", "argparse", "zklock.child" } do
-                commands.prefix = ("env LUA_INIT=@%s AT=%s"):format(init, name)
+        it("a signal ends zklock while it loads a module", function()
+            local folder = fresh_path()
+            rig.shell("mkdir -p %s/zklock", folder)
+            for _, name in ipairs{ "zklock/core", "zklock/command", "argparse", "zklock/child" } do
+                local module = files.write(("%s/%s.lua"):format(folder, name),
+                    "io.popen 'kill -INT $PPID':close() return {}")
+                commands.prefix = ("env LUA_PATH='%s/?.lua;'\"$LUA_PATH\""):format(folder)
                 assert.equal("", start(run("%s true", path)):ends(130))
+                os.remove(module)
             end
         end)
 
