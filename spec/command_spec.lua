@@ -751,6 +751,18 @@ describe("zklock #server", function()
             assert.is_nil(process:ends(143, "TERM"):find("still run", 1, true))
         end)
 
+        it("a stopped group of a signalled command's children ends, too", function()
+            local script = files.write(fresh_path(), [[
+                setpgrp;
+                print "$$\n";
+                close STDOUT;
+                close STDERR;
+                kill "STOP", $$;]])
+            local process = start(run("%s sh -c 'perl %s; true'", path, script))
+            commands.wait_for_state("T", tonumber(process:line()))
+            assert.is_nil(process:ends(143, "TERM"):find("still run", 1, true))
+        end)
+
         it("a group of the command's children gets one SIGTERM at a loss #slow", function()
             local out = fresh_path()
             local script = files.write(fresh_path(), [[

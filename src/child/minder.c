@@ -263,7 +263,7 @@ static void end_group(struct minder *self, pid_t group, enum zkl_group state) {
     if (!self->terminated && zkl_now() >= self->rest_until) return;
     if (!note_told(self, group) && state != ZKL_GROUP_FOREIGN) return;
     send_signal(self, group, self->rest_signal);
-    if (self->terminated) send_signal(self, group, SIGCONT);
+    send_signal(self, group, SIGCONT); /* a stopped group could not end */
 }
 
 static void look_at_child(pid_t child, void *context) {
