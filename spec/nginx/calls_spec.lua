@@ -135,6 +135,25 @@ describe("a callback in nginx #nginx #callbacks", function()
         assert.equal("150 2", host:get("/code?path=" .. path).body)
     end)
 
+    it("a killed light thread keeps no lock from those that wait, if no timer can run", function()
+        host = nginx.start{
+            http = [[lua_max_running_timers 2; init_worker_by_lua_block {
+                local function fill() while not ngx.worker.exiting() do ngx.sleep(0.01) end end
+                for _ = 1, 4 do ngx.timer.at(0, fill) end
+            }]],
+            server = nginx.code [[
+                local held = lock:acquire{ timeout = 20, owner = "another" }
+                local killed = ngx.thread.spawn(lock.acquire, lock)
+                while session:stats().claims < 2 do ngx.sleep(0.01) end
+                ngx.thread.kill(killed)
+                held:release()
+                local lease, message, code = lock:acquire(20)
+                return lease and lease:state() or code
+            ]],
+        }
+        assert.equal("held", host:get("/code?path=" .. path).body)
+    end)
+
     it("a callback runs although the pending timers are used up", function()
         start("lua_max_pending_timers 8;")
         host:get("/open")

@@ -322,6 +322,7 @@ function Dispatcher:sleep(session, request, deadline)
     if posted then return end
     session:dispatch()
     if self.runs then return end
+    self:drop_killed()
     self.calls:drop_late()
     if leaving.check_exiting() then
         leaving.proceed()
