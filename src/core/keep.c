@@ -47,7 +47,7 @@ void zkl_claim_set_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
 static zkl_actions write_held_word(struct zkl_claim *claim) {
     if (!has_keepable_node(claim) || claim->node.says_held || is_alone(claim)) return 0;
     claim->node.says_held = true;
-    claim->awaits_list = false;
+    claim->awaits_list = claim->stalled = false;
     return ZKL_DO_MARK | watch_own(claim);
 }
 
@@ -168,14 +168,18 @@ zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now) {
 
 /*
  * A try of another session may wait for ZKL_HELD_WORD, and only the watch tells of the try. Without
- * the watch the line counts as changed, and the claim writes the word at once.
+ * the watch the line counts as changed, and the claim writes the word at once. While the list that
+ * sets the watch is to be asked for again, another list may come, which sets none.
  */
 static zkl_actions held_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool is_unwatched = has_keepable_node(claim) && claim->line->children == ZKL_UNWATCHED;
+    bool lost = reply == ZKL_UNKNOWN;
     if (reply != ZKL_DONE) claim->node.list_time = 0;
-    claim->awaits_list = reply == ZKL_UNKNOWN && is_unwatched && !claim->node.says_held;
-    if (claim->awaits_list) return stall(claim);
-    return reply == ZKL_ABSENT ? 0 : write_held_word(claim);
+    bool sets_none = lost || (reply == ZKL_DONE && claim->awaits_list);
+    claim->awaits_list = sets_none && is_unwatched && !claim->node.says_held;
+    if (claim->awaits_list) stall(claim);
+    bool unsure = reply == ZKL_ABSENT || (lost && claim->awaits_list);
+    return unsure ? 0 : write_held_word(claim);
 }
 
 /* Without an answer, or without a watch, the claim assumes that other sessions wait. */
