@@ -478,6 +478,17 @@ describe("many schedules of a simulated sale", function()
         end
     end)
 
+    it("a server that is stopped while it takes or releases a lock may hold it", function()
+        for seed = 20, 40 do
+            local it_is = sale{ strategy = "zklock.seckill.lessons.replicated_lock", seed = seed,
+                servers = 3, buyers = 30, arrivals = 6, pause = 0.005, timeout = 2,
+                parameters = { lags = { 0.05, 0.08 }, failover = 1, ttl = 60, dies_after = 60,
+                    majority = true },
+                faults = { { at = 1 + seed / 50, stop = "server 2", length = 6 } } }
+            assert.equal("right", it_is.verdict, it_is.finding)
+        end
+    end)
+
     it("buyers wait until the session of a killed server ends, perhaps late", function()
         for seed = 1, 10 do
             local it_is = sale{ buyers = 8, timeout = 27, session = 20, seed = seed,

@@ -552,10 +552,29 @@ describe("buyers that waited in vain", function()
         assert.equal(1, count_after(zookeeper, "cut", 2, waits(3), waits(5)))
         assert.equal(0, count_after(zookeeper, "kill", nil, waits(4)))
         assert.equal(1, count_after(zookeeper, "kill", nil, waits(4), waits(6)))
-        assert.equal(0, count_after({ lock_queue = true }, "stop", 9, waits(8)))
-        assert.equal(0, count_after({ lock_remains = 3, lock_queue = true }, "stop", 9, waits(8)))
+        local function waiter(told) return waits(told, { server = 1, asked = 0.9 }) end
+        local queue = { lock_queue = true }
+        assert.equal(0, count_after(queue, "stop", 9, waits(8), waiter(9.1)))
+        assert.equal(1, count_after(queue, "stop", 9, waits(8), waiter(0.95)))
+        queue.lock_remains = 3
+        assert.equal(0, count_after(queue, "stop", 9, waits(8), waiter(9.1)))
+        assert.equal(1, count_after({}, "stop", 9, waits(8), waiter(9.1)))
         assert.equal(1, count_after({}, "stop", 9, waits(8)))
         assert.equal(1, count_after({}, "kill", nil, waits(4)))
+    end)
+
+    it("buyers do not wait in vain while a stopped server takes or releases the lock", function()
+        local function count_beside(request, plan)
+            request.server = 1
+            local stop = { at = 1, ended = 9, kind = "stop", target = "server 1" }
+            return count_in(plan or {}, 5, { stop }, waits(8), request)
+        end
+        assert.equal(0, count_beside{ asked = 0.9, granted = 9.1, released = 9.2 })
+        assert.equal(0, count_beside{ granted = 0.1, released = 0.9 })
+        assert.equal(1, count_beside({ granted = 0.1, released = 0.9 }, { lock_remains = 3 }))
+        assert.equal(1, count_beside{ asked = 8, granted = 9.1, released = 9.2 })
+        assert.equal(1, count_beside{ asked = 0.9, granted = 12, released = 13 })
+        assert.equal(1, count_beside{ granted = 0.1, released = 0.2 })
     end)
 
     it("buyers do not wait in vain during an outage of ZooKeeper, and soon after it", function()

@@ -60,14 +60,13 @@ local function own_buyer_kept_until(fault, ended, purchase, remains)
 end
 
 
--- The time until which a fault may have kept buyers of other servers from a free lock. A waiting
--- buyer of a stopped server may be the next holder, without a record of it; in ZooKeeper also one
--- of a server that is cut off or killed, as long as its session lasts.
-local function others_kept_until(fault, ended, remains, has_queue)
-    local is_stop, time = fault.kind == "stop", 0
-    if remains > 0 then time = fault.at + remains end
-    if is_stop then time = min(time, ended + remains / 2) end
-    return is_stop and has_queue and max(time, ended) or time
+-- The time until which a fault may have kept buyers of other servers from a free lock. In
+-- ZooKeeper a waiting buyer of a server that is struck may be the next holder, without a record of
+-- it, as long as its session lasts.
+local function others_kept_until(fault, ended, remains)
+    if remains == 0 then return 0 end
+    local time = fault.at + remains
+    return fault.kind == "stop" and min(time, ended + remains / 2) or time
 end
 
 
@@ -79,7 +78,7 @@ local function kept_until(fault, ended, purchase, plan)
     if fault.target == server_of(purchase) then
         return own_buyer_kept_until(fault, ended, purchase, remains)
     end
-    return others_kept_until(fault, ended, remains, plan.lock_queue)
+    return others_kept_until(fault, ended, remains)
 end
 
 
@@ -135,6 +134,37 @@ local function holds_of(requests, killed_at)
 end
 
 
+-- True if a stop of the buyer's server may have struck its grant, or its release, under way. A
+-- release soon before the stop shows that, or a grant soon after it. A lock with a queue may be
+-- granted to any waiting buyer.
+local function was_struck_under_way(request, stop, hand_off, has_queue)
+    local granted, released = request.granted or huge, request.released or huge
+    if not request.asked or request.asked > stop.at then return false end
+    if granted <= stop.at then
+        return released <= stop.at and stop.at <= released + hand_off
+    end
+    return has_queue and stop.at <= (request.told or huge)
+        or granted <= (stop.ended or 0) + hand_off
+end
+
+
+-- Times in which a stopped server may hold a lock without a record of it; in ZooKeeper as long as
+-- its session lasts.
+local function stops_of(plan, outcome, requests, hand_off)
+    local stops, most = {}, not plan.lock_queue and plan.lock_remains or huge
+    for _, fault in ipairs(outcome.faults) do
+        local to = min(fault.ended or huge, fault.at + most)
+        for _, request in ipairs(fault.kind == "stop" and requests or {}) do
+            if server_of(request) == fault.target
+               and was_struck_under_way(request, fault, hand_off, plan.lock_queue) then
+                add_time(stops, lock_name.parts(request.lock), fault.at, to)
+            end
+        end
+    end
+    return stops
+end
+
+
 -- The requests for several locks in order of time.
 local function waits_for_several(requests, killed_at, the_end)
     local waits = {}
@@ -155,15 +185,17 @@ end
 ---@class zklock.seckill.Taken
 ---@field holds table<string, { from: number, to: number }[]>   by lock
 ---@field hand_off number  seconds
+---@field stops table<string, { from: number, to: number }[]>   of servers that may hold the lock
 ---@field queues table<string, { from: number, to: number }[]>  waits for several locks, up to the
 ---time when they were free
 
--- The time from which none of the locks was taken, neither by a holder nor by a buyer that
--- had asked for several locks before, and waited for another of these.
+-- The time from which none of the locks was taken, neither by a holder nor by a buyer that had
+-- asked for several locks before, and waited for another of these.
 local function free_since(taken, locks, asked, wait_end)
     local since = 0
     for _, lock in ipairs(locks) do
         since = max(since, end_of_times(taken.holds[lock], wait_end),
+            end_of_times(taken.stops[lock], wait_end),
             end_of_times(taken.queues[lock], asked + taken.hand_off)) -- perhaps first in the queue
     end
     return since
@@ -172,8 +204,13 @@ end
 
 -- A wait may take the locks of an earlier wait, so all are computed until nothing changes.
 ---@return zklock.seckill.Taken
-local function taken_times(requests, hand_off, killed_at, the_end)
-    local taken = { hand_off = hand_off, holds = holds_of(requests, killed_at), queues = {} }
+local function taken_times(plan, outcome, killed_at, the_end)
+    local requests = record.requests(outcome.purchases)
+    local hand_off = HAND_OFF + HAND_OFF_MESSAGES * longest_message(plan)
+    local taken = {
+        hand_off = hand_off, holds = holds_of(requests, killed_at), queues = {},
+        stops = stops_of(plan, outcome, requests, hand_off),
+    }
     local waits = waits_for_several(requests, killed_at, the_end)
     repeat
         local is_new = false
@@ -245,8 +282,7 @@ end
 ---@return table<zklock.seckill.Purchase, true>
 function stuck.find(plan, outcome, the_end, can_be_served)
     local killed_at, found = kill_times(outcome.faults), {}
-    local hand_off = HAND_OFF + HAND_OFF_MESSAGES * longest_message(plan)
-    local taken = taken_times(record.requests(outcome.purchases), hand_off, killed_at, the_end)
+    local taken = taken_times(plan, outcome, killed_at, the_end)
     for _, purchase in ipairs(outcome.purchases) do
         if is_living(purchase, killed_at) then
             found[purchase] = stuck.is_hung(purchase) or can_be_served(purchase)
