@@ -177,8 +177,12 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
         require(claim->state == ZKL_FORWARD && claim->as_waiter && claim->ahead);
         break;
     case STAKE_MARK:
-        /* perhaps released in the step of its grant, before its requests were sent */
-        require(claim->state == ZKL_HELD || claim->state == ZKL_LEAVE);
+        /*
+         * Perhaps released in the step of its grant, before its requests were sent. Or its user
+         * waits in a condition since, and holds again if that is refused.
+         */
+        require(claim->state == ZKL_HELD || claim->state == ZKL_LEAVE ||
+                claim->state == ZKL_IN_CONDITION);
         require(claim->kind == ZKL_PERMIT || claim->node.says_held);
         break;
     default: break;
