@@ -79,7 +79,7 @@ size_t lane_frame(struct lane *lane) {
     if (length < 4) return 0;
     uint32_t body = (uint32_t)int32_at(fifo_front(&lane->arrived), length, 0);
     if (body > FRAME_MAX) {
-        lane->ending = RESET;
+        if (!lane->patient) lane->ending = RESET;
         return 0;
     }
     return body <= length - 4 ? 4 + (size_t)body : 0;

@@ -53,6 +53,7 @@ struct lane {
     bool sealed;        /* nothing is admitted any more */
     bool blocked;       /* the destination's buffer is full */
     bool broken;        /* the destination is gone, passages go nowhere */
+    bool patient;       /* waits for the rest of anything, also of what is no frame */
 };
 
 /* Reads once, and notes the end of the source. A sealed lane loses the bytes. */
@@ -62,7 +63,8 @@ void lane_read(struct lane *lane, int source);
 int32_t int32_at(const unsigned char *frame, size_t length, size_t offset);
 
 /* Length of the frame at the front of `arrived`, with its four length bytes; 0 if
- * it is not complete. A source that sends no frames ends as by RESET. */
+ * it is not complete. A source that sends no frames ends as by RESET, unless the lane
+ * is patient. */
 size_t lane_frame(struct lane *lane);
 
 /* Admits passage->length bytes. Seals the lane unless the sequel is GO_ON. */

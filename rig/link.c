@@ -274,6 +274,7 @@ static void finish_passage(struct traffic *traffic, struct link *link, bool up,
 static void run_up(struct traffic *traffic, struct link *link, nanoseconds now) {
     size_t length;
     struct passage out;
+    link->up.patient = traffic->deaf;
     while (!link->held && !link->up.sealed && (length = lane_frame(&link->up)) > 0)
         admit_request(traffic, link, length, now);
     if (!link->held) admit_ending(traffic, &link->up, now);

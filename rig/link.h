@@ -32,6 +32,7 @@ struct traffic {
     nanoseconds one_way; /* delay in each direction */
     struct fifo rules;   /* each a struct rule, in the order given */
     uint32_t lacks;      /* a bit for each operation whose requests are dropped */
+    bool deaf;           /* to four-letter words */
     bool renews;         /* connect requests are made to ask for a new session */
     unsigned long requests[OPERATIONS_MAX]; /* forwarded in full, by operation */
     unsigned long flights;                  /* bursts */

@@ -52,7 +52,9 @@
  *                             connection, until flow. If flow comes first,
  *                             nothing is held.
  *
- * Four-letter words are no frames, so a connection that sends such a word is reset.
+ * Four-letter words are no frames, so a connection that sends such a word is reset; after
+ *
+ *   deaf      it waits in vain for an answer.
  */
 #define _GNU_SOURCE
 #include "link.h"
@@ -157,6 +159,7 @@ enum verb {
     FLOW,
     LACK,
     RENEW,
+    DEAF,
     RULE,
     QUIT
 };
@@ -179,6 +182,7 @@ static const struct command {
     {"flow", 0, FLOW, PASS},
     {"lack", 1, LACK, PASS},
     {"renew", 0, RENEW, PASS},
+    {"deaf", 0, DEAF, PASS},
     {"drop-request", 2, RULE, DROP_REQUEST},
     {"cut-after", 2, RULE, CUT_AFTER},
     {"drop-reply", 2, RULE, DROP_REPLY},
@@ -271,6 +275,7 @@ static void obey(struct proxy *proxy, const struct command *command, const char 
         break;
     case LACK: done = add_lack(&proxy->traffic, first); break;
     case RENEW: proxy->traffic.renews = true; break;
+    case DEAF: proxy->traffic.deaf = true; break;
     case QUIT: proxy->quitting = true; break;
     case RULE: done = add_rule(&proxy->traffic, command->action, first, second); break;
     }

@@ -381,6 +381,18 @@ describe("a list with servers that do not answer #server #real", function()
         rig.session(hosts, { timeout = 10, connect_timeout = 8.5 })
     end)
 
+    it("servers behind proxies that know requests alone are reached, and found again #lease:held",
+       function()
+        local first, second = new_pod(), new_pod()
+        for _, each in ipairs{ first, second } do each:command("deaf") end
+        local child = hold(first.hosts .. "," .. second.hosts, 10, {})
+        second:command("refuse")
+        first:command("cut")
+        second:command("cut")
+        ask(child, "held", "held")
+        end_program(child)
+    end)
+
     it("connect tells that nothing came from the servers #zklock.connect", function()
         local silent = silent_pods(2)
         local hosts = silent[1].hosts .. "," .. silent[2].hosts

@@ -2,58 +2,73 @@
  * choice.c - chooses the server to which a handle goes.
  *
  * libzookeeper leaves a silent server only after two thirds of the session timeout. So servers are
- * asked first, each by a thread. While one is silent the next is asked, too, and libzookeeper goes
- * to the first that answers. If none answers for long, it goes to one unasked, as all may be slow.
+ * asked first, one after the other, each by a thread, and libzookeeper goes to the first that
+ * answers. All may be slow, or deaf, such as a proxy that knows only requests. So if all are
+ * silent, libzookeeper goes to one unasked; if some are, it does so later.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "internal.h"
 #include "wire.h"
+
+/* Time from one question to the next, while each server has its first turn. */
+#define STEP (ZKL_SECOND / 4)
+#define LONGEST_QUESTION (5 * ZKL_SECOND)
 
 void zkl_choice_init(struct choice *choice, struct zkl_link *link, struct gate *gate,
                      struct zkl_route *route) {
     *choice = (struct choice){.link = link, .gate = gate, .route = route};
 }
 
-/* A session that may hold leases waits longer, because a visit to a silent server loses them. */
-static zkl_time patience_of(const struct choice *choice) {
-    const struct zkl_link *link = choice->link;
-    zkl_time third = zkl_link_timeout(link) / 3;
-    return zkl_session_id(link->session) ? 2 * third : third;
-}
-
 void zkl_choice_begin(struct choice *choice, zkl_time now) {
     choice->search++;
-    choice->answered = false;
+    choice->asked = 0;
     choice->ask_at = now;
-    choice->unasked_at = now + patience_of(choice);
+    choice->answered = choice->heard = choice->has_silent = false;
+}
+
+void zkl_choice_connected(struct choice *choice) {
+    choice->deaf = choice->unasked;
+}
+
+static zkl_time moment(const struct choice *choice) {
+    return zkl_route_moment(zkl_link_timeout(choice->link));
+}
+
+static zkl_time step(const struct choice *choice) {
+    return zkl_earlier(STEP, moment(choice));
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-#define LONGEST_QUESTION (5 * ZKL_SECOND)
-
 struct question {
     struct choice *choice;
     uint64_t search;
-    size_t index;
-    struct sockaddr_storage server;
+    struct target target;
     zkl_time by;
 };
+
+static bool is_same(const struct target *a, const struct target *b) {
+    return memcmp(&a->server, &b->server, sizeof a->server) == 0;
+}
 
 /* With the mutex held. */
 static void take_answer(const struct question *question, enum zkl_wire said) {
     struct choice *choice = question->choice;
     if (question->search != choice->search) return;
+    if (said == ZKL_WIRE_SILENT) {
+        zkl_complaint_note(&question->target.server, ZKL_COMPLAINT_SILENT);
+        return;
+    }
+    choice->heard = true;
+    if (is_same(&choice->silent, &question->target)) choice->has_silent = false;
     if (said == ZKL_WIRE_ANSWERED) {
         choice->answered = true;
-        choice->index = question->index;
-        choice->server = question->server;
-    } else if (said == ZKL_WIRE_SILENT) {
-        zkl_complaint_note(&question->server, ZKL_COMPLAINT_SILENT);
+        choice->target = question->target;
     } else {
-        zkl_complaint_note(&question->server, ZKL_COMPLAINT_REFUSED);
         choice->ask_at = 0;
+        zkl_complaint_note(&question->target.server, ZKL_COMPLAINT_REFUSED);
     }
     /* ZKL_NEVER: libzookeeper is not expected at the gate. */
     if (choice->gate->look_at != ZKL_NEVER) choice->gate->look_at = zkl_now();
@@ -62,7 +77,7 @@ static void take_answer(const struct question *question, enum zkl_wire said) {
 static void *run_question(void *argument) {
     struct question *question = argument;
     zkl_client *client = question->choice->link->client;
-    enum zkl_wire said = zkl_wire_question(&question->server, question->by);
+    enum zkl_wire said = zkl_wire_question(&question->target.server, question->by);
     zkl_client_enter(client);
     take_answer(question, said);
     zkl_client_wake(client, 0);
@@ -73,13 +88,12 @@ static void *run_question(void *argument) {
 }
 
 /* False: for lack of memory or a thread. */
-static bool ask_server(struct choice *choice, zkl_time now) {
+static bool start_question(struct choice *choice, zkl_time now) {
     struct zkl_link *link = choice->link;
     struct question *question = malloc(sizeof *question);
     if (!question) return false;
     zkl_time longest = zkl_earlier(2 * zkl_link_timeout(link) / 3, LONGEST_QUESTION);
-    *question =
-        (struct question){choice, choice->search, choice->index, choice->server, now + longest};
+    *question = (struct question){choice, choice->search, choice->target, now + longest};
     zkl_client_ref(link->client);
     if (zkl_thread_start(run_question, question) == 0) return true;
     zkl_client_drop(link->client);
@@ -87,15 +101,39 @@ static bool ask_server(struct choice *choice, zkl_time now) {
     return false;
 }
 
+static bool ask(struct choice *choice, zkl_time now) {
+    if (!start_question(choice, now)) return false;
+    choice->asked++;
+    choice->asked_at = now;
+    choice->ask_at = now + step(choice);
+    if (choice->has_silent) return true;
+    choice->has_silent = true;
+    choice->silent = choice->target;
+    choice->silent_since = now;
+    return true;
+}
+
 /* --- turns ------------------------------------------------------------------------------------ */
+
+/* When libzookeeper goes to the silent server. While another one is heard, that could lose leases.
+ */
+static zkl_time unasked_due(const struct choice *choice) {
+    zkl_time third = zkl_link_timeout(choice->link) / 3;
+    if (!choice->has_silent) return ZKL_NEVER;
+    if (choice->deaf) return choice->silent_since + step(choice);
+    if (choice->heard)
+        return choice->silent_since + (zkl_session_id(choice->link->session) ? 2 * third : third);
+    if (choice->asked < choice->route->count) return ZKL_NEVER;
+    return choice->asked_at + moment(choice);
+}
 
 zkl_time zkl_choice_due(const struct choice *choice) {
     zkl_time turn = zkl_route_due(choice->route);
     if (choice->answered) return 0;
-    return turn > choice->ask_at ? turn : choice->ask_at;
+    return zkl_earlier(unasked_due(choice), turn > choice->ask_at ? turn : choice->ask_at);
 }
 
-static void take_next(struct choice *choice, zkl_time now) {
+static void take_turn(struct choice *choice, zkl_time now) {
     const struct zkl_link *link = choice->link;
     zkl_time timeout = zkl_link_timeout(link);
     /*
@@ -104,19 +142,31 @@ static void take_next(struct choice *choice, zkl_time now) {
      */
     if (choice == &link->probe.choice) timeout *= 2;
     else if (link->probe.handle) timeout += timeout / 2;
-    choice->index = zkl_route_next(choice->route, timeout, now) % link->servers.count;
-    choice->server = link->servers.list[choice->index];
-    choice->ask_at = now + zkl_route_moment(zkl_link_timeout(link));
+    choice->target.index = zkl_route_next(choice->route, timeout, now) % link->servers.count;
+    choice->target.server = link->servers.list[choice->target.index];
+}
+
+static const struct sockaddr_storage *go(struct choice *choice, bool unasked) {
+    choice->answered = false;
+    choice->unasked = unasked;
+    return &choice->target.server;
 }
 
 const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time now) {
     if (now < zkl_choice_due(choice)) return NULL;
-    if (!choice->answered) {
-        bool asks = choice->route->count > 1 && now < choice->unasked_at;
-        take_next(choice, now);
-        if (asks && ask_server(choice, now)) return NULL;
+    if (choice->answered) return go(choice, false);
+    if (now >= unasked_due(choice)) {
+        choice->target = choice->silent;
+        choice->has_silent = false;
+        choice->asked = 0;
+        return go(choice, true);
     }
-    choice->answered = false;
-    choice->unasked_at = now + patience_of(choice);
-    return &choice->server;
+    take_turn(choice, now);
+    bool asks = choice->route->count > 1;
+    return asks && ask(choice, now) ? NULL : go(choice, false);
+}
+
+const struct sockaddr_storage *zkl_choice_unasked(struct choice *choice, zkl_time now) {
+    take_turn(choice, now);
+    return go(choice, false);
 }

@@ -75,6 +75,7 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     zkl_handle_give_credentials(link, handle, &link->credentials_given, on_credentials);
     postpone_first_request(link);
     zkl_gate_ignore(&link->gate);
+    zkl_choice_connected(&link->choice);
     zkl_route_connected(&link->route, zkl_names_key(&link->gate.server));
     zkl_session_connected(link->session, id_of(handle), timeout);
     zkl_trials_begin(link);
@@ -151,8 +152,8 @@ static int init_handle(struct zkl_link *link, const char *hosts, zhandle_t **to)
 static char *first_host_list(const struct choice *choice) {
     const struct zkl_link *link = choice->link;
     if (zkl_gate_begin(choice->gate) == 0)
-        return zkl_gate_list(choice->gate, &choice->server, link->chroot);
-    return zkl_hosts_format(&link->servers, choice->index, link->chroot);
+        return zkl_gate_list(choice->gate, &choice->target.server, link->chroot);
+    return zkl_hosts_format(&link->servers, choice->target.index, link->chroot);
 }
 
 /* Opens a handle at the chosen server, without the mutex. 0, or an errno value. */
@@ -264,8 +265,7 @@ static void open_probe(struct zkl_link *link) {
     zkl_names_tell_route(link, &probe->route);
     if (probe->route.count > 0) { /* else memory was lacking */
         zkl_choice_begin(&probe->choice, zkl_now());
-        probe->choice.unasked_at = 0; /* so that the worker need not wait */
-        zkl_choice_next(&probe->choice, zkl_now());
+        zkl_choice_unasked(&probe->choice, zkl_now());
         zkl_client_leave(link->client);
         open_handle(&probe->choice, &probe->handle);
         zkl_client_enter(link->client);

@@ -50,17 +50,28 @@ struct gate {
     zkl_time pause;   /* from `look_at` to the look after it */
 };
 
+struct target {
+    struct sockaddr_storage server;
+    size_t index; /* in the link's list */
+};
+
 /* The next server of a handle (choice.c). */
 struct choice {
     struct zkl_link *link; /* constant, as the next two */
     struct gate *gate;
     struct zkl_route *route;
-    uint64_t search; /* number of the present search; answers to an earlier one are ignored */
-    bool answered;   /* `server` has answered, and is to be used */
-    struct sockaddr_storage server; /* chosen last */
-    size_t index;                   /* the server's, in the link's list */
-    zkl_time ask_at;                /* earliest time of the next question */
-    zkl_time unasked_at;            /* from then on no server is asked */
+    uint64_t search;       /* number of the present search for a server */
+    size_t asked;          /* questions of this search since libzookeeper went somewhere unasked */
+    zkl_time asked_at;     /* the latest of them */
+    zkl_time ask_at;       /* earliest time of the next question */
+    struct target target;  /* chosen last */
+    bool answered;         /* `target` has answered, and is to be used */
+    bool heard;            /* a server of this search has answered or refused */
+    bool has_silent;       /* a server has not answered yet: */
+    struct target silent;  /* the one of the longest silence */
+    zkl_time silent_since; /* its question */
+    bool unasked;          /* libzookeeper went to `target` without an answer */
+    bool deaf;             /* so it did before the latest connection */
 };
 
 /* A second handle, to see whether a server refuses the first (probe.c). */
@@ -199,9 +210,12 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
 void zkl_choice_init(struct choice *choice, struct zkl_link *link, struct gate *gate,
                      struct zkl_route *route);
 void zkl_choice_begin(struct choice *choice, zkl_time now); /* a search for another server */
+void zkl_choice_connected(struct choice *choice);           /* its end */
 zkl_time zkl_choice_due(const struct choice *choice);       /* when to call the next function */
 /* The server for libzookeeper. NULL: none yet; when it is due, the next one is asked. */
 const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time now);
+/* The server whose turn it is, without a question; not before zkl_route_due(). */
+const struct sockaddr_storage *zkl_choice_unasked(struct choice *choice, zkl_time now);
 
 /* names.c, with the mutex held */
 /* Resolves the names in a thread, if due. */
