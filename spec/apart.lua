@@ -4,8 +4,6 @@
 
 local current = require "zklock.world.current"
 
-local count = 0
-
 
 local function go_on(world, process)
     local unheard = process.unheard
@@ -22,8 +20,7 @@ return function(fn)
     if not world then return fn() end
     local pause, ok, problem = world:new_pause(), nil, nil
     process.stopped = true
-    count = count + 1
-    world:process("apart " .. count, function()
+    world:process("apart " .. #world.processes, function() -- busted loads each file's modules anew
         ok, problem = pcall(fn)
         process.stopped = false
         world:wake(pause)
