@@ -370,6 +370,28 @@ describe("a list with servers that do not answer #server #real", function()
         end_program(child)
     end)
 
+    it("a session is held whose server falls silent, while the other one comes back #lease:held",
+       function()
+        local own, other = new_pod(), new_pod()
+        other:command("refuse")
+        local child = hold(own.hosts .. "," .. other.hosts, 6, {})
+        own:command("blackhole")
+        own:command("cut")
+        ask(child, "suspended", "suspended")
+        rig.sleep_apart(2.4) -- more than a third of the session timeout
+        other:command("accept")
+        ask(child, "held", "held")
+        end_program(child)
+    end)
+
+    it("servers that hang up cost no time #zklock.connect", function()
+        local list = {}
+        for i = 1, 11 do list[i] = rig.proxy_for_test("127.0.0.1:1").hosts end
+        list[#list + 1] = new_pod().hosts
+        local hosts = table.concat(list, ",")
+        for _ = 1, 4 do rig.session(hosts, { timeout = 10, connect_timeout = 5 }) end
+    end)
+
     it("servers that take a second for each answer are reached, too #zklock.connect", function()
         local list = {}
         for i = 1, 5 do

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 #include "wire.h"
@@ -15,21 +16,12 @@
 /* Time from one question to the next, while each server has its first turn. */
 #define STEP (ZKL_SECOND / 4)
 #define LONGEST_QUESTION (5 * ZKL_SECOND)
+/* An older answer is out of date. */
+#define LONGEST_ANSWER ZKL_SECOND
 
 void zkl_choice_init(struct choice *choice, struct zkl_link *link, struct gate *gate,
                      struct zkl_route *route) {
     *choice = (struct choice){.link = link, .gate = gate, .route = route};
-}
-
-void zkl_choice_begin(struct choice *choice, zkl_time now) {
-    choice->search++;
-    choice->asked = 0;
-    choice->ask_at = now;
-    choice->answered = choice->heard = choice->has_silent = false;
-}
-
-void zkl_choice_connected(struct choice *choice) {
-    choice->deaf = choice->unasked;
 }
 
 static zkl_time moment(const struct choice *choice) {
@@ -43,11 +35,22 @@ static zkl_time step(const struct choice *choice) {
 /* --- questions -------------------------------------------------------------------------------- */
 
 struct question {
+    struct question *next;
     struct choice *choice;
-    uint64_t search;
+    bool wanted; /* its search goes on */
+    int fd;
     struct target target;
     zkl_time by;
 };
+
+/* Ends all questions soon. */
+static void stop_asking(struct choice *choice) {
+    for (struct question *each = choice->questions; each; each = each->next) {
+        each->wanted = false;
+        shutdown(each->fd, SHUT_RDWR);
+    }
+    choice->answered = false;
+}
 
 static bool is_same(const struct target *a, const struct target *b) {
     return memcmp(&a->server, &b->server, sizeof a->server) == 0;
@@ -56,7 +59,7 @@ static bool is_same(const struct target *a, const struct target *b) {
 /* With the mutex held. */
 static void take_answer(const struct question *question, enum zkl_wire said) {
     struct choice *choice = question->choice;
-    if (question->search != choice->search) return;
+    if (!question->wanted) return;
     if (said == ZKL_WIRE_SILENT) {
         zkl_complaint_note(&question->target.server, ZKL_COMPLAINT_SILENT);
         return;
@@ -65,6 +68,7 @@ static void take_answer(const struct question *question, enum zkl_wire said) {
     if (is_same(&choice->silent, &question->target)) choice->has_silent = false;
     if (said == ZKL_WIRE_ANSWERED) {
         choice->answered = true;
+        choice->answered_at = zkl_now();
         choice->target = question->target;
     } else {
         choice->ask_at = 0;
@@ -74,30 +78,45 @@ static void take_answer(const struct question *question, enum zkl_wire said) {
     if (choice->gate->look_at != ZKL_NEVER) choice->gate->look_at = zkl_now();
 }
 
+/* With the mutex held. */
+static void end_question(struct question *question) {
+    struct question **link = &question->choice->questions;
+    while (*link != question) link = &(*link)->next;
+    *link = question->next;
+    if (question->fd >= 0) close(question->fd);
+    free(question);
+}
+
 static void *run_question(void *argument) {
     struct question *question = argument;
     zkl_client *client = question->choice->link->client;
-    enum zkl_wire said = zkl_wire_question(&question->target.server, question->by);
+    enum zkl_wire said = zkl_wire_question(question->fd, question->by);
     zkl_client_enter(client);
     take_answer(question, said);
+    end_question(question);
     zkl_client_wake(client, 0);
     zkl_client_leave(client);
     zkl_client_drop(client);
-    free(question);
     return NULL;
 }
 
-/* False: for lack of memory or a thread. */
+/* False: for lack of memory, a descriptor or a thread. */
 static bool start_question(struct choice *choice, zkl_time now) {
     struct zkl_link *link = choice->link;
     struct question *question = malloc(sizeof *question);
     if (!question) return false;
     zkl_time longest = zkl_earlier(2 * zkl_link_timeout(link) / 3, LONGEST_QUESTION);
-    *question = (struct question){choice, choice->search, choice->target, now + longest};
+    *question = (struct question){.next = choice->questions,
+                                  .choice = choice,
+                                  .wanted = true,
+                                  .fd = zkl_wire_begin(&choice->target.server),
+                                  .target = choice->target,
+                                  .by = now + longest};
+    choice->questions = question;
     zkl_client_ref(link->client);
-    if (zkl_thread_start(run_question, question) == 0) return true;
+    if (question->fd >= 0 && zkl_thread_start(run_question, question) == 0) return true;
     zkl_client_drop(link->client);
-    free(question);
+    end_question(question);
     return false;
 }
 
@@ -111,6 +130,20 @@ static bool ask(struct choice *choice, zkl_time now) {
     choice->silent = choice->target;
     choice->silent_since = now;
     return true;
+}
+
+/* --- a search --------------------------------------------------------------------------------- */
+
+void zkl_choice_begin(struct choice *choice, zkl_time now) {
+    stop_asking(choice);
+    choice->asked = 0;
+    choice->ask_at = now;
+    choice->heard = choice->has_silent = false;
+}
+
+void zkl_choice_end(struct choice *choice, bool connected) {
+    stop_asking(choice);
+    if (connected) choice->deaf = choice->unasked;
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */
@@ -149,10 +182,12 @@ static void take_turn(struct choice *choice, zkl_time now) {
 static const struct sockaddr_storage *go(struct choice *choice, bool unasked) {
     choice->answered = false;
     choice->unasked = unasked;
+    choice->ask_at = 0;
     return &choice->target.server;
 }
 
 const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time now) {
+    if (now > choice->answered_at + LONGEST_ANSWER) choice->answered = false;
     if (now < zkl_choice_due(choice)) return NULL;
     if (choice->answered) return go(choice, false);
     if (now >= unasked_due(choice)) {

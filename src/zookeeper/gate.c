@@ -190,9 +190,18 @@ bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now) {
     gate->look_at = now + gate->pause;
     gate->pause = zkl_earlier(2 * gate->pause, LONGEST_PAUSE);
     /* libzookeeper soon leaves the gate, and comes again. Until then the list must not change. */
-    if (gate->connection >= 0 && time_waited(gate->connection) > timeout / 3)
+    if (gate->connection >= 0 && time_waited(gate->connection) > timeout / 2)
         shut_down(&gate->connection);
     return is_waiting(gate);
+}
+
+void zkl_gate_renew(struct gate *gate, zhandle_t *handle, zkl_time timeout) {
+    char list[LIST_SIZE];
+    if (time_waited(gate->connection) <= timeout / 3) return;
+    zkl_gate_keep_order();
+    if (write_list(list, gate, "gng")) zoo_set_servers(handle, list);
+    zkl_gate_any_order();
+    shut_down(&gate->connection);
 }
 
 /*

@@ -75,7 +75,7 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     zkl_handle_give_credentials(link, handle, &link->credentials_given, on_credentials);
     postpone_first_request(link);
     zkl_gate_ignore(&link->gate);
-    zkl_choice_connected(&link->choice);
+    zkl_choice_end(&link->choice, true);
     zkl_route_connected(&link->route, zkl_names_key(&link->gate.server));
     zkl_session_connected(link->session, id_of(handle), timeout);
     zkl_trials_begin(link);
@@ -250,6 +250,7 @@ static bool is_probe_over(const struct zkl_link *link, zkl_time now) {
 static void close_probe(struct zkl_link *link) {
     zhandle_t *old = link->probe.handle;
     link->probe.handle = NULL; /* its events are ignored now */
+    zkl_choice_end(&link->probe.choice, false);
     zkl_client_leave(link->client);
     zookeeper_close(old);
     zkl_client_enter(link->client);
@@ -288,6 +289,7 @@ static void *run_worker(void *argument) {
     if (old) close_old_handle(link, old);
     zkl_time now = zkl_now();
     if (zkl_client_is_closing(link->client) && !link->handle) {
+        zkl_choice_end(&link->choice, false);
         if (!link->probe.handle) zkl_session_closed(link->session);
     } else if (now >= opening_due(link)) open_new_handle(link);
     else if (now >= zkl_probe_open_due(link)) open_probe(link);

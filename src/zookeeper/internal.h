@@ -60,12 +60,13 @@ struct choice {
     struct zkl_link *link; /* constant, as the next two */
     struct gate *gate;
     struct zkl_route *route;
-    uint64_t search;       /* number of the present search for a server */
-    size_t asked;          /* questions of this search since libzookeeper went somewhere unasked */
-    zkl_time asked_at;     /* the latest of them */
-    zkl_time ask_at;       /* earliest time of the next question */
-    struct target target;  /* chosen last */
-    bool answered;         /* `target` has answered, and is to be used */
+    struct question *questions; /* without an answer */
+    size_t asked;         /* questions of this search since libzookeeper went somewhere unasked */
+    zkl_time asked_at;    /* the latest of them */
+    zkl_time ask_at;      /* earliest time of the next question */
+    struct target target; /* chosen last */
+    bool answered;        /* `target` has answered, and is to be used */
+    zkl_time answered_at;
     bool heard;            /* a server of this search has answered or refused */
     bool has_silent;       /* a server has not answered yet: */
     struct target silent;  /* the one of the longest silence */
@@ -200,6 +201,8 @@ void zkl_gate_expect(struct gate *gate, zkl_time now); /* libzookeeper lost its 
 void zkl_gate_ignore(struct gate *gate);               /* libzookeeper is connected */
 /* Accepts a guest, if due. True: libzookeeper waits at the gate. */
 bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now);
+/* If libzookeeper has waited long, makes it come again, so that it does not leave for a server. */
+void zkl_gate_renew(struct gate *gate, zhandle_t *handle, zkl_time timeout);
 /* Takes the guest with this address for libzookeeper, if it is `ours`, or hangs up. */
 void zkl_gate_judge(struct gate *gate, const struct sockaddr_storage *guest, bool ours);
 /* Sends libzookeeper from the gate to the server. */
@@ -210,7 +213,7 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
 void zkl_choice_init(struct choice *choice, struct zkl_link *link, struct gate *gate,
                      struct zkl_route *route);
 void zkl_choice_begin(struct choice *choice, zkl_time now); /* a search for another server */
-void zkl_choice_connected(struct choice *choice);           /* its end */
+void zkl_choice_end(struct choice *choice, bool connected); /* the search */
 zkl_time zkl_choice_due(const struct choice *choice);       /* when to call the next function */
 /* The server for libzookeeper. NULL: none yet; when it is due, the next one is asked. */
 const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time now);

@@ -71,6 +71,7 @@ void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
     link->storage.hosts = hosts->text;
     zkl_names_take(link, servers);
     zkl_choice_begin(&link->choice, zkl_now());
+    zkl_choice_begin(&link->probe.choice, zkl_now());
 }
 
 /* --- time ------------------------------------------------------------------------------ */
@@ -91,6 +92,7 @@ static void let_through(zhandle_t *handle, struct choice *choice, zkl_time now) 
     if (zkl_client_is_closing(link->client)) zkl_route_hurry(choice->route, now + CLOSING_PACE);
     const struct sockaddr_storage *server = zkl_choice_next(choice, now);
     if (server) zkl_gate_open(gate, handle, server, now);
+    else zkl_gate_renew(gate, handle, timeout_at(link, gate));
 }
 
 static void work(struct zkl_link *link, zkl_time now) {

@@ -42,6 +42,7 @@ static void on_connected(struct zkl_link *link) {
     /* Some servers ignore clients without credentials. */
     zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, NULL);
     zkl_gate_ignore(&probe->gate);
+    zkl_choice_end(&probe->choice, true);
     zkl_route_connected(&probe->route, zkl_names_key(&probe->gate.server));
 }
 

@@ -182,16 +182,20 @@ void zkl_wire_ask(int fd, const char *word, zkl_time by, char *text, size_t size
     if (send_all(fd, word, strlen(word))) read_all(fd, text, size - 1, by);
 }
 
-enum zkl_wire zkl_wire_question(const struct sockaddr_storage *server, zkl_time by) {
+int zkl_wire_begin(const struct sockaddr_storage *server) {
+    int fd = open_socket(server);
+    if (fd >= 0) connect(fd, (const struct sockaddr *)server, zkl_hosts_size(server));
+    return fd;
+}
+
+enum zkl_wire zkl_wire_question(int fd, zkl_time by) {
     static const char word[] = "ruok";
     char answer[sizeof "imok" - 1];
-    enum zkl_wire said = ZKL_WIRE_ANSWERED;
-    int fd = open_socket(server);
-    if (fd < 0) return said;
-    if (!connect_to(fd, server, by)) said = zkl_now() < by ? ZKL_WIRE_CLOSED : ZKL_WIRE_SILENT;
-    else if (send_all(fd, word, strlen(word)) &&
-             read_all(fd, answer, sizeof answer, by) == ZKL_WIRE_SILENT)
-        said = ZKL_WIRE_SILENT;
-    close(fd);
-    return said;
+    struct sockaddr_storage peer;
+    if (!wait_for(fd, POLLOUT, by)) return ZKL_WIRE_SILENT;
+    if (getpeername(fd, (struct sockaddr *)&peer, &(socklen_t){sizeof peer}) != 0)
+        return ZKL_WIRE_CLOSED;
+    bool silent = send_all(fd, word, strlen(word)) &&
+                  read_all(fd, answer, sizeof answer, by) == ZKL_WIRE_SILENT;
+    return silent ? ZKL_WIRE_SILENT : ZKL_WIRE_ANSWERED;
 }

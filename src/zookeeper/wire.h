@@ -11,11 +11,12 @@ enum zkl_wire { ZKL_WIRE_ANSWERED, ZKL_WIRE_CLOSED, ZKL_WIRE_SILENT };
 
 int zkl_milliseconds(zkl_time timeout); /* a session timeout in milliseconds, with an upper bound */
 int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by); /* -1: failed */
+int zkl_wire_begin(const struct sockaddr_storage *server); /* begins to connect; -1: failed */
 /*
- * Sends a word to which each server says something, or hangs up, which is an answer, too.
- * ZKL_WIRE_CLOSED: the server cannot be reached. Without a descriptor it is taken as answered.
+ * Goes on with that connection, and sends a word to which each server says something, or hangs up,
+ * which is an answer, too. ZKL_WIRE_CLOSED: the server cannot be reached.
  */
-enum zkl_wire zkl_wire_question(const struct sockaddr_storage *server, zkl_time by);
+enum zkl_wire zkl_wire_question(int fd, zkl_time by);
 /*
  * Sends the first message, with an all-zero `id` for a new session, and waits for the answer, with
  * its session id. `answered_id` is 0 if the server does not know the session. False: no answer.
