@@ -407,6 +407,35 @@ describe("zklock #server", function()
             end)
         end
 
+        it("a signal of --suspect does not end the script", function()
+            local proxy, out = rig.proxy_for_test(server.hosts), fresh_path()
+            local line = ("--hosts %s --timeout 4 "):format(proxy.hosts)
+                .. run("--suspect INT %s sh -c 'echo $$ >%s; exec sleep 600'", path, out)
+            expect(type_at("bash", line, "", function()
+                local command = first_line(out)
+                proxy:shut()
+                rig.wait_for("the command's end", function()
+                    return rig.shell("kill -0 %s 2>&1", command) ~= ""
+                end)
+                proxy:pass()
+            end), "after")
+        end)
+
+        -- A handler in an unloaded module would crash. A shell's background ignores INT, perl's
+        -- children do not.
+        it("Ctrl-C at the end of a verb does no harm", function()
+            local try = [[for (1 .. 150) {
+                my $p = open(my $f, "-|", @ARGV);
+                sysread($f, my $c, 1);
+                select(undef, undef, undef, rand 0.003);
+                kill "INT", $p;
+                1 while sysread($f, $c, 65536);
+                close $f;
+                print "signal ", $? & 127, "\n" if ($? & 127) != 0 && ($? & 127) != 2
+            }]]
+            assert.equal("", rig.shell("perl -e '%s' %s bin/zklock completion bash", try, LUA))
+        end)
+
         it("a signal that needs no handler, such as WINCH, does not end the wait", function()
             local lease = rig.hold(session:mutex(path))
             local process = start(run("%s sh -c 'trap \"echo WINCH\" WINCH; echo in; "

@@ -141,11 +141,17 @@ static void stop_listening(struct background *self) {
     rmdir(self->folder);
 }
 
-/* 0: there is no socket. */
 static ino_t inode_in(const char *folder) {
     struct sockaddr_un address = address_in(folder);
     struct stat found;
     return lstat(address.sun_path, &found) == 0 && S_ISSOCK(found.st_mode) ? found.st_ino : 0;
+}
+
+/* False, too, if it cannot be seen whether the socket is there. */
+static bool is_removed(const struct background *self) {
+    errno = 0;
+    if (inode_in(self->folder) == self->inode) return false;
+    return errno == 0 || errno == ENOENT || errno == ENOTDIR;
 }
 
 static bool start_listening(struct background *self) {
@@ -161,7 +167,7 @@ static bool start_listening(struct background *self) {
 
 /* Makes a folder again that somebody removed, such as a cleaner of /tmp. False if it cannot. */
 static bool keep_listening(struct background *self) {
-    if (self->listener < 0 || inode_in(self->folder) == self->inode) return true;
+    if (self->listener < 0 || !is_removed(self)) return true;
     close_one(&self->listener);
     rmdir(self->folder); /* if only the socket was removed */
     if (mkdir(self->folder, S_IRWXU) != 0) return false;

@@ -23,9 +23,9 @@
 
 struct minder {
     const struct zkl_minded *minded;
-    int socket;   /* -1: the owner is gone */
-    int terminal; /* -1: none */
-    pid_t owner_group;
+    int socket;         /* -1: the owner is gone */
+    int terminal;       /* -1: none */
+    pid_t owner_group;  /* 0: of another PID namespace, where no group of ours gets a terminal */
     pid_t command;      /* 0: not started, or over */
     bool command_ended; /* but perhaps not its group */
     bool group_gone;    /* but perhaps not the adopted groups */
@@ -387,7 +387,7 @@ void zkl_minder_main(int socket, const struct zkl_minded *minded) {
     const struct sigaction action = {.sa_handler = on_child};
     struct minder self = {.minded = minded,
                           .socket = socket,
-                          .terminal = open("/dev/tty", O_RDWR | O_CLOEXEC),
+                          .terminal = getpgrp() ? open("/dev/tty", O_RDWR | O_CLOEXEC) : -1,
                           .owner_group = getpgrp(),
                           .term_at = ZKL_NEVER,
                           .kill_at = ZKL_NEVER,

@@ -114,14 +114,15 @@ static int await_input(lua_State *L) {
 }
 
 /*
- * core.interruptible(raises): Ctrl-C raises in the running code, or only ends await_input(). An
- * ignored SIGINT stays ignored.
+ * core.interruptible([raises]): Ctrl-C raises in the running code, or with false only ends
+ * await_input(), or without an argument is ignored. An ignored SIGINT stays ignored.
  */
 static int interruptible(lua_State *L) {
     struct sigaction action = {0}, before;
     interrupted = L;
     idle_interrupted = 0;
-    action.sa_handler = lua_toboolean(L, 1) ? on_interrupt : on_idle_interrupt;
+    if (lua_isnone(L, 1)) action.sa_handler = SIG_IGN;
+    else action.sa_handler = lua_toboolean(L, 1) ? on_interrupt : on_idle_interrupt;
     sigaction(SIGINT, NULL, &before);
     if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, NULL);
     return 0;

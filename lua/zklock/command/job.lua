@@ -183,6 +183,13 @@ function news_of_wait.gone()
 end
 
 
+--- Sends a signal that nobody has typed.
+function Job:signal(number)
+    self.got[number] = true
+    self.child:signal(number)
+end
+
+
 function Job:handle_news()
     for kind, number in self.child.next, self.child do
         local keeper = self.keeper

@@ -8,6 +8,7 @@ local _M = {}
 ---@param signal integer? of which the process dies at its end
 ---@param of_group boolean? the process group gets the signal, too
 function _M.finish(status, signal, of_group)
+    core.interruptible() -- its handler needs the Lua state, which ends now
     if signal then core.die_at_exit(signal, of_group) end
     os.exit(status, true)
 end

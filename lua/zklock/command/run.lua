@@ -182,7 +182,7 @@ function Hold:warn()
     local name, suspect = self.job.given.suspect, self.told_state == "suspect" and not self.lost
     if name and suspect and not self.warned then
         self.job:say("%s: the command gets SIG%s", self.job.path, name)
-        self.job.child:signal(signals[name])
+        self.job:signal(signals[name])
     end
     self.warned = suspect
 end
