@@ -154,7 +154,8 @@ describe("a lease #lease:state", function()
        function()
         local lease, told = hold_new{ timeout = 20 }
         local busy = rig.session(lease.session.hosts)
-        local taken, leases = busy:mutex(lease.path), {}
+        local taken, leases = busy:mutex(rig.path()), {}
+        rig.hold(lease.session:mutex(taken.path)) -- so that only an interrupt ends the wait
         for n = 1, 200 do leases[n] = rig.hold(busy:mutex(rig.path())) end
         local function go_on(n)
             if told[1] or not leases[n] then return busy:interrupt("waiter") end
