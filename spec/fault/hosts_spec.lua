@@ -384,6 +384,22 @@ describe("a list with servers that do not answer #server #real", function()
         end_program(child)
     end)
 
+    it("a session does not go to a silent server that has left the list #lease:held", function()
+        local own, silent = new_pod(), silent_pods(1)[1]
+        set_addresses("zk", own)
+        local child = hold("zk.test", 8)
+        set_addresses("zk", own, silent)
+        own:command("refuse")
+        own:command("cut")
+        ask(child, "suspended", "suspended")
+        rig.sleep_apart(1)
+        set_addresses("zk", own)
+        rig.sleep_apart(4.8) -- more than two thirds of the session timeout since the question
+        own:command("accept")
+        ask(child, "held", "held")
+        end_program(child)
+    end)
+
     it("servers that hang up cost no time #zklock.connect", function()
         local list = {}
         for i = 1, 11 do list[i] = rig.proxy_for_test("127.0.0.1:1").hosts end

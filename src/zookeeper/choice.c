@@ -43,12 +43,14 @@ struct question {
     zkl_time by;
 };
 
-/* Ends all questions soon. */
+/* Ends the question soon. */
+static void stop_question(struct question *question) {
+    question->wanted = false;
+    shutdown(question->fd, SHUT_RDWR);
+}
+
 static void stop_asking(struct choice *choice) {
-    for (struct question *each = choice->questions; each; each = each->next) {
-        each->wanted = false;
-        shutdown(each->fd, SHUT_RDWR);
-    }
+    for (struct question *each = choice->questions; each; each = each->next) stop_question(each);
     choice->answered = false;
 }
 
@@ -68,6 +70,7 @@ static void take_answer(const struct question *question, enum zkl_wire said) {
     if (is_same(&choice->silent, &question->target)) choice->has_silent = false;
     if (said == ZKL_WIRE_ANSWERED) {
         choice->answered = true;
+        choice->deaf = false;
         choice->answered_at = zkl_now();
         choice->target = question->target;
     } else {
@@ -141,6 +144,22 @@ void zkl_choice_begin(struct choice *choice, zkl_time now) {
     choice->heard = choice->has_silent = false;
 }
 
+static bool is_listed(const struct choice *choice, const struct target *target) {
+    const struct servers *servers = &choice->link->servers;
+    for (size_t i = 0; i < servers->count; i++) {
+        if (memcmp(&servers->list[i], &target->server, sizeof target->server) == 0) return true;
+    }
+    return false;
+}
+
+void zkl_choice_renew(struct choice *choice) {
+    for (struct question *each = choice->questions; each; each = each->next) {
+        if (!is_listed(choice, &each->target)) stop_question(each);
+    }
+    if (!is_listed(choice, &choice->target)) choice->answered = false;
+    if (!is_listed(choice, &choice->silent)) choice->has_silent = false;
+}
+
 void zkl_choice_end(struct choice *choice, bool connected) {
     stop_asking(choice);
     if (connected) choice->deaf = choice->unasked;
@@ -148,16 +167,15 @@ void zkl_choice_end(struct choice *choice, bool connected) {
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* When libzookeeper goes to the silent server. While another one is heard, that could lose leases.
- */
+/* When libzookeeper goes to the silent server. */
 static zkl_time unasked_due(const struct choice *choice) {
     zkl_time third = zkl_link_timeout(choice->link) / 3;
+    bool all_asked = choice->asked >= choice->route->count;
     if (!choice->has_silent) return ZKL_NEVER;
-    if (choice->deaf) return choice->silent_since + step(choice);
+    if (choice->deaf && all_asked) return choice->asked_at + step(choice);
     if (choice->heard)
         return choice->silent_since + (zkl_session_id(choice->link->session) ? 2 * third : third);
-    if (choice->asked < choice->route->count) return ZKL_NEVER;
-    return choice->asked_at + moment(choice);
+    return all_asked ? choice->asked_at + moment(choice) : ZKL_NEVER;
 }
 
 zkl_time zkl_choice_due(const struct choice *choice) {

@@ -188,7 +188,7 @@ bool zkl_gate_look(struct gate *gate, zkl_time timeout, zkl_time now) {
     if (now < gate->look_at) return false;
     accept_guest(gate);
     gate->look_at = now + gate->pause;
-    gate->pause = zkl_earlier(2 * gate->pause, LONGEST_PAUSE);
+    gate->pause = zkl_earlier(2 * gate->pause, zkl_earlier(LONGEST_PAUSE, timeout / 12));
     /* libzookeeper soon leaves the gate, and comes again. Until then the list must not change. */
     if (gate->connection >= 0 && time_waited(gate->connection) > timeout / 2)
         shut_down(&gate->connection);

@@ -213,6 +213,7 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
 void zkl_choice_init(struct choice *choice, struct zkl_link *link, struct gate *gate,
                      struct zkl_route *route);
 void zkl_choice_begin(struct choice *choice, zkl_time now); /* a search for another server */
+void zkl_choice_renew(struct choice *choice); /* forgets servers that have left the list */
 void zkl_choice_end(struct choice *choice, bool connected); /* the search */
 zkl_time zkl_choice_due(const struct choice *choice);       /* when to call the next function */
 /* The server for libzookeeper. NULL: none yet; when it is due, the next one is asked. */

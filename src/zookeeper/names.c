@@ -42,6 +42,8 @@ void zkl_names_take(struct zkl_link *link, const struct servers *found) {
     link->servers = *found;
     zkl_names_tell_route(link, &link->route);
     if (link->probe.handle) zkl_names_tell_route(link, &link->probe.route);
+    zkl_choice_renew(&link->choice);
+    zkl_choice_renew(&link->probe.choice);
 }
 
 static void *run_resolver(void *argument) {
