@@ -29,6 +29,12 @@ local function new_pod()
     return pods[#pods]
 end
 
+local function hosts_of(list)
+    local hosts = {}
+    for i, pod in ipairs(list) do hosts[i] = pod.hosts end
+    return table.concat(hosts, ",")
+end
+
 local function shut_down(one)
     one:shut()
 end
@@ -252,12 +258,11 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
     it("a session goes to each server of an even number where libzookeeper cannot wait", function()
         local odd = program.library("without")
         finally(function() os.remove(odd) end)
-        local list = {}
         for i = 1, 4 do
-            list[i] = new_pod().hosts
+            new_pod()
             if i > 1 then pods[i]:command("refuse") end
         end
-        local child = hold(table.concat(list, ","), 6,
+        local child = hold(hosts_of(pods), 6,
                            { preload = odd, environment = "WITHOUT=gate" })
         for i = 2, 4 do
             shut_down(pods[i - 1])
@@ -327,18 +332,22 @@ end)
 
 -- A server that is cut off, or stands still, accepts connections, or not even those.
 describe("a list with servers that do not answer #server #real", function()
-    local function silent_pods(count)
+    local function pods_after(command, count)
         local list = {}
         for i = 1, count do
             list[i] = new_pod()
-            list[i]:command("blackhole")
+            list[i]:command(command)
         end
         return list
     end
 
+    local function silent_pods(count)
+        return pods_after("blackhole", count)
+    end
+
     -- Libzookeeper would stay at a silent server for 6.7 s.
     it("connect goes past a silent server #zklock.connect", function()
-        local hosts = silent_pods(1)[1].hosts .. "," .. new_pod().hosts
+        local hosts = hosts_of{ silent_pods(1)[1], new_pod() }
         for _ = 1, 5 do rig.session(hosts, { timeout = 10, connect_timeout = 5 }) end
     end)
 
@@ -355,14 +364,13 @@ describe("a list with servers that do not answer #server #real", function()
         end
     end)
 
-    it("a session is held that finds its server again while the other one is silent #lease:held",
+    it("a session is held if it finds its server again while another is silent #lease:held",
        function()
         local silent, own = silent_pods(1)[1], new_pod()
         set_addresses("zk", own)
         local child = hold("zk.test", 6)
         set_addresses("zk", silent, own)
-        own:command("refuse")
-        own:command("cut")
+        shut_down(own)
         ask(child, "suspended", "suspended")
         rig.sleep_apart(1.5) -- so that each server was tried more than once
         own:command("accept")
@@ -370,11 +378,11 @@ describe("a list with servers that do not answer #server #real", function()
         end_program(child)
     end)
 
-    it("a session is held whose server falls silent, while the other one comes back #lease:held",
+    it("a session is held if its server falls silent, and the other server comes back #lease:held",
        function()
         local own, other = new_pod(), new_pod()
         other:command("refuse")
-        local child = hold(own.hosts .. "," .. other.hosts, 6, {})
+        local child = hold(hosts_of{ own, other }, 6, {})
         own:command("blackhole")
         own:command("cut")
         ask(child, "suspended", "suspended")
@@ -389,8 +397,7 @@ describe("a list with servers that do not answer #server #real", function()
         set_addresses("zk", own)
         local child = hold("zk.test", 8)
         set_addresses("zk", own, silent)
-        own:command("refuse")
-        own:command("cut")
+        shut_down(own)
         ask(child, "suspended", "suspended")
         rig.sleep_apart(1)
         set_addresses("zk", own)
@@ -402,38 +409,30 @@ describe("a list with servers that do not answer #server #real", function()
 
     it("servers that hang up cost no time #zklock.connect", function()
         local list = {}
-        for i = 1, 11 do list[i] = rig.proxy_for_test("127.0.0.1:1").hosts end
-        list[#list + 1] = new_pod().hosts
-        local hosts = table.concat(list, ",")
+        for i = 1, 11 do list[i] = rig.proxy_for_test("127.0.0.1:1") end
+        list[#list + 1] = new_pod()
+        local hosts = hosts_of(list)
         for _ = 1, 4 do rig.session(hosts, { timeout = 10, connect_timeout = 5 }) end
     end)
 
     it("servers that take a second for each answer are reached, too #zklock.connect", function()
-        local list = {}
-        for i = 1, 5 do
-            local pod = new_pod()
-            pod:command("delay 2100")
-            list[i] = pod.hosts
-        end
-        local hosts = table.concat(list, ",")
+        local hosts = hosts_of(pods_after("delay 2100", 5))
         rig.session(hosts, { timeout = 10, connect_timeout = 8.5 })
     end)
 
     it("servers behind proxies that know requests alone are reached, and found again #lease:held",
        function()
-        local first, second = new_pod(), new_pod()
-        for _, each in ipairs{ first, second } do each:command("deaf") end
-        local child = hold(first.hosts .. "," .. second.hosts, 10, {})
-        second:command("refuse")
-        first:command("cut")
-        second:command("cut")
+        local list = pods_after("deaf", 2)
+        local child = hold(hosts_of(list), 10, {})
+        list[2]:command("refuse")
+        list[1]:command("cut")
+        list[2]:command("cut")
         ask(child, "held", "held")
         end_program(child)
     end)
 
     it("connect tells that nothing came from the servers #zklock.connect", function()
-        local silent = silent_pods(2)
-        local hosts = silent[1].hosts .. "," .. silent[2].hosts
+        local hosts = hosts_of(silent_pods(2))
         rig.check_refused("connection", "nothing came from the server",
                           zklock.connect(hosts, { timeout = 3, connect_timeout = 2.5 }))
     end)
@@ -442,7 +441,7 @@ describe("a list with servers that do not answer #server #real", function()
        function()
         local odd = program.library("without")
         finally(function() os.remove(odd) end)
-        local hosts = silent_pods(1)[1].hosts .. "," .. new_pod().hosts
+        local hosts = hosts_of{ silent_pods(1)[1], new_pod() }
         for _ = 1, 2 do
             end_program(hold(hosts, 20, { preload = odd, environment = "WITHOUT=gate" }))
         end

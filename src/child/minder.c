@@ -167,7 +167,7 @@ static void resume(struct minder *self) {
 
 /*
  * A command that stopped for the terminal gets it from the owner. Else the owner's group stops by
- * the same signal: timeout(1) ignores SIGTTIN and SIGTTOU, and so can still end zklock.
+ * the same signal, because timeout(1) ignores SIGTTIN and SIGTTOU, and so can still end zklock.
  */
 static void on_stop(struct minder *self, int signal) {
     bool wanted = self->terminal >= 0 && (signal == SIGTTIN || signal == SIGTTOU);

@@ -58,6 +58,8 @@ void zkl_unlock(struct zkl_client *client);
 
 /* Starts a detached thread that blocks every signal. 0, or an errno value. */
 int zkl_thread_start(void *(*run)(void *), void *argument);
+/* Likewise, with a reference to the client, which the thread drops at its end. */
+int zkl_client_start_thread(zkl_client *client, void *(*run)(void *), void *argument);
 /*
  * 0 if two more threads can start, else an errno value. zookeeper_init() aborts without them
  * (ZOOKEEPER-5073). Starts two as a trial, so other threads may take the room afterwards.

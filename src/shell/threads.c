@@ -51,6 +51,13 @@ zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_
     return NULL;
 }
 
+int zkl_client_start_thread(zkl_client *client, void *(*run)(void *), void *argument) {
+    zkl_client_ref(client);
+    int error = zkl_thread_start(run, argument);
+    if (error) zkl_client_drop(client);
+    return error;
+}
+
 bool zkl_client_close(zkl_client *client, zkl_time bound) {
     struct threaded *self = zkl_threaded(client);
     zkl_time due = zkl_due(bound);

@@ -7,7 +7,6 @@
  * silent, libzookeeper goes to one unasked; if some are, it does so later.
  */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -54,10 +53,6 @@ static void stop_asking(struct choice *choice) {
     choice->answered = false;
 }
 
-static bool is_same(const struct target *a, const struct target *b) {
-    return memcmp(&a->server, &b->server, sizeof a->server) == 0;
-}
-
 /* With the mutex held. */
 static void take_answer(const struct question *question, enum zkl_wire said) {
     struct choice *choice = question->choice;
@@ -67,7 +62,8 @@ static void take_answer(const struct question *question, enum zkl_wire said) {
         return;
     }
     choice->heard = true;
-    if (is_same(&choice->silent, &question->target)) choice->has_silent = false;
+    if (zkl_hosts_are_same(&choice->silent.server, &question->target.server))
+        choice->has_silent = false;
     if (said == ZKL_WIRE_ANSWERED) {
         choice->answered = true;
         choice->deaf = false;
@@ -116,9 +112,8 @@ static bool start_question(struct choice *choice, zkl_time now) {
                                   .target = choice->target,
                                   .by = now + longest};
     choice->questions = question;
-    zkl_client_ref(link->client);
-    if (question->fd >= 0 && zkl_thread_start(run_question, question) == 0) return true;
-    zkl_client_drop(link->client);
+    if (question->fd >= 0 && zkl_client_start_thread(link->client, run_question, question) == 0)
+        return true;
     end_question(question);
     return false;
 }
@@ -137,17 +132,17 @@ static bool ask(struct choice *choice, zkl_time now) {
 
 /* --- a search --------------------------------------------------------------------------------- */
 
-void zkl_choice_begin(struct choice *choice, zkl_time now) {
+void zkl_choice_begin(struct choice *choice) {
     stop_asking(choice);
     choice->asked = 0;
-    choice->ask_at = now;
+    choice->ask_at = 0;
     choice->heard = choice->has_silent = false;
 }
 
 static bool is_listed(const struct choice *choice, const struct target *target) {
     const struct servers *servers = &choice->link->servers;
     for (size_t i = 0; i < servers->count; i++) {
-        if (memcmp(&servers->list[i], &target->server, sizeof target->server) == 0) return true;
+        if (zkl_hosts_are_same(&servers->list[i], &target->server)) return true;
     }
     return false;
 }

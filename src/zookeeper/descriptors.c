@@ -6,9 +6,7 @@
  * handle; a socket is recognised by its peer.
  */
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -71,28 +69,13 @@ void zkl_descriptors_close_new_pipes_on_exec(struct descriptors *noted) {
     free(noted);
 }
 
-static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
-    if (a->ss_family != b->ss_family) return false;
-    if (a->ss_family == AF_INET6) {
-        struct sockaddr_in6 left, right;
-        memcpy(&left, a, sizeof left);
-        memcpy(&right, b, sizeof right);
-        return left.sin6_port == right.sin6_port &&
-               memcmp(&left.sin6_addr, &right.sin6_addr, sizeof left.sin6_addr) == 0;
-    }
-    struct sockaddr_in left, right;
-    memcpy(&left, a, sizeof left);
-    memcpy(&right, b, sizeof right);
-    return left.sin_port == right.sin_port && left.sin_addr.s_addr == right.sin_addr.s_addr;
-}
-
 static void close_socket_on_exec(int fd, void *context) {
     const struct servers *servers = context;
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof peer;
     if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0) return;
     for (size_t i = 0; i < servers->count; i++) {
-        if (same_address(&peer, &servers->list[i])) close_on_exec(fd);
+        if (zkl_hosts_are_same(&peer, &servers->list[i])) close_on_exec(fd);
     }
 }
 
@@ -111,7 +94,7 @@ static void compare_own_side(int fd, void *context) {
     struct sockaddr_storage own = {0};
     socklen_t size = sizeof own;
     if (getsockname(fd, (struct sockaddr *)&own, &size) != 0) return;
-    if (same_address(&own, search->address)) search->found = true;
+    if (zkl_hosts_are_same(&own, search->address)) search->found = true;
 }
 
 bool zkl_descriptors_has_socket_at(const struct sockaddr_storage *address) {

@@ -94,7 +94,7 @@ static void accept_any(struct gate *gate) {
                           SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-/* Further guests wait until this one is judged. */
+/* Further guests wait until the first is judged. */
 static void accept_guest(struct gate *gate) {
     if (gate->guest < 0) accept_any(gate);
     if (gate->guest < 0 && errno == EMFILE) {
@@ -105,7 +105,7 @@ static void accept_guest(struct gate *gate) {
 }
 
 void zkl_gate_judge(struct gate *gate, const struct sockaddr_storage *guest, bool ours) {
-    if (gate->guest < 0 || memcmp(&gate->guest_address, guest, sizeof *guest) != 0) return;
+    if (gate->guest < 0 || !zkl_hosts_are_same(&gate->guest_address, guest)) return;
     if (ours) {
         shut_down(&gate->connection);
         gate->connection = gate->guest;

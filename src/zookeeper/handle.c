@@ -86,7 +86,7 @@ static void on_suspended(struct zkl_link *link) {
     zkl_time now = zkl_now();
     link->unconnected_since = now;
     zkl_route_lost(&link->route, zkl_link_timeout(link), now);
-    zkl_choice_begin(&link->choice, now);
+    zkl_choice_begin(&link->choice);
     zkl_gate_expect(&link->gate, now);
     zkl_client_wake(link->client, 0);
     zkl_session_suspended(link->session);
@@ -182,7 +182,7 @@ void zkl_handle_retire(struct zkl_link *link) {
     link->handle = NULL;
     link->wants_handle = link->reopen && !link->credentials_refused;
     zkl_route_lost(&link->route, zkl_link_timeout(link), zkl_now());
-    zkl_choice_begin(&link->choice, zkl_now());
+    zkl_choice_begin(&link->choice);
     zkl_client_wake(link->client, 0);
 }
 
@@ -265,7 +265,7 @@ static void open_probe(struct zkl_link *link) {
     zkl_route_init(&probe->route, link->route.random_state, zkl_now());
     zkl_names_tell_route(link, &probe->route);
     if (probe->route.count > 0) { /* else memory was lacking */
-        zkl_choice_begin(&probe->choice, zkl_now());
+        zkl_choice_begin(&probe->choice);
         zkl_choice_unasked(&probe->choice, zkl_now());
         zkl_client_leave(link->client);
         open_handle(&probe->choice, &probe->handle);
@@ -317,12 +317,10 @@ zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now) {
 
 void zkl_handle_work(struct zkl_link *link, zkl_time now) {
     if (now < zkl_handle_due(link, now)) return;
-    zkl_client_ref(link->client);
     link->worker_runs = true;
-    int error = zkl_thread_start(run_worker, link);
+    int error = zkl_client_start_thread(link->client, run_worker, link);
     if (!error) return;
     link->worker_runs = false; /* for lack of a thread */
     if (link->wants_handle) link->trouble.error = error;
     link->work_at = now + REOPEN_PAUSE;
-    zkl_client_drop(link->client);
 }

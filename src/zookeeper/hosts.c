@@ -4,6 +4,7 @@
  * because it tries only every other one of an even number (ZOOKEEPER-2466).
  */
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,21 @@ struct hosts *zkl_hosts_new(const char *text) {
     hosts->previous = NULL;
     strcpy(hosts->text, text);
     return hosts;
+}
+
+bool zkl_hosts_are_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
+    if (a->ss_family != b->ss_family) return false;
+    if (a->ss_family == AF_INET6) {
+        struct sockaddr_in6 left, right;
+        memcpy(&left, a, sizeof left);
+        memcpy(&right, b, sizeof right);
+        return left.sin6_port == right.sin6_port &&
+               memcmp(&left.sin6_addr, &right.sin6_addr, sizeof left.sin6_addr) == 0;
+    }
+    struct sockaddr_in left, right;
+    memcpy(&left, a, sizeof left);
+    memcpy(&right, b, sizeof right);
+    return left.sin_port == right.sin_port && left.sin_addr.s_addr == right.sin_addr.s_addr;
 }
 
 socklen_t zkl_hosts_size(const struct sockaddr_storage *server) {

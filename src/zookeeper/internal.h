@@ -212,7 +212,7 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
 /* choice.c, with the mutex held */
 void zkl_choice_init(struct choice *choice, struct zkl_link *link, struct gate *gate,
                      struct zkl_route *route);
-void zkl_choice_begin(struct choice *choice, zkl_time now); /* a search for another server */
+void zkl_choice_begin(struct choice *choice); /* a search for another server */
 void zkl_choice_renew(struct choice *choice); /* forgets servers that have left the list */
 void zkl_choice_end(struct choice *choice, bool connected); /* the search */
 zkl_time zkl_choice_due(const struct choice *choice);       /* when to call the next function */
@@ -263,6 +263,8 @@ zkl_time zkl_search_due(const struct zkl_link *link);
 
 /* hosts.c */
 struct hosts *zkl_hosts_new(const char *text); /* for free(); NULL: no memory */
+/* True if family, address and port are the same. */
+bool zkl_hosts_are_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 socklen_t zkl_hosts_size(const struct sockaddr_storage *server);
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);
 /* Begins with one of the servers. NULL: no memory. */

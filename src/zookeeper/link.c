@@ -57,9 +57,7 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
     zkl_choice_init(&link->choice, link, &link->gate, &link->route);
     zkl_choice_init(&link->probe.choice, link, &link->probe.gate, &link->probe.route);
     zkl_route_init(&link->route, (uint64_t)zkl_now() ^ (uintptr_t)link, zkl_now());
-    bool copied = copy_options(link, options);
-    zkl_choice_begin(&link->choice, zkl_now());
-    if (copied) return link;
+    if (copy_options(link, options)) return link;
     destroy(link);
     return NULL;
 }
@@ -70,8 +68,8 @@ void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
     link->hosts = hosts;
     link->storage.hosts = hosts->text;
     zkl_names_take(link, servers);
-    zkl_choice_begin(&link->choice, zkl_now());
-    zkl_choice_begin(&link->probe.choice, zkl_now());
+    zkl_choice_begin(&link->choice);
+    zkl_choice_begin(&link->probe.choice);
 }
 
 /* --- time ------------------------------------------------------------------------------ */

@@ -140,7 +140,7 @@ static int start_move(struct zkl_link *link, const char *hosts, zkl_request *req
     int error = text ? 0 : ENOMEM;
     if (!error) {
         *move = (struct move){.link = link, .request = request, .due = due, .hosts = text};
-        error = zkl_thread_start(run_move, move);
+        error = zkl_client_start_thread(link->client, run_move, move);
     }
     if (!error) return 0;
     free(text);
@@ -153,12 +153,10 @@ bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *requ
     struct zkl_link *link = zkl_client_link(client, &zkl_zookeeper);
     if (!link) return false;
     if (zkl_request_done(request)) return true;
-    zkl_client_ref(client);
     zkl_request_ref(request);
     int error = start_move(link, hosts, request, zkl_due(timeout));
     if (error == 0) return true;
     zkl_request_unref(request);
-    zkl_client_drop(client);
     zkl_request_cancel(request, error == ENOMEM ? ZKL_NO_MEMORY : ZKL_TOO_MANY);
     return true;
 }

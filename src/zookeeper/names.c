@@ -67,11 +67,9 @@ static void *run_resolver(void *argument) {
 
 void zkl_names_resolve(struct zkl_link *link, zkl_time now) {
     if (now < zkl_names_due(link)) return;
-    zkl_client_ref(link->client);
     link->resolving = true;
-    int error = zkl_thread_start(run_resolver, link);
+    int error = zkl_client_start_thread(link->client, run_resolver, link);
     if (!error) return;
     link->resolving = false;
     end_without_addresses(link, error); /* for lack of a thread */
-    zkl_client_drop(link->client);
 }

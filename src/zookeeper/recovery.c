@@ -100,9 +100,7 @@ static void *run_recovery(void *argument) {
 /* Once per client, with the mutex held. For lack of a thread again on the next connection. */
 static void begin_recovery(struct zkl_link *link) {
     if (link->recovery_begun) return;
-    zkl_client_ref(link->client);
-    link->recovery_begun = zkl_thread_start(run_recovery, link) == 0;
-    if (!link->recovery_begun) zkl_client_drop(link->client);
+    link->recovery_begun = zkl_client_start_thread(link->client, run_recovery, link) == 0;
 }
 
 void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {

@@ -101,9 +101,7 @@ static void *run_search(void *argument) {
 
 void zkl_search_work(struct zkl_link *link, zkl_time now) {
     if (now < zkl_search_due(link)) return;
-    zkl_client_ref(link->client);
     link->search.running = true;
-    if (zkl_thread_start(run_search, link) == 0) return;
-    search_and_note(link); /* for lack of a thread */
-    zkl_client_drop(link->client);
+    if (zkl_client_start_thread(link->client, run_search, link) != 0)
+        search_and_note(link); /* for lack of a thread */
 }

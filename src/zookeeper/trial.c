@@ -177,9 +177,7 @@ void zkl_trials_begin(struct zkl_link *link) {
     struct trials *trials = &link->trials;
     if (trials->running || link->gate.listener < 0 || next_suspected(trials) == ZKL_OPERATIONS)
         return;
-    zkl_client_ref(link->client);
-    trials->running = zkl_thread_start(run_trials, link) == 0;
-    if (!trials->running) zkl_client_drop(link->client);
+    trials->running = zkl_client_start_thread(link->client, run_trials, link) == 0;
 }
 
 void zkl_trials_renew(struct zkl_link *link) {

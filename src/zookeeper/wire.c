@@ -43,21 +43,23 @@ static bool wait_for(int fd, short events, zkl_time by) {
     return false;
 }
 
-static bool connect_to(int fd, const struct sockaddr_storage *server, zkl_time by) {
-    if (connect(fd, (const struct sockaddr *)server, zkl_hosts_size(server)) == 0) return true;
-    int error = errno;
-    socklen_t error_size = sizeof error;
-    return error == EINPROGRESS && wait_for(fd, POLLOUT, by) &&
-           getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_size) == 0 && error == 0;
+int zkl_wire_begin(const struct sockaddr_storage *server) {
+    int fd = socket(server->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0) connect(fd, (const struct sockaddr *)server, zkl_hosts_size(server));
+    return fd;
 }
 
-static int open_socket(const struct sockaddr_storage *server) {
-    return socket(server->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+static enum zkl_wire finish_connecting(int fd, zkl_time by) {
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    if (!wait_for(fd, POLLOUT, by)) return ZKL_WIRE_SILENT;
+    bool is_connected = getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
+    return is_connected ? ZKL_WIRE_ANSWERED : ZKL_WIRE_CLOSED;
 }
 
 int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by) {
-    int fd = open_socket(server);
-    if (fd < 0 || connect_to(fd, server, by)) return fd;
+    int fd = zkl_wire_begin(server);
+    if (fd < 0 || finish_connecting(fd, by) == ZKL_WIRE_ANSWERED) return fd;
     close(fd);
     return -1;
 }
@@ -177,25 +179,15 @@ enum zkl_wire zkl_wire_hear(int fd, zkl_time by, int *error) {
     return said;
 }
 
-void zkl_wire_ask(int fd, const char *word, zkl_time by, char *text, size_t size) {
+enum zkl_wire zkl_wire_ask(int fd, const char *word, zkl_time by, char *text, size_t size) {
     memset(text, 0, size);
-    if (send_all(fd, word, strlen(word))) read_all(fd, text, size - 1, by);
-}
-
-int zkl_wire_begin(const struct sockaddr_storage *server) {
-    int fd = open_socket(server);
-    if (fd >= 0) connect(fd, (const struct sockaddr *)server, zkl_hosts_size(server));
-    return fd;
+    return send_all(fd, word, strlen(word)) ? read_all(fd, text, size - 1, by) : ZKL_WIRE_CLOSED;
 }
 
 enum zkl_wire zkl_wire_question(int fd, zkl_time by) {
-    static const char word[] = "ruok";
-    char answer[sizeof "imok" - 1];
-    struct sockaddr_storage peer;
-    if (!wait_for(fd, POLLOUT, by)) return ZKL_WIRE_SILENT;
-    if (getpeername(fd, (struct sockaddr *)&peer, &(socklen_t){sizeof peer}) != 0)
-        return ZKL_WIRE_CLOSED;
-    bool silent = send_all(fd, word, strlen(word)) &&
-                  read_all(fd, answer, sizeof answer, by) == ZKL_WIRE_SILENT;
-    return silent ? ZKL_WIRE_SILENT : ZKL_WIRE_ANSWERED;
+    char answer[sizeof "imok"];
+    enum zkl_wire said = finish_connecting(fd, by);
+    if (said != ZKL_WIRE_ANSWERED) return said;
+    bool is_silent = zkl_wire_ask(fd, "ruok", by, answer, sizeof answer) == ZKL_WIRE_SILENT;
+    return is_silent ? ZKL_WIRE_SILENT : ZKL_WIRE_ANSWERED;
 }

@@ -37,7 +37,7 @@ bool zkl_wire_send(int fd, struct packet *packet);
 bool zkl_wire_send_credentials(int fd, const char *scheme, const char *auth);
 /* Waits for an answer, and sets `error` to the answer's error. */
 enum zkl_wire zkl_wire_hear(int fd, zkl_time by, int *error);
-/* Sends a four-letter word, and reads the text that comes until then. */
-void zkl_wire_ask(int fd, const char *word, zkl_time by, char *text, size_t size);
+/* Sends a four-letter word, and reads text until then, or until `text` is full. */
+enum zkl_wire zkl_wire_ask(int fd, const char *word, zkl_time by, char *text, size_t size);
 
 #endif
