@@ -321,7 +321,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
        "connect", function()
         kill_holder()
         local usual = program.sanitizer == "tsan" and 5 or 4
-        -- A thread that looks for sockets has a descriptor, so only that of the recovery may be left.
+        -- A thread that looks for sockets has a descriptor, so at most the recovery may be left.
         local ender = start_ender(([[
             local function count_threads()
                 local pipe = io.popen("ls /proc/$PPID/task | wc -l")
