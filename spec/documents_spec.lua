@@ -20,7 +20,7 @@ local function read(path) return rig.shell("cat %s", path) end
 
 
 local documents = {}
-for path in rig.shell("find *.md rig/README.md docs examples -name '*.md' | sort")
+for path in rig.shell("find *.md docs examples -name '*.md' | sort")
     :gmatch "[^\n]+" do
     documents[path] = read(path)
 end
