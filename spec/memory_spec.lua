@@ -400,7 +400,12 @@ describe("docs/testing-your-code.md", function()
         local function read(path) return assert(files.read("docs/" .. path)) end
         local page = read("testing-your-code.md")
         local source = read("testing-your-code/simulated_spec.lua")
-        assert.truthy(page:find("```lua\n" .. source .. "```", 1, true))
+        local count = 0
+        for block in page:match("(.-)\n### "):gmatch "```lua\n(.-)```" do
+            assert.truthy(source:find(block, 1, true), block)
+            count = count + 1
+        end
+        assert.equal(2, count)
         -- Simulates the page's shop that trusts its lock.
         local load_text = loadstring or load -- luacheck: globals loadstring
         local function simulate(options)

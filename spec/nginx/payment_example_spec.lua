@@ -4,7 +4,6 @@
 
 local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
-local files = require "spec.files"
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
 local shops = require "spec.nginx.shop"
@@ -223,12 +222,6 @@ describe("the shop that pays #nginx", function()
             assert.same(books_when_sold(line, 1000 - line), books())
         until status == 200
         assert.is_true(line > 60, "only so many lines: " .. line)
-    end)
-
-    it("docs/start.md shows the example's code", function()
-        local page = files.read "docs/start.md"
-        local code = page:match "\n#### Where a payment[^\n]*\n.-\n```lua\n(.-)```\n"
-        assert.truthy(files.read(FOLDER .. "/sale.lua"):find(code, 1, true), code)
     end)
 
     -- Both shapes sell all, at the speed that ZKLOCK_FIGURES prints.
