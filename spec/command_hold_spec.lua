@@ -99,13 +99,49 @@ describe("zklock hold #server", function()
         check_lost(handle, "was released")
     end)
 
-    it("a hold ends if its folder cannot be made again", function()
+    it("check and release work at once after somebody removed the hold's folder, or its " ..
+       "socket #slow", function()
+        for _, socket in ipairs{ "", "/hold" } do
+            local handle = hold_and_remember(hold("%s --for 5m", path))
+            local gone = handle:match ":(.*)" .. socket
+            for _, verb in ipairs{ "check", "release" } do
+                rig.shell("rm -r %s", gone)
+                ends(0, "%s %s", verb, handle)
+            end
+            server:wait_for_nodes(path, 0)
+        end
+    end)
+
+    -- Returns the handle, and the TMPDIR that is removed.
+    local function hold_without_folder()
         local top = rig.shell("mktemp -d"):match "%S+"
         local handle = script(("TMPDIR=%s %%s %s"):format(top, hold("%s --for 5m", path)))
             :match "%S+"
         expect(handle, top)
         rig.shell("rm -r %s", top)
+        return remember(handle), top
+    end
+
+    it("a hold goes on if its TMPDIR is removed, and made again soon #slow", function()
+        local function looks()
+            return tonumber(rig.shell("grep ^voluntary_ctxt_switches /proc/%d/status",
+                                      pid_of_holder()):match "%d+")
+        end
+        local handle, top = hold_without_folder()
+        finally(function() rig.shell("rm -rf %s", top) end)
+        local before = looks()
+        rig.wait_for("looks of the hold", function() return looks() > before + 2 end)
+        rig.shell("mkdir %s", top)
+        ends(0, "check %s", handle)
+        ends(0, "release %s", handle)
         server:wait_for_nodes(path, 0)
+    end)
+
+    it("a hold ends if its folder cannot be made again #slow", function()
+        local handle = hold_without_folder()
+        local process = start("release %s", handle)
+        server:wait_for_nodes(path, 0)
+        expect(process:ends(1), "no process holds a lock")
         check_lost(handle, "no process holds a lock")
     end)
 
@@ -266,5 +302,15 @@ describe("zklock hold #server", function()
         rig.signal("CONT", pid)
         server:wait_for_nodes(path, 0)
         ends(1, "check %s", handle)
+    end)
+
+    it("release ends with 69 if the holder is stopped, and its folder was removed #slow",
+       function()
+        local handle = hold_and_remember(hold("%s --for 5m", path))
+        local pid = pid_of_holder()
+        rig.signal("STOP", pid)
+        finally(function() rig.signal("CONT", pid) end)
+        rig.shell("rm -r %s", handle:match ":(.*)")
+        expect(ends(69, "release %s", handle), "has not answered")
     end)
 end)

@@ -19,6 +19,7 @@
 
 #include "../lua/values.h"
 #include "../shell/linux.h"
+#include "../shell/now.h"
 #include "minder.h"
 
 #define BACKGROUND_BOX "zklock.background"
@@ -27,6 +28,8 @@
 #define WORD_MAX 16    /* bytes of a client's word */
 /* Seconds for a new client's word, which comes at once. */
 #define WORD_TIMEOUT 1
+/* Ends a hold whose folder was removed, and cannot be made again for so long. */
+#define UNREACHABLE_MAX (5 * ZKL_SECOND)
 
 #define SOCKET_NAME "hold"
 #define FOLDER_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof SOCKET_NAME)
@@ -37,7 +40,8 @@ struct background {
     int listener;  /* -1: closed to clients */
     int client;    /* connection that awaits an answer; -1: none */
     char folder[FOLDER_MAX];
-    ino_t inode; /* number of the socket's file */
+    ino_t inode;           /* number of the socket's file */
+    zkl_time reachable_by; /* the end if the folder cannot be made; ZKL_NEVER while it is there */
 };
 
 static struct background *check_background(lua_State *L) {
@@ -62,7 +66,8 @@ static void close_other(int fd, void *kept) {
 static int fork_background(lua_State *L) {
     struct background *self = lua_newuserdata(L, sizeof *self);
     int pair[2];
-    *self = (struct background){.peer = -1, .listener = -1, .client = -1};
+    *self =
+        (struct background){.peer = -1, .listener = -1, .client = -1, .reachable_by = ZKL_NEVER};
     luaL_getmetatable(L, BACKGROUND_BOX);
     lua_setmetatable(L, -2);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -133,12 +138,16 @@ static struct sockaddr_un address_in(const char *folder) {
     return address;
 }
 
+static void remove_folder(const char *folder) {
+    struct sockaddr_un address = address_in(folder);
+    unlink(address.sun_path);
+    rmdir(folder);
+}
+
 static void stop_listening(struct background *self) {
-    struct sockaddr_un address = address_in(self->folder);
     if (self->listener < 0) return;
     close_one(&self->listener);
-    unlink(address.sun_path);
-    rmdir(self->folder);
+    remove_folder(self->folder);
 }
 
 static ino_t inode_in(const char *folder) {
@@ -154,25 +163,39 @@ static bool is_removed(const struct background *self) {
     return errno == 0 || errno == ENOENT || errno == ENOTDIR;
 }
 
-static bool start_listening(struct background *self) {
-    struct sockaddr_un address = address_in(self->folder);
-    self->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (self->listener < 0 ||
-        bind(self->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(self->listener, SOMAXCONN) != 0)
-        return false;
-    self->inode = inode_in(self->folder);
-    return true;
+/* Makes the socket in the folder. If it cannot, removes the folder, and returns -1 with errno. */
+static int open_listener(const char *folder) {
+    struct sockaddr_un address = address_in(folder);
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener >= 0 && bind(listener, (struct sockaddr *)&address, sizeof address) == 0 &&
+        listen(listener, SOMAXCONN) == 0)
+        return listener;
+    int error = errno;
+    close_one(&listener);
+    remove_folder(folder);
+    errno = error;
+    return -1;
 }
 
-/* Makes a folder again that somebody removed, such as a cleaner of /tmp. False if it cannot. */
+static void start_listening(struct background *self, int listener) {
+    close_one(&self->listener);
+    self->listener = listener;
+    self->inode = inode_in(self->folder);
+    self->reachable_by = ZKL_NEVER;
+}
+
+/*
+ * Makes a folder again that somebody removed, such as a cleaner of /tmp. Until then the old socket
+ * stays open, by which clients know that the hold goes on (handle.lua). False at the end.
+ */
 static bool keep_listening(struct background *self) {
     if (self->listener < 0 || !is_removed(self)) return true;
-    close_one(&self->listener);
     rmdir(self->folder); /* if only the socket was removed */
-    if (mkdir(self->folder, S_IRWXU) != 0) return false;
-    if (start_listening(self)) return true;
-    stop_listening(self);
+    int listener = mkdir(self->folder, S_IRWXU) == 0 ? open_listener(self->folder) : -1;
+    if (listener >= 0) start_listening(self, listener);
+    else if (self->reachable_by == ZKL_NEVER) self->reachable_by = zkl_due(UNREACHABLE_MAX);
+    if (zkl_now() < self->reachable_by) return true;
+    close_one(&self->listener);
     return false;
 }
 
@@ -183,12 +206,9 @@ static int listen_for_words(lua_State *L) {
     int size = snprintf(self->folder, sizeof self->folder, "%s/zklock-XXXXXX", top);
     if ((size_t)size >= sizeof self->folder) return zkl_lua_fail(L, strerror(ENAMETOOLONG));
     if (!mkdtemp(self->folder)) return zkl_lua_fail(L, strerror(errno));
-    if (!start_listening(self)) {
-        int error = errno;
-        close_one(&self->listener);
-        rmdir(self->folder);
-        return zkl_lua_fail(L, strerror(error));
-    }
+    int listener = open_listener(self->folder);
+    if (listener < 0) return zkl_lua_fail(L, strerror(errno));
+    start_listening(self, listener);
     lua_pushstring(L, self->folder);
     return 1;
 }

@@ -5,8 +5,10 @@ local background = require "zklock.child"
 local core = require "zklock.core"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
+local zklock = require "zklock"
 
 local PATIENCE = 10 -- seconds; the process gives a server half of them
+local PAUSE = 0.05 -- seconds between two questions
 
 local _M = {}
 
@@ -44,8 +46,9 @@ function failures.foreign(handle)
 end
 
 function failures.silent(handle, _, process)
-    return status.UNAVAILABLE, "%s: process %d, which holds the lock, has not answered for %d s: "
-        .. "is it stopped?", handle, process, PATIENCE
+    local who = process > 0 and ("process %d, which"):format(process) or "the process that"
+    return status.UNAVAILABLE, "%s: %s holds the lock, has not answered for %d s: is it stopped?",
+        handle, who, PATIENCE
 end
 
 
@@ -59,6 +62,28 @@ local function remove_folder(folder)
 end
 
 
+-- A hold whose folder was removed keeps its socket until it has made the folder again.
+local function is_bound(folder)
+    local sockets = io.open "/proc/net/unix"
+    if not sockets then return false end
+    local text = sockets:read "*a"
+    sockets:close()
+    return text:find((" %s/hold\n"):format(folder), 1, true) ~= nil
+end
+
+
+local function answer_of(folder, word)
+    local deadline = core.now() + PATIENCE
+    repeat
+        local answer, reason, process = background.ask(folder, word, PATIENCE)
+        local is_removed = (reason == "absent" or reason == "dead") and is_bound(folder)
+        if not is_removed then return answer, reason, process end
+        zklock.sleep(PAUSE)
+    until core.now() > deadline
+    return nil, "silent", 0
+end
+
+
 ---@param word "check" | "release"
 ---@return integer
 function _M.ask(handle, word)
@@ -67,7 +92,7 @@ function _M.ask(handle, word)
         refusal.raise(status.USAGE, "%s is no handle; zklock hold prints one, such as "
             .. "web3:/tmp/zklock-aB3dE9", handle)
     end
-    local answer, reason, process = background.ask(folder, word, PATIENCE)
+    local answer, reason, process = answer_of(folder, word)
     if not answer then
         local failure = failures[reason]
         if reason == "dead" and word == "release" then remove_folder(folder) end
