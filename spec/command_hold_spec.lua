@@ -217,6 +217,16 @@ describe("zklock hold #server", function()
             check_lost(handle, "has ended")
         end)
 
+        it("check ends with 1 while TERM ends a hold whose server does not answer", function()
+            local proxy = rig.proxy_for_test(server.hosts)
+            local handle = hold_and_remember("--hosts %s --timeout 20 hold %s --for 5m",
+                                             proxy.hosts, path)
+            proxy:command "blackhole"
+            rig.signal("TERM", pid_of_holder())
+            expect(ends(1, "check %s", handle), "has ended")
+            proxy:pass()
+        end)
+
         it("a signal to the waiting command ends its wait", function()
             for signal, status in pairs{ TERM = 143, INT = 130, KILL = 137 } do
                 local lease = rig.hold(session:mutex(path))

@@ -76,10 +76,14 @@ function Holder:release() self.asked = "release" end
 function Holder.may_resume() return true end
 
 
+-- A signal gives the lock up before it ends this process.
+local GIVEN_UP = { released = true, closed = true }
+
 -- The state of the lock, as handle.lua reads it.
 function Holder:verdict()
     local held, message, code = self.lease:check(ANSWER)
     if held then return "held" end
+    if GIVEN_UP[code] then return "lost " .. self.job.path .. ": a signal has ended the hold" end
     return ("%s %s"):format(code == "lost" and code or "unknown", message)
 end
 
