@@ -472,6 +472,23 @@ describe("zklock #server", function()
             process:ends(143, "TERM")
         end)
 
+        it("CONT continues the command at once, also with a long session timeout #slow", function()
+            local patient = rig.server()
+            patient:kill()
+            rig.shell("sed -i s/^maxSession.*/maxSessionTimeout=4000000/ %s/1/zoo.cfg", patient.dir)
+            patient:restart()
+            commands.prefix = "perl -e 'setpgrp; exec @ARGV'"
+            local process = start("--hosts %s --timeout 4000 run %s sh -c 'echo $$; "
+                .. "exec sleep 600'", patient.hosts, path)
+            local pid = tonumber(process:line())
+            process:signal("TSTP")
+            commands.wait_for_state("T", pid, process.pid)
+            process:signal("CONT")
+            commands.wait_for_state("S", pid)
+            process:ends(143, "TERM")
+            patient:stop()
+        end)
+
         it("zklock goes on after CONT, even if its command stops for TSTP only later", function()
             local out = fresh_path()
             commands.prefix = "perl -e 'setpgrp; exec @ARGV'"

@@ -105,7 +105,7 @@ end
 -- Holds the lock, or reports its loss, until the time is over or a client releases it.
 function Holder:keep()
     while not self.is_over and now() < self.ends_at do
-        self.job:step(self.asked and 0 or max(min(self.ends_at - now(), LOOK), 0))
+        self.job:step(max(min(self.ends_at - now(), LOOK), 0))
     end
 end
 

@@ -294,12 +294,13 @@ end
 function Job:step(seconds)
     local keeper = self.keeper
     receive(self, self.session, seconds)
+    self:handle_news()
+    if self.over then return end
     keeper:look()
     if self.resuming and keeper:may_resume() then
         self.resuming = false
         self.child:resume()
     end
-    self:handle_news()
 end
 
 
