@@ -489,6 +489,30 @@ describe("zklock #server", function()
             patient:stop()
         end)
 
+        it("TSTP stops zklock, too, while its command waits for a suspect lease, or is stopped " ..
+           "#slow", function()
+            local proxy = rig.proxy_for_test(server.hosts)
+            commands.prefix = "perl -e 'setpgrp; exec @ARGV'"
+            local process = start("--hosts %s " .. run("%s sh -c 'echo $$; exec sleep 600'", path),
+                                  proxy.hosts)
+            local pid = tonumber(process:line())
+            rig.signal("STOP", pid)
+            commands.wait_for_state("T", pid)
+            local function stop()
+                process:signal("TSTP")
+                commands.wait_for_state("T", process.pid)
+                proxy:shut()
+                process:signal("CONT")
+            end
+            stop()
+            process:find("suspect")
+            stop()
+            assert.equal("T", commands.state(pid))
+            proxy:pass()
+            commands.wait_for_state("S", pid)
+            process:ends(143, "TERM")
+        end)
+
         it("zklock goes on after CONT, even if its command stops for TSTP only later", function()
             local out = fresh_path()
             commands.prefix = "perl -e 'setpgrp; exec @ARGV'"

@@ -29,6 +29,7 @@ struct minder {
     pid_t command;      /* 0: not started, or over */
     bool command_ended; /* but perhaps not its group */
     bool group_gone;    /* but perhaps not the adopted groups */
+    bool stopped;       /* the command, as last seen */
     bool has_terminal;  /* the group has the terminal, or gets it when continued */
     bool terminated;    /* SIGTERM was sent for a limit */
     int end_signal;     /* last signal to end the command; 0: none */
@@ -157,6 +158,7 @@ static void signal_group(struct minder *self, int signal) {
         self->end_signal = signal;
         expect_end(self, signal);
     }
+    if (signal == SIGCONT) self->stopped = false;
     if (!self->group_gone) send_signal(self, self->command, signal);
 }
 
@@ -170,6 +172,7 @@ static void resume(struct minder *self) {
  * the same signal, because timeout(1) ignores SIGTTIN and SIGTTOU, and so can still end zklock.
  */
 static void on_stop(struct minder *self, int signal) {
+    self->stopped = true;
     bool wanted = self->terminal >= 0 && (signal == SIGTTIN || signal == SIGTTOU);
     if (wanted) self->has_terminal = true;
     if (wanted && owner_has_terminal(self)) {
@@ -183,6 +186,7 @@ static void on_stop(struct minder *self, int signal) {
 
 static void on_end(struct minder *self, int status) {
     self->command_ended = true;
+    self->stopped = false;
     if (WIFSIGNALED(status) && !self->terminated) /* Ctrl-C, a kill, a crash */
         expect_end(self, WTERMSIG(status));
     bool had_terminal = give_terminal(self, self->command, self->owner_group);
@@ -198,9 +202,10 @@ static void on_end(struct minder *self, int status) {
 /* Collects the command and its orphans, as a container may have no other collector. */
 static void collect_children(struct minder *self) {
     int status;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
         if (pid != self->command || self->command_ended) continue;
         if (WIFSTOPPED(status)) on_stop(self, WSTOPSIG(status));
+        else if (WIFCONTINUED(status)) self->stopped = false;
         else on_end(self, status);
     }
 }
@@ -348,6 +353,7 @@ static void obey(struct minder *self, const struct zkl_order *order) {
         break;
     case ZKL_ORDER_SIGNAL:
         if (!self->command_ended || ends_commands(order->signal)) signal_group(self, order->signal);
+        if (order->signal == SIGTSTP && self->stopped) on_stop(self, SIGTSTP); /* no other stop */
         break;
     case ZKL_ORDER_RESUME:
         if (self->command && !self->command_ended) resume(self);
