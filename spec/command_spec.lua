@@ -362,6 +362,18 @@ describe("zklock #server", function()
             end
         end)
 
+        it("an ignored signal does not end zklock while it loads a module", function()
+            local folder = fresh_path()
+            rig.shell("mkdir -p %s/zklock", folder)
+            local module = folder .. "/zklock/core.lua"
+            files.write(module, ("os.remove '%s' io.popen 'kill -INT $PPID':close() return {}")
+                :format(module))
+            commands.ignore "INT"
+            commands.prefix = ("env LUA_PATH='%s/?.lua;'\"$LUA_PATH\" %s"):format(folder,
+                commands.prefix)
+            assert.equal("in\n", start(run("%s echo in", path)):ends(0))
+        end)
+
         -- execvp() looks for the command in 40 000 folders.
         it("a signal ends a command that is not executed yet", function()
             commands.prefix = ("env PATH=%s$PATH"):format(("/x:"):rep(40000))
