@@ -1,4 +1,4 @@
---- [lua luajit asan tsan] The examples of docs/throughput.md and docs/throughput run, and the rules
+--- [lua luajit asan tsan] The examples of docs/throughput.md run, and the rules
 -- of two ensembles are kept.
 
 local locks = require "docs.throughput.locks"
@@ -202,7 +202,7 @@ end)
 describe("docs/throughput.md", function()
     -- Returns the block of code that begins with this comment.
     local function example(name)
-        local pages = rig.shell("cat docs/throughput.md docs/throughput/README.md")
+        local pages = rig.shell("cat docs/throughput.md")
         for source in pages:gmatch "```lua\n(.-)```" do
             if source:find("-- " .. name .. "\n", 1, true) == 1 then return source end
         end

@@ -1,5 +1,5 @@
 --- Cycles of many coroutines, each on a lock of its own, with one server, and with two servers
--- between which the path chooses (docs/throughput/README.md), all on this machine.
+-- between which the path chooses (docs/throughput.md), all on this machine.
 
 local locks = require "docs.throughput.locks"
 local rounds = require "bench.harness.rounds"

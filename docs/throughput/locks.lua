@@ -1,4 +1,4 @@
---- Locks of several ensembles, of which the path chooses one; README.md has the rules.
+--- Locks of several ensembles, of which the path chooses one; docs/throughput.md has the rules.
 
 local zklock = require "zklock"
 
