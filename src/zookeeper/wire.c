@@ -45,7 +45,7 @@ static bool wait_for(int fd, short events, zkl_time by) {
 
 int zkl_wire_begin(const struct sockaddr_storage *server) {
     int fd = socket(server->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0) connect(fd, (const struct sockaddr *)server, zkl_hosts_size(server));
+    if (fd >= 0) (void)connect(fd, (const struct sockaddr *)server, zkl_hosts_size(server));
     return fd;
 }
 
