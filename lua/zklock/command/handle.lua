@@ -46,9 +46,14 @@ function failures.foreign(handle)
 end
 
 function failures.silent(handle, _, process)
-    local who = process > 0 and ("process %d, which"):format(process) or "the process that"
-    return status.UNAVAILABLE, "%s: %s holds the lock, has not answered for %d s: is it stopped?",
-        handle, who, PATIENCE
+    return status.UNAVAILABLE, "%s: process %d, which holds the lock, has not answered for %d s: "
+        .. "is it stopped?", handle, process, PATIENCE
+end
+
+failures["out of reach"] = function(handle)
+    return status.UNAVAILABLE, "%s: a process holds the lock, but for %d s there was no such "
+        .. "folder: is it in a /tmp of another mount namespace, or is that process stopped?",
+        handle, PATIENCE
 end
 
 
@@ -62,7 +67,8 @@ local function remove_folder(folder)
 end
 
 
--- A hold whose folder was removed keeps its socket until it has made the folder again.
+-- A hold whose folder was removed keeps its socket until it has made the folder again. The folder
+-- may also be in another mount namespace.
 local function is_bound(folder)
     local sockets = io.open "/proc/net/unix"
     if not sockets then return false end
@@ -80,7 +86,7 @@ local function answer_of(folder, word)
         if not is_removed then return answer, reason, process end
         zklock.sleep(PAUSE)
     until core.now() > deadline
-    return nil, "silent", 0
+    return nil, "out of reach"
 end
 
 
