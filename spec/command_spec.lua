@@ -501,8 +501,9 @@ describe("zklock #server", function()
             patient:stop()
         end)
 
-        it("TSTP stops zklock, too, while its command waits for a suspect lease, or is stopped " ..
-           "#slow", function()
+        -- Starts a run whose command waits, stopped, for a suspect lease. Returns zklock's process,
+        -- the command's pid, and the proxy.
+        local function start_waiting()
             local proxy = rig.proxy_for_test(server.hosts)
             commands.prefix = "perl -e 'setpgrp; exec @ARGV'"
             local process = start("--hosts %s " .. run("%s sh -c 'echo $$; exec sleep 600'", path),
@@ -510,19 +511,31 @@ describe("zklock #server", function()
             local pid = tonumber(process:line())
             rig.signal("STOP", pid)
             commands.wait_for_state("T", pid)
-            local function stop()
+            for i = 1, 2 do
                 process:signal("TSTP")
                 commands.wait_for_state("T", process.pid)
-                proxy:shut()
+                if i == 1 then proxy:shut() end
                 process:signal("CONT")
+                if i == 1 then process:find("suspect") end
             end
-            stop()
-            process:find("suspect")
-            stop()
             assert.equal("T", commands.state(pid))
+            return process, pid, proxy
+        end
+
+        it("TSTP stops zklock, too, if its command is stopped, or waits for a suspect lease #slow",
+           function()
+            local process, pid, proxy = start_waiting()
             proxy:pass()
             commands.wait_for_state("S", pid)
             process:ends(143, "TERM")
+        end)
+
+        it("TERM ends a command that waits, stopped, for a suspect lease #slow", function()
+            local process, pid, proxy = start_waiting()
+            process:signal("TERM")
+            commands.wait_for_state(nil, pid)
+            proxy:pass()
+            process:ends(143)
         end)
 
         it("zklock goes on after CONT, even if its command stops for TSTP only later", function()

@@ -44,6 +44,7 @@ local KILLED = status.SIGNAL + 9
 ---@field keeper zklock.command.Keeper? nil while there is no command
 ---@field stopping boolean? SIGTSTP came, so this process is suspended after the command is
 ---@field resuming boolean? the command goes on when the keeper permits
+---@field ending boolean? or at once, because it got a signal to end
 ---@field status integer? the command's exit status
 ---@field killed_by integer? the signal that killed the command
 ---@field typed boolean? it may have been typed, and only the command has got it
@@ -53,7 +54,9 @@ local KILLED = status.SIGNAL + 9
 local Job = {}
 Job.__index = Job
 
-local _M = {}
+local _M = {
+    ENDS = { [1] = true, [2] = true, [3] = true, [15] = true }, -- HUP, INT, QUIT, TERM
+}
 
 
 -- --- the command line ---------------------------------------------------------------
@@ -194,7 +197,10 @@ function Job:handle_news()
     for kind, number in self.child.next, self.child do
         local keeper = self.keeper
         local own, handle = keeper and keeper[kind], (keeper and news or news_of_wait)[kind]
-        if keeper and kind == "signal" then self.got[number] = true end
+        if keeper and kind == "signal" then
+            self.got[number] = true
+            self.ending = self.ending or self.resuming and _M.ENDS[number]
+        end
         if own then own(keeper, number)
         elseif handle then handle(self, number) end
     end
@@ -284,7 +290,7 @@ end
 function Job:launch(keeper, token, seconds)
     self.keeper = keeper
     if os.getenv "ZKLOCK_PATH" then seconds = 0 end
-    self.stopping, self.resuming, self.status, self.over = nil, nil, nil, nil
+    self.stopping, self.resuming, self.ending, self.status, self.over = nil, nil, nil, nil, nil
     self.killed_by, self.typed, self.got = nil, nil, {}
     self.child:launch(token, self.session:id() or "", seconds, self.grace)
 end
@@ -297,8 +303,8 @@ function Job:step(seconds)
     self:handle_news()
     if self.over then return end
     keeper:look()
-    if self.resuming and keeper:may_resume() then
-        self.resuming = false
+    if self.resuming and (self.ending or keeper:may_resume()) then
+        self.resuming, self.ending = false, nil
         self.child:resume()
     end
 end

@@ -115,11 +115,9 @@ end
 local Hold = {}
 Hold.__index = Hold
 
-local ENDS = { [1] = true, [2] = true, [3] = true, [15] = true } -- HUP, INT, QUIT, TERM
-
 -- The command decides what a signal does, unless it is being ended.
 function Hold:signal(number)
-    self.told_to_end = self.told_to_end or self.lost and ENDS[number]
+    self.told_to_end = self.told_to_end or self.lost and jobs.ENDS[number]
     self.job.child:signal(number)
 end
 
