@@ -494,7 +494,7 @@ return {
       replace = "guard->ops + 1, guard->count - 1" },
     { "guard-repeated", "a guard whose answer was lost is sent again",
       at = "answer_guard", find = "finish(request, ZKL_IN_DOUBT, answer->rc);",
-      replace = "zkl_query_again(request);" },
+      replace = "zkl_query_again(request);", rare = true },
     { "doubt-untold", "a request that may have written, or signalled, ends as if it had not",
       at = "zkl_request_finish", find = "code != ZKL_OK && request->effects",
       replace = "false" },
