@@ -287,7 +287,7 @@ test-soak: $(BUILD)/5.1/zklock/core.so
 # All paths in these are from the top of the tree.
 include $(foreach part,core sim cost torture neighbours mutants fuzz alloc finalizers \
 	memory matrix coverage arm64,spec/$(part)/$(part).mk)
-include bench/peers.mk proof/proof.mk
+include proof/proof.mk
 
 test: setup-tests
 	@.ci/suite

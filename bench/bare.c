@@ -1,17 +1,11 @@
 /*
  * bare.c - the yardstick for locks: the three requests of an uncontended lock (create,
- * get_children, delete) with libzookeeper alone.
+ * get_children, delete) with libzookeeper alone. It obeys the commands connect, start (which
+ * answers when all is done), finish and quit of spec/neighbours/neighbour.lua. Kinds of locks:
  *
- *   bare PROXY SERVER    greets with "ready PID VERSION", and obeys commands, one a line:
- *
- *   cycles WHERE serial PATH COUNT 1
- *       COUNT cycles on the server at PROXY or at SERVER (WHERE: proxy, server), by synchronous
- *       calls, one after the other
- *   cycles WHERE pipelined PATH COUNT TASKS
- *       TASKS times COUNT cycles at the same time, each on a path of its own below PATH, by
- *       asynchronous calls: the delete of a cycle goes out with the create and the list of the next
- *
- *   The answer is "ok SECONDS CPU", the time, and the processor time of this process.
+ *   serial      LAPS cycles by synchronous calls, one after the other, of a single task
+ *   pipelined   cycles of all tasks at the same time by asynchronous calls: the delete of a cycle
+ *               goes out with the create and the list of the next
  */
 #include <semaphore.h>
 #include <stdio.h>
@@ -24,7 +18,7 @@
 #include <zookeeper/zookeeper.h>
 #include <zookeeper/zookeeper_version.h>
 
-enum { PATH_SIZE = 256, NODE_SIZE = 320, TIMEOUT_MS = 30000 };
+enum { PATH_SIZE = 256, NODE_SIZE = 320 };
 
 struct task {
     zhandle_t *handle;
@@ -117,72 +111,91 @@ struct clocks {
 };
 
 static struct clocks read_clocks(void) {
-    return (struct clocks){seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
+    return (struct clocks){seconds(CLOCK_BOOTTIME), seconds(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
-static void answer(struct clocks begin) {
-    struct clocks now = read_clocks();
-    printf("ok %.6f %.6f\n", now.time - begin.time, now.cpu - begin.cpu);
+static char figures[128]; /* the answer to "finish" */
+
+static void note_figures(struct clocks begin, unsigned grants) {
+    struct clocks end = read_clocks();
+    snprintf(figures, sizeof figures, " %.6f %.6f %.6f %u 0", end.time - begin.time, end.time,
+             end.cpu - begin.cpu, grants);
 }
 
-static void run_serial(zhandle_t *handle, const char *path, unsigned count) {
+static void run_serial(zhandle_t *handle, const char *path, unsigned laps) {
     ensure(handle, path);
     struct clocks begin = read_clocks();
-    for (unsigned i = 0; i < count; i++) run_cycle(handle, path);
-    answer(begin);
+    for (unsigned i = 0; i < laps; i++) run_cycle(handle, path);
+    note_figures(begin, laps);
 }
 
-static void run_pipelined(zhandle_t *handle, const char *path, unsigned count,
+/* The path of a task has its number in the place of "#". */
+static void make_path(zhandle_t *handle, char *path, const char *pattern, unsigned number) {
+    int length = (int)strcspn(pattern, "#");
+    snprintf(path, PATH_SIZE, "%.*s", length - 1, pattern);
+    ensure(handle, path);
+    snprintf(path, PATH_SIZE, "%.*s%u", length, pattern, number);
+    ensure(handle, path);
+}
+
+static void run_pipelined(zhandle_t *handle, const char *pattern, unsigned laps,
                           unsigned task_count) {
     struct task *tasks = calloc(task_count, sizeof *tasks);
     sem_t done;
     if (tasks == NULL || sem_init(&done, 0, 0) != 0) exit(1);
-    ensure(handle, path);
     for (unsigned i = 0; i < task_count; i++) {
-        tasks[i] = (struct task){.handle = handle, .unlisted = count, .done = &done};
-        snprintf(tasks[i].path, sizeof tasks[i].path, "%s/%u", path, i);
-        ensure(handle, tasks[i].path);
+        tasks[i] = (struct task){.handle = handle, .unlisted = laps, .done = &done};
+        make_path(handle, tasks[i].path, pattern, i);
     }
     struct clocks begin = read_clocks();
     for (unsigned i = 0; i < task_count; i++) begin_cycle(&tasks[i]);
     for (unsigned i = 0; i < task_count; i++) sem_wait(&done);
-    answer(begin);
+    note_figures(begin, laps * task_count);
     sem_destroy(&done);
     free(tasks);
 }
 
-static zhandle_t *open_handle(const char *hosts) {
-    zhandle_t *handle = zookeeper_init2(hosts, NULL, TIMEOUT_MS, NULL, NULL, 0, discard);
+static zhandle_t *handles[2];
+
+/* The sessions are named "proxy" and "server". */
+static zhandle_t **handle_of(const char *name) {
+    return &handles[strcmp(name, "proxy") == 0 ? 0 : 1];
+}
+
+static zhandle_t *open_handle(const char *hosts, int timeout_s) {
+    zhandle_t *handle = zookeeper_init2(hosts, NULL, 1000 * timeout_s, NULL, NULL, 0, discard);
     if (handle == NULL) exit(1);
     zoo_set_servers_resolution_delay(handle, -1); /* saves libzookeeper its look-ups of hosts */
     return handle;
 }
 
-static void obey(zhandle_t *handle, const char *kind, const char *path, unsigned count,
-                 unsigned tasks) {
-    if (strcmp(kind, "serial") == 0 && tasks == 1) run_serial(handle, path, count);
-    else if (strcmp(kind, "pipelined") == 0) run_pipelined(handle, path, count, tasks);
-    else puts("error: unknown command");
+static void start(zhandle_t *handle, const char *kind, const char *path, unsigned laps,
+                  unsigned tasks) {
+    if (strcmp(kind, "pipelined") == 0) run_pipelined(handle, path, laps, tasks);
+    else run_serial(handle, path, laps);
 }
 
-int main(int argc, char **argv) {
-    char line[256], where[8], kind[16], path[128];
-    unsigned count, tasks;
-    if (argc < 3) {
-        fprintf(stderr, "usage: bare PROXY SERVER\n");
-        return 2;
-    }
-    zhandle_t *proxy = open_handle(argv[1]), *server = open_handle(argv[2]);
+static const char *obey(const char *line) {
+    char name[8], kind[16], text[128];
+    unsigned first, second;
+    if (strcmp(line, "finish\n") == 0) return figures;
+    if (sscanf(line, "connect %7s %127s %u", name, text, &first) == 3)
+        *handle_of(name) = open_handle(text, (int)first);
+    if (sscanf(line, "start %7s %15s %127s %u %u", name, kind, text, &first, &second) == 5)
+        start(*handle_of(name), kind, text, first, second);
+    return "";
+}
+
+int main(void) {
+    char line[256];
     printf("ready %d libzookeeper " ZOO_VERSION "\n", (int)getpid());
     fflush(stdout);
     while (fgets(line, sizeof line, stdin) != NULL && strcmp(line, "quit\n") != 0) {
-        if (sscanf(line, "cycles %7s %15s %127s %u %u", where, kind, path, &count, &tasks) == 5)
-            obey(strcmp(where, "proxy") == 0 ? proxy : server, kind, path, count, tasks);
-        else puts("error: unknown command");
+        printf("ok%s\n", obey(line));
         fflush(stdout);
     }
-    zookeeper_close(proxy);
-    zookeeper_close(server);
+    for (unsigned i = 0; i < 2; i++)
+        if (handles[i] != NULL) zookeeper_close(handles[i]);
     puts("ok");
     return 0;
 }

@@ -8,76 +8,47 @@
 
 local CLIENTS = { "zklock", "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial", "pipelined" }
 
--- `delayed` is the count with a delay; a row without it is measured only without a delay. zklock
--- makes `zklock_factor` times as many cycles where its cycle needs no request.
+-- zklock makes `zklock_factor` times as many cycles where its cycle needs no request.
 local CYCLES = {
-    { name = "free", label = "free", kind = "free", count = 100, delayed = 20 },
+    { name = "free", kind = "free", count = 100, delayed = 20 },
     { name = "many", label = "16 free at once", kind = "free", count = 20, delayed = 10,
       tasks = 16 },
-    { name = "try", label = "try, taken", kind = "try", count = 200, delayed = 20 },
+    { name = "try", label = "try, taken", kind = "free", tries = true, count = 200, delayed = 20 },
     { name = "reentry", label = "re-entry", kind = "reentry", count = 5000 },
-    { name = "read", label = "read", kind = "read", count = 100, delayed = 20 },
-    { name = "kept", label = "kept", kind = "kept", count = 20, delayed = 5,
-      zklock_factor = 500 },
+    { name = "read", kind = "read", count = 100, delayed = 20 },
+    { name = "kept", kind = "kept", count = 20, delayed = 5, zklock_factor = 500 },
     { name = "turns", label = "one lock, 8 tasks, turns", kind = "turns", count = 5, delayed = 2,
-      tasks = 8, zklock_factor = 500 },
+      tasks = 8, is_one = true, zklock_factor = 500 },
     { name = "turns", label = "one lock, 64 tasks, turns", kind = "turns", count = 1, delayed = 1,
-      tasks = 64, zklock_factor = 500 },
+      tasks = 64, is_one = true, zklock_factor = 500 },
     { name = "combined", label = "one lock, 64 tasks, combined", kind = "combined", count = 1,
-      delayed = 1, tasks = 64, zklock_factor = 500 },
+      delayed = 1, tasks = 64, is_one = true, zklock_factor = 500 },
+    { name = "ensemble", label = "free", can = "free", kind = "free", count = 100, servers = 3 },
+    { name = "ensemble", label = "16 free at once", can = "many", kind = "free", count = 20,
+      tasks = 16, servers = 3 },
 }
 
--- Waiters that acquire the lock `laps` times each, in options.loopers sessions.
-local LOOPS = {
-    { name = "8x1", waiters = 1, laps = 30, delayed = 5 },
-    { name = "8x8", waiters = 8, laps = 4, delayed = 2 },
-}
+for _, row in ipairs(CYCLES) do row.measure = "cycles" end
 
 
-local function cycles_row(options, each, delay, more)
-    local row = { name = each.name, label = each.label, measure = "cycles", can = each.name,
-                  clients = CLIENTS, kind = each.kind, tasks = each.tasks, delay = delay,
-                  count = math.ceil(options.scale * (delay > 0 and each.delayed or each.count)),
-                  zklock_factor = each.zklock_factor }
-    for name, value in pairs(more or {}) do row[name] = value end
-    return row
+-- The waiters of a session acquire the lock `laps` times each.
+local function grants(name, label, sessions, waiters, laps, delayed, servers)
+    return { name = name, label = label, measure = "grants", can = "line", sessions = sessions,
+             waiters = waiters, laps = laps, delayed = delayed, servers = servers }
 end
 
 
-local function grants_row(name, label, sessions, waiters, laps, delay)
-    return { name = name, label = label, measure = "grants", can = "line", clients = CLIENTS,
-             sessions = sessions, waiters = waiters, laps = laps, delay = delay }
-end
-
-
-local function add_rows(rows, options, delay)
-    for _, each in ipairs(CYCLES) do
-        if delay == 0 or each.delayed then rows[#rows + 1] = cycles_row(options, each, delay) end
+local function handoffs(options)
+    local rows = {}
+    for i, sessions in ipairs(options.sessions) do
+        rows[i] = grants("handoff", "hand-off, S = " .. sessions, sessions, 1, 1, 1)
     end
-    for _, sessions in ipairs(options.sessions) do
-        rows[#rows + 1] = grants_row("handoff", "hand-off, S = " .. sessions, sessions, 1, 1, delay)
-    end
-    for _, each in ipairs(LOOPS) do
-        local sessions, waiters = options.loopers, math.min(options.loopers, each.waiters)
-        local laps = math.ceil(options.scale * (delay > 0 and each.delayed or each.laps))
-        rows[#rows + 1] = grants_row(each.name, ("%d × %d"):format(sessions, waiters), sessions,
-                                 waiters, laps, delay)
-    end
-end
-
-
-local function add_rows_of_ensemble(rows, options)
-    for i = 1, 2 do
-        rows[#rows + 1] = cycles_row(options, CYCLES[i], 0, { name = "ensemble", servers = 3 })
-    end
-    local row = grants_row("ensemble", "hand-off, S = " .. options.loopers, options.loopers, 1, 1)
-    row.servers = 3
-    rows[#rows + 1] = row
+    return rows
 end
 
 
 require "bench.harness.run" {
-    name = "peers", about = "a lock, beside other clients",
+    name = "peers", about = "a lock, beside other clients", clients = CLIENTS,
     options = { rows = { "free", "many", "try", "reentry", "read", "kept", "turns", "combined",
                          "handoff", "8x1", "8x8", "memory", "held", "nginx", "outage",
                          "ensemble" },
@@ -89,15 +60,15 @@ require "bench.harness.run" {
               locks = 200, seconds = 0.3, loopers = 3, scale = 0.05 },
     words = { clients = CLIENTS },
     rows = function(options)
-        local rows = {}
-        for _, delay in ipairs(options.delays) do add_rows(rows, options, delay) end
-        rows[#rows + 1] = { name = "memory", label = "memory", measure = "memory", can = "keep",
-                            clients = CLIENTS, scale = options.scale }
-        rows[#rows + 1] = { name = "held", label = "held", measure = "held" }
-        rows[#rows + 1] = { name = "nginx", label = "in nginx", measure = "nginx" }
-        rows[#rows + 1] = { name = "outage", label = "outage", measure = "outage", can = "wait",
-                            clients = CLIENTS }
-        add_rows_of_ensemble(rows, options)
-        return rows
+        local all = options.loopers
+        return { CYCLES, handoffs(options), {
+            grants("8x1", all .. " × 1", all, 1, 30, 5),
+            grants("8x8", ("%d × %d"):format(all, all), all, all, 4, 2),
+            { name = "memory", measure = "memory", can = "keep" },
+            { name = "held", measure = "held", clients = { "zklock" } },
+            { name = "nginx", label = "in nginx", measure = "nginx", clients = {} },
+            { name = "outage", measure = "outage", can = "wait" },
+            grants("ensemble", "hand-off, S = " .. all, all, 1, 1, nil, 3),
+        } }
     end,
 }

@@ -1,46 +1,58 @@
 --- The clients that are measured, by name.
 --
 --   label     in tables
---   program   a function that returns the command to start a process, without the addresses; its
---             arguments, a heap in megabytes and more flags, are for Java
---   can       kinds of cycles (crowd.lua), and "many" (cycles at the same time), "line", "keep",
---             "wait"
---   kinds     its own names for kinds, where they differ
+--   program   a function that returns the command to start a process; its arguments, a heap in
+--             megabytes and more flags, are for Java
+--   can       words for kinds of cycles (peers.lua), and "many" (cycles at the same time), "line",
+--             "keep", "wait"
+--   kinds     its own names for kinds of locks
+--   kind      its name for other kinds; nil if they have the same name
 --   tells     true if it knows when its waiters are in line; else the server's nodes are counted
 --   missing   a function that returns the first file that the client lacks, or nil
---
--- The packages of other languages' clients are in PEERS (bench/peers.mk).
 
 local neighbour = require "spec.neighbours.neighbour"
 local rig = require "spec.rig"
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
-local PEERS = BUILD .. "/debian/peers"
-local PACKAGES = PEERS .. "/packages" -- their list
+local PEERS = BUILD .. "/debian/peers" -- packages of other languages' clients
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local ALL = "free many try reentry read kept turns combined line keep wait"
 
 local clients = {}
 
 
-local function add(name, label, can, program, files)
-    local client = { name = name, label = label, can = {}, kinds = {} }
-    for word in can:gmatch("%S+") do client.can[word] = true end
-    client.program = type(program) == "function" and program or function() return program end
+local function add(client)
+    clients[client.name] = client
+    local can = {}
+    for word in client.can:gmatch("%S+") do can[word] = true end
+    client.can, client.kinds = can, client.kinds or {}
     function client.missing()
-        for _, path in ipairs(files) do
+        for _, path in ipairs(client.files) do
             if rig.shell("test -e %s && echo yes", path) == "" then return path end
         end
     end
-    clients[name] = client
-    return client
 end
 
 
-local function add_zklock(name, label, program, files)
-    local client = add(name, label, ALL, program .. " bench/crowds/zklock.lua", files)
-    client.tells = true
-    return client
+local function add_zklock(name, label, lua, files, kinds)
+    local command = lua .. " bench/harness/zklock.lua"
+    add{ name = name, label = label, can = ALL, files = files, kinds = kinds, tells = true,
+         program = function() return command end }
+end
+
+
+-- `file` is what is built for it, below PEERS.
+local function add_peer(name, can, file, kind, kinds)
+    add{ name = name, label = name, can = can, kind = kind, kinds = kinds,
+         files = { PEERS .. "/packages", file and PEERS .. file },
+         program = function(...) return neighbour.program(name, PEERS, ...) end }
+end
+
+
+local function add_bare(name, can)
+    local command = BUILD .. "/rig/bare"
+    add{ name = name, label = "bare, " .. name, can = can, kind = name, files = {},
+         program = function() return command end }
 end
 
 
@@ -49,21 +61,16 @@ local jit = ("env LUA_CPATH='%s/5.1/?.so;;' luajit"):format(BUILD)
 add_zklock("zklock", "zklock, Lua 5.4", LUA, {})
 add_zklock("LuaJIT", "zklock, LuaJIT", jit, { "$(command -v luajit || echo luajit)",
                                               BUILD .. "/5.1/zklock/core.so" })
-add_zklock("turns", "zklock, in turns", LUA, {}).kinds.mutex = "turns"
+add_zklock("turns", "zklock, in turns", LUA, {}, { mutex = "batches" })
 
-add("Curator", "Curator", ALL, function(heap, flags)
-    return neighbour.java(PEERS, BUILD .. "/bench", "CrowdCurator", heap, flags)
-end, { PACKAGES, BUILD .. "/bench/CrowdCurator.class" })
+-- Curator has no turns, kept locks or combining; a mutex takes their place.
+add_peer("Curator", ALL, "/neighbours/Curator.class", "mutex",
+         { read = "read", write = "write", semaphore = "semaphore", reentry = "reentry" })
+add_peer("kazoo", "free many try read line keep wait", nil, "stock", { read = "stock-read" })
+add_peer("go-zookeeper", "free many line keep", "/neighbours/gozk", "mutex")
 
-add("kazoo", "kazoo", "free many try read line keep wait",
-    ("env PYTHONPATH=%s/usr/lib/python3/dist-packages /usr/bin/python3 bench/crowds/kazoo_crowd.py")
-    :format(PEERS), { PACKAGES, "/usr/bin/python3" })
-
-add("go-zookeeper", "go-zookeeper", "free many line keep", BUILD .. "/bench/gozk_crowd",
-    { PACKAGES, BUILD .. "/bench/gozk_crowd" })
-
-add("serial", "bare, serial", "free", BUILD .. "/rig/bare", {}).kinds.free = "serial"
-add("pipelined", "bare, pipelined", "free many", BUILD .. "/rig/bare", {}).kinds.free = "pipelined"
+add_bare("serial", "free")
+add_bare("pipelined", "free many")
 
 
 return clients

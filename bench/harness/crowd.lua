@@ -1,46 +1,17 @@
 --- A crowd is several processes of one client, with sessions that contend for one lock.
 --
--- Each process is a program that greets with "ready PID VERSION" (the client's version), obeys
--- commands, one a line, and answers "ok …" or "error: …":
---
---   open COUNT            opens sessions until it has COUNT, besides session 0, the first holder's
---   line KIND PATH LAPS   sets the lock: mutex, turns, write (of a read-write lock), semaphore (of
---                         one permit); each waiter will acquire it LAPS times
---   hold                  session 0 acquires the lock
---   join SESSION COUNT DEADLINE
---                         starts COUNT waiters, the first in SESSION, each further waiter in the
---                         next session. They give up at DEADLINE, unless it is 0. A client that
---                         `tells` answers once all are in line with their watches, or have ended
---   release               session 0 releases the lock
---   serve                 answers when all waiters have ended: the time of the last end, and the
---                         numbers of waiters that were served, had a timeout, had another answer
---   cycles WHERE KIND PATH COUNT TASKS
---                         COUNT cycles of each task, all tasks at the same time. Several tasks have
---                         paths of their own below PATH. WHERE: to the server through the proxy, or
---                         directly (server). Answers with seconds, and with processor seconds of
---                         the process. KIND: free (acquire and release), kept (the session keeps
---                         its node), try (session 0 holds the lock), reentry (by the holder), read
---                         (session 0 reads); and with one lock for all tasks, turns (acquire and
---                         release) and combined (an item)
---   spread PATH COUNT TASKS HOSTS...
---                         like cycles of kind "free", directly to the servers of several ensembles;
---                         a path chooses its ensemble. Answers with seconds
---   keep PATH COUNT       its sessions acquire COUNT locks, of paths below PATH, and hold them
---   collect               frees unused memory; answers with the free bytes that remain in its heap
---   connect TIMEOUT       opens a further session, with that timeout, directly to the server
---   wait PATH SECONDS     that session acquires, with that limit; answers with the seconds it took,
---                         and with granted, timeout, or an error
---   quit
---
--- A client need not know all commands (clients.lua). Times are seconds of CLOCK_BOOTTIME. A process
--- that waits for a command may not attend to its sessions, so the other processes are told to serve
--- before session 0 releases.
+-- Each process is a program that obeys the commands in spec/neighbours/neighbour.lua (zklock.lua,
+-- bench/bare.c, and the programs of the neighbours). Session 0 of the first process is the first
+-- holder's. A process that waits for a command may not attend to its sessions, so the other
+-- processes are told to finish before session 0 releases.
 
 local core = require "zklock.core"
 local process_figures = require "bench.process"
 local rig = require "spec.rig"
 
 local PATIENCE = 120 -- seconds
+local TIMEOUT = 30 -- seconds, of the sessions
+local PAST = 1 -- a deadline that makes tries of the acquires
 
 local crowd = {}
 
@@ -48,19 +19,16 @@ local Crowd = {}
 Crowd.__index = Crowd
 
 
---- Starts `count` processes of a client (clients.lua) by the command `program`. nodes(path) counts
--- the ephemeral nodes below a path. await() waits for the processes' start.
-function crowd.start(client, program, count, nodes)
-    local self = setmetatable({ client = client, name = client.name, processes = {}, sessions = 0,
-                                nodes = not client.tells and nodes or nil }, Crowd)
+--- Starts `count` processes of a client (clients.lua) by the command `program`. Options: nodes, a
+-- function that counts the ephemeral nodes below a path; batch, grants of a turn; hosts, by the
+-- words "server" and "proxy".
+function crowd.start(client, program, count, options)
+    local self = setmetatable({ client = client, name = client.name, hosts = options.hosts,
+                                nodes = not client.tells and options.nodes or nil,
+                                batch = options.batch, processes = {}, opened = {}, pids = {} },
+                              Crowd)
     -- setsid keeps Ctrl-C from the processes, which end with the benchmark.
     for i = 1, count do self.processes[i] = rig.servant("setsid " .. program) end
-    return self
-end
-
-
-function Crowd:await()
-    self.pids = {}
     for i, process in ipairs(self.processes) do
         self.pids[i], self.version = process:greet():match("^ready (%d+) (.+)")
     end
@@ -77,36 +45,65 @@ local function tell_all(self, ...)
 end
 
 
--- The process that owns a session, and the session's number there. The processes get sessions in
--- turn.
-local function process_of_session(self, session)
-    local count = #self.processes
-    return self.processes[(session - 1) % count + 1], math.ceil(session / count)
+-- Opens a session of each process, unless it has a session of that name.
+local function connect(self, name, where)
+    if self.opened[name] then return end
+    tell_all(self, "connect %s %s %d", name, self.hosts[where], TIMEOUT)
+    self.opened[name] = true
 end
 
 
+--- Opens sessions until each process has its share, besides session 0.
 function Crowd:open(sessions)
     self.sessions = sessions
-    tell_all(self, "open %d", math.ceil(sessions / #self.processes))
+    for number = 0, math.ceil(sessions / #self.processes) do connect(self, number, "proxy") end
 end
 
 
---- Sets the lock and the number of sessions that contend for it; session 0 of the first process
--- acquires it.
+--- The client's name for a kind.
+function Crowd:kind_of(kind)
+    local own = self.client.kinds[kind] or self.client.kind or kind
+    return own == "batches" and ("batches:%s"):format(self.batch or "") or own
+end
+
+
+--- Session 0 of the first process acquires the lock. `kind` is the client's name.
+function Crowd:hold(kind, path)
+    local process = self.processes[1]
+    process:command("take 0 %s %s - -", kind, path)
+    rig.wait_for("the first holder", function()
+        return process:command("state 0"):match("^held")
+    end, PATIENCE)
+end
+
+
+--- Sets the lock, the number of sessions that contend for it, and the laps of each waiter; session
+-- 0 acquires the lock. Turns are batches here.
 function Crowd:prepare_line(kind, sessions, laps)
     self:open(sessions)
-    kind = self.client.kinds[kind] or kind
+    self.kind, self.laps = self:kind_of(kind == "turns" and "batches" or kind), laps
     self.path = ("/bench-%s/%s"):format(self.name, kind)
-    tell_all(self, "line %s %s %d", kind, self.path, laps)
-    self.processes[1]:command("hold")
+    self:hold(self.kind, self.path)
 end
 
 
--- Calls join(). If the client does not tell, waits for `count` further nodes below the path.
+-- Lets `count` waiters join in that session. The processes get sessions in turn, so that the next
+-- session belongs to another process. Returns the process.
+local function tell_start(self, session, count, deadline)
+    local processes = self.processes
+    local process = processes[(session - 1) % #processes + 1]
+    process:tell("start %d %s %s %d %d %.6f", math.ceil(session / #processes), self.kind,
+                 self.path, self.laps, count, deadline or 0)
+    return process
+end
+
+
+-- Calls join(), and waits until `count` more waiters are in line: until the client tells, or there
+-- are as many further nodes below the path.
 local function join_and_wait(self, count, join, deadline)
     local before = self.nodes and self.nodes(self.path)
     join()
-    if not before then return end
+    if not before then return tell_all(self, "queue") end
     local are_there = rig.eventually(function()
         return self.nodes(self.path) >= before + count
     end, deadline and deadline - core.now() or PATIENCE)
@@ -114,66 +111,69 @@ local function join_and_wait(self, count, join, deadline)
 end
 
 
---- Lets that many waiters of each session join the line. The sessions take turns, so that a
--- waiter's predecessor belongs to another process.
+--- Lets that many waiters of each session join the line, one after the other. The sessions take
+-- turns, so that a waiter's predecessor belongs to another process.
 function Crowd:join(waiters)
     for i = 0, waiters * self.sessions - 1 do
-        local process, number = process_of_session(self, i % self.sessions + 1)
-        join_and_wait(self, 1, function() process:command("join %d 1 0", number) end)
+        join_and_wait(self, 1, function() tell_start(self, i % self.sessions + 1, 1):answer() end)
     end
 end
 
 
---- Lets `count` waiters of all processes come at once, and give up at the deadline, if there is
--- one. Returns the seconds until all are in line.
+--- Lets `count` waiters of all sessions come at once, and give up at the deadline, if there is one.
+-- Returns the seconds until all are in line.
 function Crowd:throng(count, deadline)
-    local processes, begin = self.processes, core.now()
+    local sessions, begin, started = self.sessions, core.now(), {}
     join_and_wait(self, count, function()
-        for i, process in ipairs(processes) do
-            local share = math.floor(count / #processes) + (i <= count % #processes and 1 or 0)
-            process:tell("join 1 %d %.6f", share, deadline or 0)
+        for i = 1, sessions do
+            local share = math.floor(count / sessions) + (i <= count % sessions and 1 or 0)
+            started[i] = tell_start(self, i, share, deadline)
         end
-        for _, process in ipairs(processes) do process:answer() end
+        for _, process in ipairs(started) do process:answer() end
     end, deadline)
     return core.now() - begin
 end
 
 
--- Waits for the answers to "serve". Returns the latest time, and the sums { served, timeouts,
--- others }.
-local function await_ends(self)
-    local last, sums = 0, { 0, 0, 0 }
-    for _, process in ipairs(self.processes) do
-        local words, i = process:answer():gmatch("%S+"), 0
-        last = math.max(last, tonumber(words()))
-        for count in words do
-            i = i + 1
-            sums[i] = sums[i] + tonumber(count)
-        end
-    end
-    return last, { served = sums[1], timeouts = sums[2], others = sums[3] }
+--- The answer of a process to "finish".
+function crowd.figures(process)
+    local seconds, last, cpu, grants, timeouts, problem =
+        process:answer():match("^(%S+) (%S+) (%S+) (%d+) (%d+) ?(.*)$")
+    return { seconds = tonumber(seconds), last = tonumber(last), cpu = tonumber(cpu),
+             grants = tonumber(grants), timeouts = tonumber(timeouts), problem = problem }
 end
 
 
---- Session 0 releases. Returns the seconds until all have been served, and { served, timeouts,
--- others }.
+-- Waits for the answers of all. Returns the latest time, and the sums { grants, timeouts }.
+local function await_ends(self)
+    local last, grants, timeouts = 0, 0, 0
+    for _, process in ipairs(self.processes) do
+        local figures = crowd.figures(process)
+        last = math.max(last, figures.last)
+        grants, timeouts = grants + figures.grants, timeouts + figures.timeouts
+    end
+    return last, { grants = grants, timeouts = timeouts }
+end
+
+
+--- Session 0 releases. Returns the seconds until all have been served, and { grants, timeouts }.
 function Crowd:serve()
     local first = self.processes[1]
-    for i = 2, #self.processes do self.processes[i]:tell("serve") end
+    for i = 2, #self.processes do self.processes[i]:tell("finish") end
     local begin = core.now()
-    first:command("release")
-    first:tell("serve")
+    first:command("release 0")
+    first:tell("finish")
     local last, tally = await_ends(self)
     return last - begin, tally
 end
 
 
 --- Waits until all have given up, then releases. Returns the time when the last waiter gave up, and
--- { served, timeouts, others }.
+-- { grants, timeouts }.
 function Crowd:await_giving_up()
-    for _, process in ipairs(self.processes) do process:tell("serve") end
+    for _, process in ipairs(self.processes) do process:tell("finish") end
     local last, tally = await_ends(self)
-    self.processes[1]:command("release")
+    self.processes[1]:command("release 0")
     return last, tally
 end
 
@@ -188,13 +188,32 @@ function Crowd:memory()
 end
 
 
---- Runs cycles in the first process (see above). Returns seconds, and its processor seconds.
-function Crowd:cycles(where, kind, path, count, tasks)
-    local own_kind = self.client.kinds[kind] or kind
-    local answer = self.processes[1]:command("cycles %s %s %s %d %d", where, own_kind, path, count,
-                                             tasks)
-    local seconds, cpu = answer:match("^(%S+) (%S+)$")
-    return tonumber(seconds), tonumber(cpu)
+--- Runs `count` cycles of each task in the first process, to the server through the proxy, or
+-- directly (`where`). A row has
+--
+--   kind     of lock
+--   tries    true if another session holds the lock, and each cycle is a try in vain
+--   is_one   true if all tasks want the same lock; else they have paths of their own below `path`
+--
+-- Returns seconds, and processor seconds of the process.
+function Crowd:cycles(where, row, path, count, tasks)
+    local process, own_kind = self.processes[1], self:kind_of(row.kind)
+    local is_held = row.tries or row.kind == "read"
+    connect(self, where, where)
+    if is_held then
+        connect(self, 0, "proxy")
+        self:hold(own_kind, path)
+    end
+    if tasks > 1 and not row.is_one then path = path .. "/#" end
+    process:tell("start %s %s %s %d %d %d\nfinish", where, own_kind, path, count, tasks,
+                 row.tries and PAST or 0)
+    process:answer()
+    local figures = crowd.figures(process)
+    if is_held then process:command("release 0") end
+    if (row.tries and figures.timeouts or figures.grants) < count * tasks then
+        error(("%s: %s %s"):format(self.name, row.kind, figures.problem), 0)
+    end
+    return figures.seconds, figures.cpu
 end
 
 

@@ -2,17 +2,22 @@
 -- round. Then the tables are printed, ratios first. A benchmark has
 --
 --   name, about, options, words, quick   as in options.lua
---   rows(options)                        its rows
+--   clients                              of its rows
+--   rows(options)                        lists of its rows
 --
 -- and a row has
 --
 --   name      the word for --rows
---   label     in tables
+--   label     in tables; by default its name
 --   measure   a module of bench/measures, which says what else the row has
---   can       what a client must be able to do (clients.lua)
+--   can       what a client must be able to do (clients.lua); by default its name
 --   clients   the names of the measured clients, unless --clients is given; zklock first
---   delay     milliseconds of a round trip
+--   count, laps   as its measure says; options.scale is a factor
+--   delayed   its count or laps with a delay. The row is measured with each of options.delays; a
+--             row without it is measured once, without a delay
 --   servers   3 for an ensemble
+--
+-- A measure gets rows that have a `delay`, the milliseconds of a round trip.
 --
 -- A measure has show(results), which prints the tables of its rows, and
 --
@@ -31,12 +36,33 @@ local rounds = require "bench.harness.rounds"
 local worlds = require "bench.harness.world"
 
 
--- Sets a missing delay, and adds delay and ensemble to the label.
-local function complete(row)
-    row.delay = row.delay or 0
-    if row.servers == 3 then row.label = row.label .. ", ensemble" end
-    if row.delay > 0 then row.label = ("%s, %g ms round trip"):format(row.label, row.delay) end
-    return row
+-- The row as it is measured with one delay.
+local function completed(row, bench, options, delay)
+    local own = { delay = delay, label = row.label or row.name, can = row.can or row.name,
+                  clients = row.clients or bench.clients }
+    for _, name in ipairs{ "count", "laps" } do
+        local value = row[name] and (delay > 0 and row.delayed or row[name])
+        own[name] = value and math.ceil(value * (options.scale or 1))
+    end
+    if row.servers == 3 then own.label = own.label .. ", ensemble" end
+    if delay > 0 then own.label = ("%s, %g ms round trip"):format(own.label, delay) end
+    return setmetatable(own, { __index = row })
+end
+
+
+-- The wanted rows, with each delay.
+local function rows_of(bench, options)
+    local rows, lists = {}, bench.rows(options)
+    for i, delay in ipairs(options.delays or { 0 }) do
+        for _, list in ipairs(lists) do
+            for _, row in ipairs(list) do
+                if options.wanted[row.name] and (row.delayed or i == 1) then
+                    rows[#rows + 1] = completed(row, bench, options, row.delayed and delay or 0)
+                end
+            end
+        end
+    end
+    return rows
 end
 
 
@@ -86,7 +112,7 @@ end
 local function print_missing(rows, options)
     local checked = {}
     for _, row in ipairs(rows) do
-        for _, name in ipairs(options.clients or row.clients or {}) do
+        for _, name in ipairs(options.clients or row.clients) do
             local lack = not checked[name] and clients[name].missing()
             if lack then print(("%s is missing: %s"):format(clients[name].label, lack)) end
             checked[name] = true
@@ -98,15 +124,13 @@ end
 -- The rows of one server, then those of an ensemble.
 local function run(bench)
     local options = read_options(bench, arg)
-    local begin, results, notes, all = core.now(), {}, {}, bench.rows(options)
+    local begin, results, notes, all = core.now(), {}, {}, rows_of(bench, options)
     print(("%s; medians (least to most) of %d rounds"):format(bench.about, options.rounds))
     print_missing(all, options)
     for servers = 1, 3, 2 do
         local rows = {}
         for _, row in ipairs(all) do
-            if options.wanted[row.name] and (row.servers or 1) == servers then
-                rows[#rows + 1] = complete(row)
-            end
+            if (row.servers or 1) == servers then rows[#rows + 1] = row end
         end
         if rows[1] then
             local world = worlds.start(options, servers)

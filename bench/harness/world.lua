@@ -74,10 +74,11 @@ end
 --- Starts another crowd of a client, with `count` processes; flags and heap are for Java.
 function World:start_crowd(name, count, flags, heap)
     local client = clients[name]
-    local program = ("%s %s %s %d"):format(client.program(heap or HEAP, flags), self.proxy.hosts,
-                                           self.address, self.options.batch or 0)
-    local function nodes(path) return #self.server:nodes(path) end
-    local started = crowd.start(client, program, count, nodes):await()
+    local started = crowd.start(client, client.program(heap or HEAP, flags), count, {
+        nodes = function(path) return #self.server:nodes(path) end,
+        hosts = { proxy = self.proxy.hosts, server = self.address },
+        batch = self.options.batch,
+    })
     self.versions[name] = started.version
     return started
 end

@@ -39,7 +39,7 @@ end
 function borrowed.one(world, row, contender)
     local session = borrowed.sessions(world)[1]
     local free, kept = borrowed.new_path(session), borrowed.new_path(session)
-    local function cycle(path) return 1000 * contender.crowd:cycles("proxy", "free", path, 1, 1) end
+    local function cycle(path) return 1000 * contender.crowd:cycles("proxy", row, path, 1, 1) end
     keep(session, kept)
     world.proxy:command("delay %g", row.delay)
     local lease = assert(session:mutex(free):acquire(PATIENCE))

@@ -1,6 +1,6 @@
 --- Cycles of one process of each client, on a lock that nobody else wants. A row has
 --
---   kind            of cycle (crowd.lua)
+--   kind, tries, is_one   as in Crowd:cycles (crowd.lua)
 --   count           of each task
 --   tasks           at the same time; 1 by default
 --   zklock_factor   for zklock's count, where its cycles need no request
@@ -36,10 +36,10 @@ function cycles.one(world, row, contender)
     local where = row.delay > 0 and "proxy" or "server"
     local factor = contender.crowd.client.tells and row.zklock_factor or 1
     local count = math.ceil(row.count * factor * (row.tasks or 1) / contender.tasks)
-    local path = ("/%s-%s-%d"):format(row.kind, contender.crowd.name, contender.tasks)
+    local path = ("/%s-%s-%d"):format(row.name, contender.crowd.name, contender.tasks)
     world.proxy:command("delay %g", row.delay)
     local before = world:server_cpu()
-    local seconds, cpu = contender.crowd:cycles(where, row.kind, path, count, contender.tasks)
+    local seconds, cpu = contender.crowd:cycles(where, row, path, count, contender.tasks)
     local server_cpu, total = world:server_cpu() - before, count * contender.tasks
     world.proxy:command("delay 0")
     return {

@@ -28,7 +28,7 @@ function grants.one(world, row, contender)
     local seconds, tally = crowd:serve()
     local serving = traffic.take(proxy, row.delay)
     proxy:command("delay 0")
-    if tally.served ~= waiters then error(contender.name .. ": not all were served", 0) end
+    if tally.grants ~= count then error(contender.name .. ": not all were served", 0) end
     return {
         ms = 1000 * seconds / count, rate = count / seconds,
         queue_requests = queueing.requests / waiters, queue_bytes = queueing.bytes / waiters,

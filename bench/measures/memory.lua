@@ -1,5 +1,5 @@
---- Memory of a client's process, in kilobytes for each further session, held lock, and waiter. A
--- row has `scale`, a factor for the numbers of locks and waiters below.
+--- Memory of a client's process, in kilobytes for each further session, held lock, and waiter.
+-- The factor options.scale is for the numbers of locks and waiters below.
 
 local tables = require "bench.harness.tables"
 
@@ -14,8 +14,8 @@ function memory.contenders(world, row) return world:able_clients(row) end
 
 
 -- A fresh process each time.
-function memory.one(world, row, contender)
-    local name = contender.name
+function memory.one(world, _, contender)
+    local name, scale = contender.name, world.options.scale
     local crowd = world:start_crowd(name, 1, FLAGS, HEAP)
     local function grown(count, fn)
         local before = crowd:memory()
@@ -23,7 +23,7 @@ function memory.one(world, row, contender)
         return (crowd:memory() - before) / 1024 / count
     end
     local function keep(path)
-        return function(count) crowd.processes[1]:command("keep /%s-%s %d", path, name, count) end
+        return function(count) crowd.processes[1]:command("keep 1 /%s-%s %d", path, name, count) end
     end
     crowd:prepare_line("mutex", 1, 1) -- warm
     crowd:join(10)
@@ -31,10 +31,10 @@ function memory.one(world, row, contender)
     keep "warm" (10)
     local figures = {
         session = grown(SESSIONS, function(count) crowd:open(1 + count) end),
-        lock = grown(math.ceil(row.scale * LOCKS), keep "kept"),
+        lock = grown(math.ceil(scale * LOCKS), keep "kept"),
     }
     crowd:prepare_line("mutex", 1, 1)
-    figures.waiter = grown(math.ceil(row.scale * WAITERS), function(n) crowd:join(n) end)
+    figures.waiter = grown(math.ceil(scale * WAITERS), function(n) crowd:join(n) end)
     crowd:serve()
     crowd:stop()
     return figures

@@ -2,6 +2,8 @@
 -- All clients ask at the same time, each in a session of its own; after options.silence seconds the
 -- server goes on. The server has no other sessions, because the stop would harm them.
 
+local core = require "zklock.core"
+local crowds = require "bench.harness.crowd"
 local markdown = require "bench.markdown"
 local rounds = require "bench.harness.rounds"
 local tables = require "bench.harness.tables"
@@ -22,17 +24,34 @@ local function begin_outage(server, seconds)
 end
 
 
+local function outcome(figures)
+    if figures.problem ~= "" then return figures.problem end
+    return figures.grants > 0 and "granted" or "timeout"
+end
+
+
+local function tell_all(list, ...)
+    for _, each in ipairs(list) do each.process:tell(...) end
+    for _, each in ipairs(list) do each.process:answer() end
+end
+
+
 local function measure(world, list)
-    for _, each in ipairs(list) do each.process:command("connect %d", TIMEOUT) end
+    tell_all(list, "connect spare %s %d", world.address, TIMEOUT)
     zklock.sleep(PAUSE)
     begin_outage(world.server, world.options.silence)
-    for _, each in ipairs(list) do each.process:tell("wait /outage-%s %g", each.name, LIMIT) end
+    for _, each in ipairs(list) do
+        each.process:tell("start spare %s /outage-%s 1 1 %.6f\nfinish", each.crowd:kind_of("mutex"),
+                          each.name, core.now() + LIMIT)
+    end
     local answers = {}
     for i, each in ipairs(list) do
-        local seconds, outcome = each.process:answer():match("^(%S+) (%S+)$")
-        answers[i] = { seconds = tonumber(seconds), outcome = outcome }
+        each.process:answer()
+        local figures = crowds.figures(each.process)
+        answers[i] = { seconds = figures.seconds, outcome = outcome(figures) }
     end
     world.server:resume()
+    tell_all(list, "drop spare")
     return answers
 end
 

@@ -51,7 +51,7 @@ local function measure_served(world, row, crowd, figures)
     figures.kB = (crowd:memory() - before) / 1024 / row.waiters
     local tally
     figures.drain_s, tally = crowd:serve()
-    figures.served = tally.served
+    figures.served = tally.grants
     note_traffic(world, row, figures, "drain")
 end
 

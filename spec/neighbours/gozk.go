@@ -7,20 +7,24 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"math"
 	"os"
 	"reflect"
+	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/samuel/go-zookeeper/zk"
 )
 
-const sessionTimeout = 20 * time.Second
-
-func connect(hosts string) (*zk.Conn, error) {
-	conn, events, err := zk.Connect(strings.Split(hosts, ","), sessionTimeout,
-		zk.WithLogInfo(false))
+func connect(hosts string, timeout time.Duration) (*zk.Conn, error) {
+	conn, events, err := zk.Connect(strings.Split(hosts, ","), timeout, zk.WithLogInfo(false))
 	if err != nil {
 		return nil, err
 	}
@@ -35,10 +39,6 @@ func connect(hosts string) (*zk.Conn, error) {
 			return nil, errors.New("no connection to " + hosts)
 		}
 	}
-}
-
-func session(conn *zk.Conn) string {
-	return fmt.Sprintf("%x", uint64(conn.SessionID()))
 }
 
 // The token of a lock that is held. The name of its node is private to the library.
@@ -57,8 +57,13 @@ func token(conn *zk.Conn, lock *zk.Lock) (int64, error) {
 type hand struct {
 	conn  *zk.Conn
 	lock  *zk.Lock
+	kept  []*zk.Lock
 	mutex sync.Mutex
 	state string
+}
+
+func (h *hand) newLock(path string) *zk.Lock {
+	return zk.NewLock(h.conn, path, zk.WorldACL(zk.PermAll))
 }
 
 func (h *hand) become(state string) {
@@ -84,13 +89,24 @@ func (h *hand) take(kind, path, limit string) error {
 	if kind != "mutex" || limit != "-" {
 		return errors.New("go-zookeeper has only a mutex, without timeout")
 	}
-	h.lock = zk.NewLock(h.conn, path, zk.WorldACL(zk.PermAll))
+	h.lock = h.newLock(path)
 	h.become("waiting")
 	go h.acquire()
 	return nil
 }
 
-func (h *hand) command(words []string) (string, error) {
+func (h *hand) keep(path string, count int) error {
+	for i := 0; i < count; i++ {
+		lock := h.newLock(fmt.Sprintf("%s/%d", path, i))
+		h.kept = append(h.kept, lock)
+		if err := lock.Lock(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *hand) obey(words []string) (string, error) {
 	switch words[0] {
 	case "take":
 		return "", h.take(words[2], words[3], words[4])
@@ -102,8 +118,10 @@ func (h *hand) command(words []string) (string, error) {
 		err := h.lock.Unlock()
 		h.become("free")
 		return "", err
+	case "keep":
+		return "", h.keep(words[2], number(words[3]))
 	case "session":
-		return session(h.conn), nil
+		return fmt.Sprintf("%x", uint64(h.conn.SessionID())), nil
 	case "drop":
 		h.conn.Close()
 		return "", nil
@@ -111,37 +129,130 @@ func (h *hand) command(words []string) (string, error) {
 	return "", errors.New("unknown command")
 }
 
+// --- tasks -------------------------------------------------------------------------------
+
+const clockBoottime = 7
+
+func now() float64 {
+	var spec syscall.Timespec
+	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockBoottime, uintptr(unsafe.Pointer(&spec)), 0)
+	return float64(spec.Nano()) / 1e9
+}
+
+func processorTime() float64 {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
+}
+
+// The figures of a task that has ended.
+type ended struct {
+	begin, end float64
+	grants     int
+	err        error
+}
+
+func cycle(lock *zk.Lock, laps int) (result ended) {
+	result.begin = now()
+	for i := 0; i < laps && result.err == nil; i++ {
+		if result.err = lock.Lock(); result.err == nil {
+			result.err = lock.Unlock()
+			result.grants++
+		}
+	}
+	result.end = now()
+	return result
+}
+
+// The tasks of all hands.
+type tasks struct {
+	count   int
+	results chan ended
+	cpu     float64 // at the start of the first task
+}
+
+func (t *tasks) start(h *hand, path string, laps, count int) {
+	if t.count == 0 {
+		t.cpu = processorTime()
+	}
+	t.count += count
+	for i := 0; i < count; i++ {
+		lock := h.newLock(strings.Replace(path, "#", strconv.Itoa(i), 1))
+		go func() { t.results <- cycle(lock, laps) }()
+	}
+}
+
+func (t *tasks) finish() string {
+	first, last, grants, problem := math.Inf(1), 0.0, 0, ""
+	for ; t.count > 0; t.count-- {
+		result := <-t.results
+		first, last = math.Min(first, result.begin), math.Max(last, result.end)
+		grants += result.grants
+		if result.err != nil {
+			problem = result.err.Error()
+		}
+	}
+	seconds := math.Max(0, last-first)
+	return fmt.Sprintf("%.6f %.6f %.6f %d 0 %s", seconds, last, processorTime()-t.cpu, grants,
+		problem)
+}
+
+// --- commands ----------------------------------------------------------------------------
+
+type program struct {
+	hands map[string]*hand
+	tasks tasks
+}
+
+func number(word string) int {
+	value, _ := strconv.Atoi(word)
+	return value
+}
+
+func (p *program) connect(name, hosts string, seconds int) error {
+	conn, err := connect(hosts, time.Duration(seconds)*time.Second)
+	p.hands[name] = &hand{conn: conn, state: "free"}
+	return err
+}
+
+func (p *program) obey(words []string) (string, error) {
+	switch words[0] {
+	case "connect":
+		return "", p.connect(words[1], words[2], number(words[3]))
+	case "start":
+		p.tasks.start(p.hands[words[1]], words[3], number(words[4]), number(words[5]))
+		return "", nil
+	case "finish":
+		return p.tasks.finish(), nil
+	case "collect":
+		debug.FreeOSMemory()
+		return "0", nil
+	}
+	answer, err := p.hands[words[1]].obey(words)
+	if words[0] == "drop" {
+		delete(p.hands, words[1])
+	}
+	return answer, err
+}
+
 var version string // of go-zookeeper, set by the linker
 
-func commands(hosts string) {
-	hands := map[string]*hand{}
-	fmt.Println("ready", version)
+func main() {
+	log.SetOutput(io.Discard)
+	p := program{hands: map[string]*hand{}, tasks: tasks{results: make(chan ended)}}
+	fmt.Println("ready", os.Getpid(), version)
 	for input := bufio.NewScanner(os.Stdin); input.Scan() && input.Text() != "quit"; {
-		words := strings.Split(input.Text(), " ")
-		var answer string
-		var err error
-		if hands[words[1]] == nil {
-			hands[words[1]] = &hand{state: "free"}
-			hands[words[1]].conn, err = connect(hosts)
-		}
-		if err == nil {
-			answer, err = hands[words[1]].command(words)
-		}
+		answer, err := p.obey(strings.Split(input.Text(), " "))
 		if err != nil {
 			fmt.Println("error:", err)
 		} else {
 			fmt.Println("ok", answer)
 		}
-		if words[0] == "drop" {
-			delete(hands, words[1])
-		}
 	}
-	for _, h := range hands {
+	for _, h := range p.hands {
 		h.conn.Close()
 	}
 	fmt.Println("ok")
-}
-
-func main() {
-	commands(os.Args[1])
 }

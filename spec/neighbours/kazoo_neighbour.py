@@ -1,20 +1,23 @@
 #!/usr/bin/python3
 """kazoo as a neighbour; see neighbour.lua for the commands.
 
-Its locks are those of docs/neighbours.md, whose Python runs here. There are two more kinds:
-"stock" is kazoo's own Lock, and "extra" is that Lock with the extra pattern "-lock-".
+Its locks are those of docs/neighbours.md, whose Python runs here. There are more kinds: "stock" and
+"stock-read" are kazoo's own Lock and ReadLock, and "extra" is that Lock with the extra pattern
+"-lock-".
 """
 
+import gc
+import logging
+import os
 import re
 import sys
 import threading
+import time
 
 import kazoo
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout
-from kazoo.recipe.lock import Lock
-
-SESSION_TIMEOUT = 20
+from kazoo.recipe.lock import Lock, ReadLock
 
 
 def documented_locks():
@@ -26,30 +29,23 @@ def documented_locks():
     return names
 
 
-LOCKS = documented_locks()
+def extra(client, path, identifier):
+    return Lock(client, path, identifier, extra_lock_patterns=["-lock-"])
 
 
-def make_lock(client, kind, path, identifier):
-    if kind == "stock":
-        return Lock(client, path, identifier)
-    if kind == "extra":
-        return Lock(client, path, identifier, extra_lock_patterns=["-lock-"])
-    name = {"mutex": "NeighbourLock", "read": "NeighbourReadLock", "write": "NeighbourWriteLock"}
-    return LOCKS[name[kind]](client, path, identifier)
+DOCUMENTED = documented_locks()
+KINDS = {
+    "mutex": DOCUMENTED["NeighbourLock"],
+    "read": DOCUMENTED["NeighbourReadLock"],
+    "write": DOCUMENTED["NeighbourWriteLock"],
+    "stock": Lock,
+    "stock-read": ReadLock,
+    "extra": extra,
+}
 
 
-def connect(hosts):
-    client = KazooClient(hosts=hosts, timeout=SESSION_TIMEOUT)
-    client.start(timeout=15)
-    return client
-
-
-def session(client):
-    return "%x" % client.client_id[0]
-
-
-def token(client, lock):
-    return client.exists(lock.path + "/" + lock.node).czxid
+def now():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def acquire(lock, limit):
@@ -66,22 +62,28 @@ def acquire(lock, limit):
 class Hand:
     """A session, with one lock at a time."""
 
-    def __init__(self, hosts):
-        self.client = connect(hosts)
+    def __init__(self, hosts, timeout):
+        self.client = KazooClient(hosts=hosts, timeout=float(timeout))
+        self.client.start(timeout=15)
         self.lock = None
         self.now = "free"
+        self.kept = []
+
+    def new_lock(self, kind, path, data="-"):
+        return KINDS[kind](self.client, path, None if data == "-" else data)
 
     def _acquire(self, limit):
         try:
             if acquire(self.lock, limit):
-                self.now = "held %d" % token(self.client, self.lock)
+                node = self.client.exists(self.lock.path + "/" + self.lock.node)
+                self.now = "held %d" % node.czxid
             else:
                 self.now = "timeout"
         except Exception as problem:
             self.now = "failed %r" % problem
 
     def take(self, kind, path, limit, data):
-        self.lock = make_lock(self.client, kind, path, data)
+        self.lock = self.new_lock(kind, path, data)
         self.now = "waiting"
         seconds = None if limit == "-" else float(limit)
         threading.Thread(target=self._acquire, args=(seconds,), daemon=True).start()
@@ -94,31 +96,105 @@ class Hand:
         self.now = "free"
 
     def session(self):
-        return session(self.client)
+        return "%x" % self.client.client_id[0]
+
+    def keep(self, path, count):
+        for i in range(int(count)):
+            self.kept.append(self.new_lock("stock", "%s/%d" % (path, i)))
+            self.kept[-1].acquire()
 
     def drop(self):
         self.client.stop()
 
 
-def commands(hosts):
-    hands = {}
-    print("ready", kazoo.__version__, flush=True)
+# --- tasks -------------------------------------------------------------------------------
+
+
+class Task(threading.Thread):
+    """Acquires and releases a lock, and has the figures afterwards."""
+
+    def __init__(self, lock, laps, deadline):
+        super().__init__(daemon=True)
+        self.lock, self.laps, self.deadline = lock, laps, deadline
+        self.grants = self.timeouts = 0
+        self.begin = self.end = 0.0
+        self.problem = ""
+
+    def run(self):
+        self.begin = now()
+        try:
+            for _ in range(self.laps):
+                if acquire(self.lock, max(0, self.deadline - now()) if self.deadline else None):
+                    self.lock.release()
+                    self.grants += 1
+                else:
+                    self.timeouts += 1
+        except Exception as problem:
+            self.problem = type(problem).__name__
+        self.end = now()
+
+
+class Commands:
+    """The commands that concern the whole process."""
+
+    def __init__(self):
+        self.hands = {}
+        self.tasks = []
+        self.cpu = 0.0  # at the start of the first task
+
+    def connect(self, name, hosts, timeout):
+        self.hands[name] = Hand(hosts, timeout)
+
+    def start(self, name, kind, path, laps, count, deadline):
+        if not self.tasks:
+            self.cpu = time.process_time()
+        new_lock = self.hands[name].new_lock
+        new = [Task(new_lock(kind, path.replace("#", str(i))), int(laps), float(deadline))
+               for i in range(int(count))]
+        self.tasks += new
+        for task in new:
+            task.start()
+
+    def finish(self):
+        tasks, self.tasks = self.tasks, []
+        for task in tasks:
+            task.join()
+        first = min((task.begin for task in tasks), default=0)
+        last = max((task.end for task in tasks), default=0)
+        return "%.6f %.6f %.6f %d %d %s" % (
+            last - first, last, time.process_time() - self.cpu,
+            sum(task.grants for task in tasks), sum(task.timeouts for task in tasks),
+            max((task.problem for task in tasks), default=""))
+
+    def collect(self):
+        gc.collect()
+        return "0"
+
+    def obey(self, verb, *words):
+        if hasattr(self, verb):
+            return getattr(self, verb)(*words)
+        name, *words = words
+        answer = getattr(self.hands[name], verb)(*words)
+        if verb == "drop":
+            del self.hands[name]
+        return answer
+
+
+def main():
+    logging.disable()
+    commands = Commands()
+    print("ready", os.getpid(), kazoo.__version__, flush=True)
     for line in sys.stdin:
-        verb, *words = line.split()
-        if verb == "quit":
+        words = line.split()
+        if words[0] == "quit":
             break
         try:
-            name, *words = words
-            if name not in hands:
-                hands[name] = Hand(hosts)
-            print("ok", getattr(hands[name], verb)(*words) or "", flush=True)
-            if verb == "drop":
-                del hands[name]
+            print("ok", commands.obey(*words) or "", flush=True)
         except Exception as problem:
             print("error: %r" % problem, flush=True)
-    for hand in hands.values():
+    for hand in commands.hands.values():
         hand.drop()
     print("ok", flush=True)
 
 
-commands(sys.argv[1])
+main()

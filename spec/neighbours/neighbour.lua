@@ -1,15 +1,16 @@
 --- Programs that use other ZooKeeper clients' own locks, each in its client's language.
--- exclusion.lua and loop.lua tell them every step.
+-- exclusion.lua and loop.lua tell them every step; bench/harness/crowd.lua lets them run tasks.
 --
 --   neighbour.start(NAME, HOSTS)   NAME: "Curator", "kazoo", "go-zookeeper"; of the machine, or of
 --                                  packages that are unpacked in $ZKLOCK_CLIENTS
 --
--- A hand is a session, opened by the hand's first command, and holds one lock at a time. Commands
--- are lines, and each is answered at once by "ok …" or "error: …":
+-- A program greets with "ready PID VERSION", its client's version. A hand is a session, and holds
+-- one lock at a time. Commands are lines, and each is answered at once by "ok …" or "error: …":
 --
---   take HAND KIND PATH LIMIT DATA   begins to acquire. KIND: mutex, read, write (kazoo: also
---                       stock and extra, see kazoo_neighbour.py); LIMIT: seconds, 0 to try, "-"
---                       for ever; DATA: text of the node, without spaces
+--   connect HAND HOSTS TIMEOUT   opens the hand's session; TIMEOUT: seconds
+--   take HAND KIND PATH LIMIT DATA   begins to acquire. KIND: mutex, read, write (see each program
+--                       for more); LIMIT: seconds, 0 to try, "-" for ever; DATA: text of the node,
+--                       without spaces, "-" for the client's own
 --   state HAND          free, waiting, held CZXID, timeout, failed MESSAGE
 --   release HAND        answers when it is done
 --   downgrade HAND      a writer becomes a reader in the client's way
@@ -19,13 +20,29 @@
 --   session HAND        the hand's session, in hexadecimal
 --   drop HAND           closes the hand's session, whatever the hand does
 --   quit                closes all sessions and ends
+--
+-- These are for measurements:
+--
+--   start HAND KIND PATH LAPS TASKS DEADLINE
+--                       starts tasks, each of which acquires and releases a lock LAPS times. A "#"
+--                       in PATH is the task's number; without it all want the same lock. DEADLINE:
+--                       a time at which they give up, 0 for never; later acquires are tries
+--   finish              answers when all tasks have ended: seconds from the first begin to the last
+--                       end, the time of that end, processor seconds of the process, the numbers of
+--                       grants and of timeouts, and a problem, if a task met one
+--   keep HAND PATH COUNT   acquires COUNT locks, of paths with their numbers, and holds them
+--   collect             frees unused memory; answers with the free bytes that remain in the heap
+--
+-- Times are seconds of CLOCK_BOOTTIME.
 
 local rig = require "spec.rig"
 
 local neighbour = {}
 
 local CLIENTS = os.getenv("ZKLOCK_CLIENTS") or ""
-local BUILD = (CLIENTS ~= "" and CLIENTS or os.getenv("ZKLOCK_BUILD") or "build") .. "/neighbours"
+local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
+local SESSION_TIMEOUT = 20 -- seconds
+local HEAP = 128 -- megabytes
 
 -- The jars of the class path, by name.
 local JARS = { "zookeeper-jute", "guava", "slf4j-api", "slf4j-simple", "zookeeper",
@@ -48,29 +65,38 @@ function neighbour.unpacked(root, package)
 end
 
 
---- Returns the command for a Java program with Curator: the folder of its unpacked packages ("" for
--- the machine's), the program's folder, class and heap in megabytes, and more flags.
-function neighbour.java(root, folder, class, heap, flags)
+-- The folder of the programs that use the packages of `root`.
+local function folder_of(root) return (root ~= "" and root or BUILD) .. "/neighbours" end
+
+
+local function java(root, heap, flags)
     local jars = {}
     for i, name in ipairs(JARS) do jars[i] = ("%s/usr/share/java/%s.jar"):format(root, name) end
     return table.concat({
         "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData",
-        ("-Xmx%dm %s"):format(heap, flags or ""),
+        ("-Xmx%dm %s"):format(heap or HEAP, flags or ""),
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
         "-Dclock.offset=" .. clock_offset(),
-        ("-cp %s:%s"):format(folder, table.concat(jars, ":")), class,
+        ("-cp %s:%s Curator"):format(folder_of(root), table.concat(jars, ":")),
     }, " ")
 end
 
 
 local PROGRAMS = {
-    Curator = function() return neighbour.java(CLIENTS, BUILD, "Curator", 128) end,
-    kazoo = function()
+    Curator = java,
+    kazoo = function(root)
         return ("env PYTHONPATH=%s/usr/lib/python3/dist-packages /usr/bin/python3 " ..
-                "spec/neighbours/kazoo_neighbour.py"):format(CLIENTS)
+                "spec/neighbours/kazoo_neighbour.py"):format(root)
     end,
-    ["go-zookeeper"] = function() return BUILD .. "/gozk" end,
+    ["go-zookeeper"] = function(root) return folder_of(root) .. "/gozk" end,
 }
+
+
+--- Returns the command that starts a program. `root` is the folder of the client's unpacked
+-- packages, "" for the machine's; heap, in megabytes, and more flags are for Java.
+function neighbour.program(name, root, heap, flags)
+    return PROGRAMS[name](root, heap, flags)
+end
 
 
 local Neighbour, Hand = {}, {}
@@ -79,8 +105,9 @@ Neighbour.__index, Hand.__index = Neighbour, Hand
 
 --- Starts a neighbour; greet() or the first command waits until it runs.
 function neighbour.start(name, hosts)
-    local servant = rig.servant(PROGRAMS[name]() .. " " .. hosts)
-    return setmetatable({ name = name, servant = servant, used = {} }, Neighbour)
+    local servant = rig.servant(neighbour.program(name, CLIENTS))
+    return setmetatable({ name = name, hosts = hosts, servant = servant, connected = {},
+                          used = {} }, Neighbour)
 end
 
 
@@ -90,7 +117,7 @@ end
 
 
 function Neighbour:version()
-    return (self.servant:greet():match "^ready (.+)$")
+    return (self.servant:greet():match "^ready %d+ (.+)$")
 end
 
 
@@ -100,16 +127,23 @@ end
 
 
 local function command(hand, verb, ...)
-    local servant = hand.neighbour.servant
-    servant:greet()
-    return servant:command("%s", table.concat({ verb, hand.name, ... }, " "))
+    local name, self = hand.name, hand.neighbour
+    self.servant:greet()
+    if not self.connected[name] then
+        self.servant:command("connect %s %s %d", name, self.hosts, SESSION_TIMEOUT)
+        self.connected[name] = true
+    end
+    return self.servant:command("%s", table.concat({ verb, name, ... }, " "))
 end
 
 
 --- Drops the hands that have not released everything since the last time.
 function Neighbour:tidy()
     for name, hand in pairs(self.used) do
-        if hand:state() ~= "free" then command(hand, "drop") end
+        if hand:state() ~= "free" then
+            command(hand, "drop")
+            self.connected[name] = nil
+        end
         self.used[name] = nil
     end
 end
