@@ -14,20 +14,20 @@ local BEFORE, BETWEEN, AFTER = 2, 5, 12 -- seconds before, between and after the
 local LIBRARY = os.getenv("ZKLOCK_BUILD") .. "/rig/names.so"
 local NAMES = { "zk1", "zk2", "zk3" }
 
-local CLIENTS = {
-    { name = "zklock", command = os.getenv("ZKLOCK_LUA") .. " bench/roll/client.lua" },
-    { name = "kazoo", command = "/usr/bin/python3 bench/roll/kazoo_client.py" },
-}
+local CLIENTS = { "zklock", "kazoo" }
 
 
 local function start(client, folder, seconds)
     local hosts = table.concat(NAMES, ".test,") .. ".test"
-    local pipe = assert(io.popen(("NAMES=%s LD_PRELOAD=%s PYTHONPATH=%s exec %s %s %g %g"):format(
-        folder, LIBRARY, os.getenv("PEERS") .. "/usr/lib/python3/dist-packages", client.command,
-        hosts, TIMEOUT, seconds)))
-    assert(pipe:read("*l") == "ready", client.name .. " did not start")
-    return pipe
+    local servant = rig.servant(("env NAMES=%s LD_PRELOAD=%s %s bench/roll/client.lua %s %s %g %g")
+        :format(folder, LIBRARY, os.getenv("ZKLOCK_LUA"), client, hosts, TIMEOUT, seconds))
+    assert(servant:greet() == "ready", client .. " did not start")
+    return servant
 end
+
+
+-- The node of the lock that the client holds, or nil.
+local function held_node(server, client) return server:nodes("/roll/" .. client .. "-held")[1] end
 
 
 local function set_address(folder, name, proxy)
@@ -48,24 +48,28 @@ end
 
 
 local function round()
-    local server, proxies, pipes = rig.server{ n = 3 }, {}, {}
+    local server, proxies, servants, nodes = rig.server{ n = 3 }, {}, {}, {}
     local folder = rig.shell("mktemp -d"):match("%S+")
     for n, name in ipairs(NAMES) do
         proxies[n] = rig.proxy(server:host(n))
         set_address(folder, name, proxies[n])
     end
     local seconds = BEFORE + #NAMES * BETWEEN + AFTER
-    for i, client in ipairs(CLIENTS) do pipes[i] = start(client, folder, seconds) end
+    for i, client in ipairs(CLIENTS) do
+        servants[i] = start(client, folder, seconds)
+        nodes[i] = held_node(server, client)
+    end
     zklock.sleep(BEFORE)
     for n = 1, #NAMES do
         restart_elsewhere(server, n, folder, proxies)
         zklock.sleep(BETWEEN)
     end
     for i, client in ipairs(CLIENTS) do
-        print(("%-7s %s"):format(client.name, (pipes[i]:read("*l") or "failed"):gsub(
-            "(%S+) (%d+) (%S+) (%S+)",
-            "%1 s at most without a lock, %2 locks; lease %3, session %4")))
-        pipes[i]:close()
+        local ok, figures = pcall(servants[i].answer, servants[i])
+        local lease = held_node(server, client) == nodes[i] and "held" or "lost"
+        print(("%-7s %s"):format(client, figures:gsub("(%S+) (%d+) (%S+)",
+            "%1 s at most without a lock, %2 locks; lease " .. lease .. ", session %3")))
+        if ok then servants[i]:stop() end
     end
     for _, proxy in ipairs(proxies) do proxy:stop() end
     server:stop()
