@@ -1,5 +1,6 @@
 --- Figures of a process, from /proc.
 
+local files = require "spec.files"
 local rig = require "spec.rig"
 
 local TICKS_PER_SECOND = tonumber(rig.shell("getconf CLK_TCK"))
@@ -7,12 +8,7 @@ local TICKS_PER_SECOND = tonumber(rig.shell("getconf CLK_TCK"))
 local process = {}
 
 
-local function read(pid, name)
-    local file = assert(io.open(("/proc/%s/%s"):format(pid, name)))
-    local text = file:read("*a")
-    file:close()
-    return text
-end
+local function read(pid, name) return assert(files.read(("/proc/%s/%s"):format(pid, name))) end
 
 
 --- Bytes of resident memory.
