@@ -368,31 +368,33 @@ test-http-mysql: setup-tests
 $(BUILD)/asan/lua $(BUILD)/tsan/lua: $(BUILD)/%/lua: rig/lua.c
 	$(compile) $(CSTD) $(WARNINGS) $(FLAGS_$*) -g -o $@ $< -llua5.4
 
-# Parts of these: $(call part,<target>,<specs>,<tags>)
+# $(call part,<target>,<specs>,<tags>): some specs of one of these
 part = +@$(MAKE) $(1) SPEC="$(2)" TAGS="$(3)"
 
-# Specs wait for three quarters of their time, so the parts of a lane of .ci/suite run beside each
-# other: $(call beside,<kind>,<parts>)
-beside = +@$(MAKE) -k -j$(words $(2)) -Otarget $(2:%=test-$(1)-%)
+# Specs wait for three quarters of their time, so in some lanes of .ci/suite three parts, each with
+# every third spec, run beside each other.
+thirds = $(call part,third-1 third-2 third-3 -k -j3 -Otarget OF=$(1),$(2),$(3))
+
+third-1 third-2 third-3: third-%:
+	+@$(MAKE) $(OF) SPEC="$(shell printf '%s\n' $(SPEC) | sed -n '$*~3p')"
 
 interrupts = spec/interrupt_spec.lua
 
-test-quick-specs test-quick-laboratory: $(on-5.4)
+test-quick-specs test-quick-laboratory test-slow-specs test-slow-faults: $(on-5.4)
 test-asan-specs: $(on-asan)
 test-tsan-specs: $(on-tsan)
 
-test-quick-specs test-asan-specs test-tsan-specs: test-%-specs:
-	$(call beside,$*,faults early late)
-test-slow-specs: ; $(call beside,slow,early late)
-test-slow-faults: ; $(call beside,slow,links servers)
-test-quick-laboratory: ; $(call beside,quick,engines pages sales)
-test-quick-%: ; $(call part,test-lua,$(filter-out $(interrupts),$($*)),$(QUICK))
+test-quick-specs: ; $(call thirds,test-lua,$(filter-out $(interrupts),$(specs)),$(QUICK))
+test-quick-laboratory: ; $(call thirds,test-lua,$(laboratory),$(QUICK))
 # On a server in memory they take a fifth of the time.
 test-quick-interrupts: ; $(call part,test-lua-memory-5.4,$(interrupts),$(QUICK))
-test-slow-%: ; $(call part,test-lua,$($*),$(SLOW))
-test-luajit-%: ; $(call part,test-luajit,$(filter $($*),$(jit_specs)),$(QUICK))
-test-asan-%: ; $(call part,test-asan,$(filter $($*),$(call runs,asan)),$(UNTIMED))
-test-tsan-%: ; $(call part,test-tsan,$(filter $($*),$(call runs,tsan)),$(UNTIMED))
+test-slow-specs: ; $(call thirds,test-lua,$(others),$(SLOW))
+test-slow-faults: ; $(call thirds,test-lua,$(faults),$(SLOW))
+test-slow-laboratory: ; $(call part,test-lua,$(laboratory),$(SLOW))
+test-luajit-specs test-luajit-laboratory: test-luajit-%:
+	$(call part,test-luajit,$(filter $($*),$(jit_specs)),$(QUICK))
+test-asan-specs test-tsan-specs: test-%-specs:
+	$(call thirds,test-$*,$(filter $(specs),$(call runs,$*)),$(UNTIMED))
 
 # On Lua 5.4 a real server has these specs in `make test`.
 test-memory-quick: ; $(call part,test-lua-memory-5.1,,$(QUICK))
@@ -448,19 +450,9 @@ $(OLDER:%=test-%): test-%: $(BUILD)/%/zklock/core.so
 # Flash sales, and the engines of other servers.
 laboratory = $(wildcard spec/bench_*_spec.lua spec/checker_spec.lua spec/seckill/*_spec.lua \
 	docs/seckill/*_spec.lua)
-documents = $(wildcard docs/testing-your-code/*_spec.lua)
-engines = $(wildcard spec/seckill/engine*_spec.lua spec/seckill/cerberus*_spec.lua)
-pages = $(wildcard $(patsubst %,spec/seckill/%_spec.lua,report scheduler site workshop))
-sales = $(filter-out $(engines) $(pages),$(laboratory))
 faults = $(wildcard spec/fault/*_spec.lua)
-# Faults of servers, and of all else.
-servers = $(patsubst %,spec/fault/%_spec.lua,ensemble fake malformed wiped)
-links = $(filter-out $(servers),$(faults))
-others = $(documents) \
-	$(filter-out $(laboratory),$(wildcard spec/*_spec.lua spec/loops/*_spec.lua))
-# Two halves of the other specs, by their names.
-early = $(filter $(foreach letter,a b c d e f g h i j k l,spec/$(letter)%),$(others))
-late = $(filter-out $(early),$(others))
+others = $(filter-out $(laboratory),$(wildcard \
+	docs/testing-your-code/*_spec.lua spec/*_spec.lua spec/loops/*_spec.lua))
 specs = $(faults) $(others)
 
 # A storm over cerberus with real engines; spec/seckill/cerberus_spec.lua has a short one.
