@@ -84,7 +84,7 @@ describe("the asserts of the sources", function()
 
     it("all builds for tests have asserts", function()
         local targets = { "all", "build/asan/zklock/core.so", "build/tsan/zklock/core.so",
-                          "test-core", "test-core-asan", "build/sim/sim", "build/sim/sim-asan",
+                          "test-core", "test-core-asan", "build/sim/sim", "build/sim-asan/sim",
                           "build/fuzz/session_fuzz", "build/fuzz/reply_fuzz", "test-alloc",
                           "test-memory" }
         for _, target in ipairs(targets) do

@@ -22,9 +22,9 @@ local REFUSED = { "BUG-12", "BUG-03-deadline", "BUG-11-vanished", "CURATOR-498",
 
 -- The traces of a tree by their seeds, and the rule that the simulator saw broken, or nil.
 local function traces_of(tree)
-    shell.must("make -s -r -C %s -f tree.mk sim/sim", tree)
-    local said = shell.run("ulimit -f 100000; timeout 60 %s/sim/sim trace 1 %d >%s/lines", tree,
-        SCHEDULES, tree)
+    mutant.must_build(tree, "build/sim/sim")
+    local said = shell.run("ulimit -f 100000; timeout 60 %s/build/sim/sim trace 1 %d >%s/lines",
+        tree, SCHEDULES, tree)
     local traces, seed = {}, nil
     for line in io.lines(tree .. "/lines") do
         seed = tonumber(line:match "^seed (%d+)$") or seed
@@ -60,7 +60,6 @@ local rows = mutant.rows()
 local all = #arg > 0 and arg or REFUSED
 local passed = 0
 mutant.copy()
-mutant.build "sim/sim"
 base = traces_of(mutant.BASE)
 for _, name in ipairs(all) do
     local row = assert(rows[name], name)

@@ -22,18 +22,17 @@ FLAGS_arm64/5.1 = -I$(ARM64)/usr/include/luajit-2.1
 $(foreach build,arm64/5.4 arm64/5.1,\
 	$(eval $(call modules-of,$(build),$$(FLAGS_$(build)),$(ARM64),aarch64-linux-gnu)))
 
-$(BUILD)/arm64/% test-core-arm64: CC = aarch64-linux-gnu-gcc
+$(BUILD)/arm64/%: CC = aarch64-linux-gnu-gcc
+$(BUILD)/arm64/%: AR = aarch64-linux-gnu-ar
 
-test-core-arm64: AR = aarch64-linux-gnu-ar
-test-core-arm64: CORE_RUNNER = $(QEMU)
-test-core-arm64: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
-	$(call core-programs,$(BUILD)/core-tests-arm64,$(CFLAGS))
+$(eval $(call programs,$(BUILD)/arm64/tests,$$(CFLAGS)))
+$(eval $(call programs,$(BUILD)/arm64/sim,-O2 -g $(TABLES)))
 
-$(BUILD)/arm64/sim: $(SIM_FILES)
-	$(call simulator,-O2 -g)
+test-core-arm64: $(addprefix $(BUILD)/arm64/tests/,$(CORE_TESTS))
+	@RUNNER="$(QEMU)" spec/core/run $^
 
 # The same seed gives the same run as on this machine, byte for byte.
-test-sim-arm64: $(BUILD)/arm64/sim $(BUILD)/sim/sim
+test-sim-arm64: $(BUILD)/arm64/sim/sim $(BUILD)/sim/sim
 	$(QEMU) $< seeds 1 10000
 	$(QEMU) $< replay 4711 >$<.replay
 	$(BUILD)/sim/sim replay 4711 | cmp - $<.replay

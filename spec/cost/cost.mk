@@ -2,10 +2,10 @@
 # zklock.run in instructions, of an acquire in calls.
 
 # The session calls the test's counter in each basic block.
-$(BUILD)/cost/session_test: spec/cost/session_test.c $(SIM_DRIVEN) $(CORE_HEADERS) \
-		$(wildcard src/session/*.h)
-	@$(compile) $(CORE_STRICT) $(CFLAGS) -Ispec/core -c -o $@.o $<
-	@$(CC) $(CORE_STRICT) $(CFLAGS) -fsanitize-coverage=trace-pc -o $@ $@.o $(SIM_DRIVEN)
+FLAGS_cost = $(CFLAGS) -fsanitize-coverage=trace-pc
+
+$(BUILD)/cost/session_test: spec/cost/session_test.c $(BUILD)/cost/driven.a
+	@$(compile) $(WARNINGS) $(STRICT) $(CFLAGS) -o $@ $^
 
 test-cost: $(BUILD)/cost/session_test test-growth test-calls
 	@$<
@@ -14,8 +14,7 @@ test-growth: $(BUILD)/5.4/zklock/core.so
 	@$(call with,5.4) lua5.4 spec/cost/growth.lua
 
 # Each function of this library tells the tracer that it is entered.
-$(BUILD)/cost/zklock/core.so: $(SOURCES) $(HEADERS)
-	@$(call module,$(FLAGS_5.4) -O0 -gdwarf-4 -finstrument-functions,$(SOURCES),$(LIBS))
+$(eval $(call modules,$(BUILD)/cost,$(FLAGS_5.4) -O0 -gdwarf-4 -finstrument-functions))
 
 $(BUILD)/cost/tracer.so: spec/cost/tracer.c
 	@$(compile) $(CSTD) $(CFLAGS) $(FLAGS_5.4) -fPIC -shared -o $@ $<

@@ -10,8 +10,8 @@ COVERAGE_SEEDS = 210000
 FLAGS_coverage = $(FLAGS_5.4) $(COVERAGE_FLAGS)
 $(eval $(call modules,$(COVERAGE),$$(FLAGS_coverage)))
 
-$(COVERAGE)/sim: $(SIM_FILES)
-	$(call simulator,$(COVERAGE_FLAGS))
+$(eval $(call programs,$(COVERAGE)/tests,$(COVERAGE_FLAGS)))
+$(eval $(call programs,$(COVERAGE)/sim,$(COVERAGE_FLAGS) $(TABLES)))
 
 # $(call profile,<name>): the file for a program's coverage
 profile = LLVM_PROFILE_FILE=$(COVERAGE)/profiles/$(1).profraw
@@ -29,15 +29,12 @@ coverage: setup-tests coverage-tools
 coverage-tools:
 	@rig/packages coverage
 
-coverage-core: CORE_RUNNER = $(call profile,core-%p)
-coverage-core:
-	$(call core-programs,$(COVERAGE)/core,$(COVERAGE_FLAGS))
+coverage-core: $(addprefix $(COVERAGE)/tests/,$(CORE_TESTS))
+coverage-session: $(addprefix $(COVERAGE)/tests/,$(SESSION_TESTS))
+coverage-core coverage-session:
+	$(call profile,$@-%p) spec/core/run $^
 
-coverage-session: CORE_RUNNER = $(call profile,session-%p)
-coverage-session:
-	$(call session-programs,$(COVERAGE)/session,$(COVERAGE_FLAGS))
-
-coverage-sim: $(COVERAGE)/sim
+coverage-sim: $(COVERAGE)/sim/sim
 	$(call profile,seeds) $< transitions 1 $(COVERAGE_SEEDS) >$(COVERAGE)/transitions
 	$(call profile,small) $< small calm
 

@@ -3,7 +3,7 @@
 -- A row's `catch` names them:
 --
 --   nil                                 the simulator, and of src/core the C tests of spec/core
---   { program = "memory/tree_test" }    this C test of tree.mk's
+--   { program = "build/cost/session_test" }    this C test
 --   { spec = file, tests = { ... } }    the tests of a busted spec whose names contain one of
 --                                       these texts, on a server of their own; with
 --                                       in_memory = true on a server in memory
@@ -15,7 +15,8 @@ local files = require "spec.files"
 local mutant = require "spec.mutants.mutant"
 local shell = require "spec.mutants.shell"
 
-local catch = {}
+-- Files of each tree, which is built by the Makefile.
+local catch = { SIMULATOR = "build/sim/sim", MODULE = "build/5.4/zklock/core.so" }
 
 -- Returns the beginning of a check's command. It limits the check to a minute of processor time,
 -- but not on the unchanged tree.
@@ -25,11 +26,6 @@ end
 
 
 local SIGXCPU = 128 + 24 -- the exit status after the minute
-
-
-local function build(tree, target)
-    return shell.run("make -s -r -C %s -f tree.mk %s", tree, target)
-end
 
 
 -- Returns the verdict of a check, "caught", "survived" or "broken", with its cause.
@@ -68,7 +64,7 @@ end
 
 local function by_program(tree, row, name)
     name = name or row.catch.program
-    local output, status = build(tree, name)
+    local output, status = mutant.build(tree, name)
     if status ~= 0 then return verdict("broken", "does not compile: " .. tail(output)) end
     output, status = shell.run("cd %s && %s%s", tree, limit(row), name)
     if status == 0 then return verdict("survived") end
@@ -78,13 +74,23 @@ local function by_program(tree, row, name)
 end
 
 
--- Returns the names of the C tests, first those about the row's file, at last the long one.
+--- Returns the C tests of spec/core.
+function catch.units(tree)
+    local list = {}
+    for name in shell.must("ls %s/spec/core", tree):gmatch("([%w_]+_test)%.c") do
+        list[#list + 1] = "build/tests-asan/core/" .. name
+    end
+    return list
+end
+
+
+-- Returns the C tests, first those about the row's file, at last the long one.
 local function units_for(tree, row)
     local subject = row.find and mutant.file(row):match("/(%a+)[%w_]*%.[ch]$") or ""
     local own, others, long = {}, {}, {}
-    for name in shell.must("ls %s/spec/core", tree):gmatch("([%w_]+_test)%.c") do
-        local list = name:find(subject, 1, true) and own or others
-        if name == "claim_table_test" then list = long end
+    for _, name in ipairs(catch.units(tree)) do
+        local list = name:match("[%w_]+$"):find(subject, 1, true) and own or others
+        if name:find("claim_table_test", 1, true) then list = long end
         list[#list + 1] = name
     end
     for _, list in ipairs{ others, long } do
@@ -96,7 +102,7 @@ end
 
 local function by_units(tree, row)
     for _, name in ipairs(units_for(tree, row)) do
-        local found = by_program(tree, row, "unit/" .. name)
+        local found = by_program(tree, row, name)
         if found.kind ~= "survived" then return found end
     end
     return verdict("survived")
@@ -108,11 +114,11 @@ end
 catch.schedules = 100000 -- a second for 20 000 of them
 
 local function by_simulator(tree, row)
-    local output, status = build(tree, "sim/sim")
+    local output, status = mutant.build(tree, catch.SIMULATOR)
     if status ~= 0 then return verdict("broken", "does not compile: " .. tail(output)) end
-    output, status = shell.run("cd %s && %ssim/sim seeds 1 %d 1", tree, limit(row),
+    output, status = shell.run("cd %s && %s%s seeds 1 %d 1", tree, limit(row), catch.SIMULATOR,
                                catch.schedules)
-    files.write(tree .. "/sim/log", output)
+    files.write(tree .. "/simulator.log", output)
     if status == 0 then
         return verdict("survived", ("in %d schedules"):format(catch.schedules))
     elseif status == SIGXCPU then
@@ -159,7 +165,7 @@ local IN_MEMORY = "env ZKLOCK_SERVER=memory"
 
 local function run_spec(tree, row)
     return shell.run([[%senv LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" ]] ..
-                     [[LUA_CPATH="%s/?.so;;" %s lua5.4 "$(command -v busted)" ]] ..
+                     [[LUA_CPATH="%s/build/5.4/?.so;;" %s lua5.4 "$(command -v busted)" ]] ..
                      [[--no-keep-going -o TAP %s %s %s]],
                      limit(row), tree, row.catch.in_memory and IN_MEMORY or SERVER,
                      row.catch.in_memory and "--exclude-tags=server" or "",
@@ -168,7 +174,7 @@ end
 
 
 local function by_spec(tree, row)
-    local output, status = build(tree, "zklock/core.so")
+    local output, status = mutant.build(tree, catch.MODULE)
     if status ~= 0 then return verdict("broken", "does not compile: " .. tail(output)) end
     output, status = run_spec(tree, row)
     files.write(("%s/%s.log"):format(tree, row.name), output)

@@ -36,7 +36,7 @@ local RUN = {
 }
 local SPECS = [[(cd %s && ulimit -S -t 300 &&
     export LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" &&
-    export LUA_CPATH="./?.so;;" ZKLOCK_LUA=lua5.4 ZKLOCK_SERVER=memory SEED=1 ZKL_MUTANT=%d &&
+    export LUA_CPATH="build/5.4/?.so;;" ZKLOCK_LUA=lua5.4 ZKLOCK_SERVER=memory SEED=1 ZKL_MUTANT=%d &&
     for spec in %s; do %s -o TAP $spec || { echo "died: $spec"; exit 1; }; done)]]
 
 
@@ -145,11 +145,11 @@ end
 -- Each check has a name, a command, the number of mutants for each process, and the sources besides
 -- src on which its verdicts depend.
 local CHECKS = {
-    { "C tests", PLAIN .. "/judge_units", 50, "spec/core spec/session" },
-    { "schedules", PLAIN .. "/judge_schedules", 4, "spec/sim" },
-    { "C test of all states", PLAIN .. "/judge_table", 1, "spec/core" },
-    { "C tests, sanitized", ASAN .. "/judge_units", 8, "spec/core spec/session" },
-    { "schedules, sanitized", ASAN .. "/judge_schedules", 4, "spec/sim" },
+    { "C tests", PLAIN .. "/build/judge_units", 50, "spec/core spec/session" },
+    { "schedules", PLAIN .. "/build/judge_schedules", 4, "spec/sim" },
+    { "C test of all states", PLAIN .. "/build/judge_table", 1, "spec/core" },
+    { "C tests, sanitized", ASAN .. "/build/judge_units", 8, "spec/core spec/session" },
+    { "schedules, sanitized", ASAN .. "/build/judge_schedules", 4, "spec/sim" },
     { "worlds", "lua5.4 spec/mutants/machine.lua --by world", 1, "lua spec/*.lua" },
     { "memory", "lua5.4 spec/mutants/machine.lua --by memory", 1, "lua spec/*.lua spec/fault" },
 }
@@ -159,7 +159,7 @@ local CHECKS = {
 local function sums()
     local lines = {}
     for i, check in ipairs(CHECKS) do
-        local sum = shell.must("find src spec/mutants/*.c spec/mutants/*.mk " ..
+        local sum = shell.must("find src Makefile spec/mutants/*.c spec/mutants/machine.mk " ..
                                "spec/mutants/switch.lua %s -type f | LC_ALL=C sort | " ..
                                "xargs cat | cksum", check[4])
         lines[i] = check[1] .. "\t" .. sum:match "%d+ %d+"
@@ -199,14 +199,15 @@ local function prepare()
     shell.must("rm -rf %s && mkdir -p %s", FOLDER, PLAIN)
     files.write(FOLDER .. "/results.tsv", still)
     files.write(FOLDER .. "/sums", now)
-    shell.must("cp -R src spec lua bin docs examples %s && cp spec/mutants/*.mk %s", PLAIN, PLAIN)
+    shell.must("cp -R --parents Makefile src spec lua bin docs examples rig proof bench/*.* %s",
+               PLAIN)
     write_sources(list, sites_of)
     shell.must("cp -R %s %s", PLAIN, ASAN)
-    local build = "make -s -r -j%d -C %s -f machine.mk %s"
-    shell.must(build, JOBS, PLAIN, "judge_units judge_table judge_schedules zklock/core.so")
-    shell.must(build .. " SCHEDULES=2000 SANITIZE='%s'", JOBS, ASAN, "judge_units judge_schedules",
-               SANITIZE)
-    shell.must("cp %s/5.4/zklock/child.so %s/zklock", os.getenv "BUILD", PLAIN)
+    local build = "make -s -r -j%d -C %s -f spec/mutants/machine.mk BUILD=build build/judge_units " ..
+                  "build/judge_schedules "
+    shell.must(build .. "build/judge_table build/5.4/zklock/core.so", JOBS, PLAIN)
+    shell.must(build .. "SCHEDULES=2000 SANITIZED='%s'", JOBS, ASAN, SANITIZE)
+    shell.must("cp %s/5.4/zklock/child.so %s/build/5.4/zklock", os.getenv "BUILD", PLAIN)
     files.write(FOLDER .. "/numbers", numbers_of(list))
     return list
 end

@@ -1,42 +1,38 @@
 # machine.mk - builds the judges of mutants in the top of a tree with a switch (switch.lua):
 #
-#   judge_units, judge_table, judge_schedules   as judge.h says
-#   zklock/core.so                              the module, for worlds
+#   build/judge_units, build/judge_table, build/judge_schedules   as judge.h says
+#   build/5.4/zklock/core.so                                      the module, for worlds
 #
-# tree.mk has the rules. With SANITIZE= fewer SCHEDULES= are enough.
+# With a sanitizer (SANITIZED=-fsanitize=...) fewer SCHEDULES= are enough.
 
-include tree.mk
+include Makefile
 
-SWITCH = -include spec/mutants/judge.h
-CORE_FLAGS = -std=c11 -D_GNU_SOURCE -O1 -g1 -w -Isrc/core -Ispec/core $(SWITCH) $(SANITIZE)
-SIM_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Isrc/core @spec/sim/tables.flags $(SWITCH) $(SANITIZE)
-MODULE_FLAGS += $(SWITCH)
-zklock/core.so: zklock/switch.o
-
-SESSION = $(patsubst src/%.c,unit/%.o,$(wildcard src/session/*.c))
-TESTS = $(basename $(notdir $(wildcard spec/core/*_test.c spec/session/*_test.c)))
-TESTED = $(TESTS:%=unit/%.o)
-unit/%_test.o: CORE_FLAGS += -Dmain=$*
-SIMULATED = $(filter-out sim/sim.o,$(SIM))
-JUDGE = spec/mutants/judge.c spec/mutants/switch.c
+WARNINGS = -w -include spec/mutants/judge.h $(SANITIZED)
+CFLAGS = -O1 -g1
+FLAGS_sim = -O2 -g1 $(TABLES)
 SCHEDULES = 20000
 
+$(BUILD)/5.4/zklock/core.so: $(BUILD)/5.4/objects/spec/mutants/switch.o
+
+# A test's main() is named after the test.
+$(BUILD)/judge/%.o: spec/%.c $(BUILD)/tests/driven.a
+	$(compile) $(WARNINGS) $(STRICT) $(CFLAGS) -Dmain=$(*F) -c -o $@ $<
+
+# $(call judge,<name>,<flags>)
+judge = $(CC) $(WARNINGS) $(CSTD) $(CFLAGS) $(2) -o $@ spec/mutants/judge.c spec/mutants/switch.c \
+	spec/mutants/judge_$(1).c $^
+
 # claim_table_test takes seconds, all others milliseconds.
-TABLE = claim_table_test
-link-units = $(CC) $(CORE_FLAGS) -D'UNITS=$(foreach test,$(1),UNIT($(test)))' $(2) -o $@ $(JUDGE) \
-	spec/mutants/judge_units.c $^
+TABLE = core/claim_table_test
+UNITS = $(filter-out $(TABLE),$(CORE_TESTS) $(SESSION_TESTS))
+units = -D'UNITS=$(foreach test,$(notdir $(1)),UNIT($(test)))'
 
-judge_units: $(CORE) $(SESSION) $(TREE) $(filter-out unit/$(TABLE).o,$(TESTED))
-	$(call link-units,$(filter-out $(TABLE),$(TESTS)),$(shell spec/sim/wraps spec/session/*.c))
+$(BUILD)/judge_units: $(UNITS:%=$(BUILD)/judge/%.o) $(BUILD)/tests/driven.a
+	$(call judge,units,$(call units,$(UNITS)) $(shell spec/sim/wraps spec/session/*.c))
 
-judge_table: $(CORE) unit/$(TABLE).o
-	$(call link-units,$(TABLE),-DSECONDS=40)
+$(BUILD)/judge_table: $(BUILD)/judge/$(TABLE).o $(BUILD)/tests/driven.a
+	$(call judge,units,$(call units,$(TABLE)) -DSECONDS=40)
 
-judge_schedules: $(SIMULATED)
-	$(CC) $(SIM_FLAGS) -Ispec/sim -DSCHEDULES=$(SCHEDULES) $(shell spec/sim/wraps) -o $@ $(JUDGE) \
-		spec/mutants/judge_schedules.c $^
-
-$(eval $(call objects,unit/session,src/session,CORE_FLAGS))
-$(eval $(call objects,unit,spec/session,CORE_FLAGS))
-$(eval $(call objects,zklock,spec/mutants,MODULE_FLAGS))
-$(TESTED): spec/session/server.h
+$(BUILD)/judge_schedules: $(filter-out %/sim.o,$(SIM:%.c=$(BUILD)/sim/%.o)) $(BUILD)/sim/driven.a
+	$(call judge,schedules,-Isrc/core -Ispec/sim $(TABLES) -DSCHEDULES=$(SCHEDULES) \
+		$(shell spec/sim/wraps))

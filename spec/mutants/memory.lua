@@ -1,6 +1,6 @@
 --- memory.lua - defects of src/memory, the server inside the process. Rows are as mutant.lua says.
 
-local TREE = { program = "memory/tree_test" }
+local TREE = { program = "build/tests-asan/memory/tree_test" }
 
 local function by(spec, ...)
     return { spec = "spec/" .. spec .. "_spec.lua", tests = { ... }, in_memory = true }

@@ -3,8 +3,8 @@
 # tree, its build and the output of the check that caught it stay in build/mutants/<name>.
 
 MUTANTS ?=
-mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
-	$(LUA) spec/mutants/run.lua
+mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) \
+	ZOOKEEPER_LIBDIR=$(ZOOKEEPER_LIBDIR) $(LUA) spec/mutants/run.lua
 
 spec-lists = IN_WORLDS="$(call runs,worlds)" IN_MEMORY="$(call runs,memory)"
 
@@ -32,6 +32,6 @@ mutants-machine: COUNT = 1000
 mutants-machine: KILLS = 1
 mutants-machine: PARTS = 1
 mutants-machine: $(BUILD)/5.4/zklock/child.so
-	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
-		$(spec-lists) KILLS=$(KILLS) PARTS=$(PARTS) \
+	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) \
+		ZOOKEEPER_LIBDIR=$(ZOOKEEPER_LIBDIR) $(spec-lists) KILLS=$(KILLS) PARTS=$(PARTS) \
 		$(LUA) spec/mutants/machine.lua $(COUNT) $(or $(SEED),1) $(FILES)

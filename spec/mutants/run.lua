@@ -156,15 +156,16 @@ end
 
 -- Copies and builds the tree, and sees that every defect can be put into it.
 local function prepare(rows)
-    local targets, stale = { "units", "sim/sim" }, {}
+    local targets, stale = { catch.SIMULATOR }, {}
     mutant.copy()
+    for _, name in ipairs(catch.units(mutant.BASE)) do targets[#targets + 1] = name end
     for _, row in ipairs(rows) do
         local _, problem = mutant.sources(row)
         stale[#stale + 1] = problem
-        if row.catch then targets[#targets + 1] = row.catch.program or "zklock/core.so" end
+        if row.catch then targets[#targets + 1] = row.catch.program or catch.MODULE end
     end
     if stale[1] then error(table.concat(stale, "\n\n"), 0) end
-    mutant.build(table.concat(targets, " "))
+    mutant.must_build(mutant.BASE, table.concat(targets, " "))
 end
 
 

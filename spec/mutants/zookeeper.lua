@@ -4,7 +4,7 @@ local function by(spec, ...)
     return { spec = "spec/" .. spec .. "_spec.lua", tests = { ... } }
 end
 
-local COST = { program = "cost/session_test" }
+local COST = { program = "build/cost/session_test" }
 
 return {
 
