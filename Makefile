@@ -292,6 +292,12 @@ test-soak: $(BUILD)/5.1/zklock/core.so
 
 # --- tests --------------------------------------------------------------------------
 
+# Files that specs need on a real server, by build.
+on-5.4 = $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
+on-5.1 = $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
+on-asan = $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
+on-tsan = $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
+
 # All paths in these are from the top of the tree.
 include $(foreach part,core sim cost torture neighbours mutants fuzz alloc finalizers \
 	memory matrix coverage arm64,spec/$(part)/$(part).mk)
@@ -302,12 +308,6 @@ test: setup-tests
 
 test-all: setup-tests coverage-tools root-tools
 	@.ci/suite all
-
-# Files that specs need on a real server, by build.
-on-5.4 = $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
-on-5.1 = $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
-on-asan = $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
-on-tsan = $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
 
 build-tests: $(on-5.4) $(on-5.1) $(on-asan) $(OLDER:%=$(BUILD)/%/zklock/core.so)
 build-all-tests: build-tests build-peers $(TLA_CHECKER_FOLDER) $(on-tsan)

@@ -11,6 +11,7 @@
 
 local checks = require "spec.mutants.checks"
 local files = require "spec.files"
+local mutant = require "spec.mutants.mutant"
 local places = require "spec.mutants.places"
 local ranks = require "spec.mutants.ranks"
 local shell = require "spec.mutants.shell"
@@ -79,24 +80,6 @@ end
 
 -- --- trees ------------------------------------------------------------------------------
 
-local SOURCES = { core = shell.words(os.getenv "SOURCES"),
-                  child = shell.words(os.getenv "CHILD_SOURCES") }
-
-local function link(tree, object_of)
-    for module, files_of_module in pairs(SOURCES) do
-        local objects = {}
-        for i, file in ipairs(files_of_module) do objects[i] = object_of(file) end
-        shell.must("cd %s/build/5.4/zklock && %s -shared -o new.so %s %s && mv new.so %s.so", tree,
-                   os.getenv "CC", table.concat(objects, " "), os.getenv "LIBS", module)
-    end
-end
-
-
-local function base_object(file)
-    return ("%s/%s.o"):format(FOLDER, (file:gsub("/", ",")))
-end
-
-
 -- Returns a sum of all that traces depend on.
 local function sum()
     return shell.must("find * -path build -prune -o -path spec/mutants -prune -o -type f " ..
@@ -113,27 +96,22 @@ local function copy()
     shell.must("cd %s && cp -rp 5.4 5.1 rig %s/build", os.getenv "BUILD", BASE)
     shell.must("%s -shared -o %s/trace.so spec/mutants/trace.c", COMPILE:gsub("%-fvis%S+", ""),
                FOLDER)
-    for _, list in pairs(SOURCES) do
-        for _, file in ipairs(list) do
-            shell.must("%s -c -o %s %s/%s", COMPILE, base_object(file), BASE, file)
-        end
-    end
-    link(BASE, base_object)
     files.write(FOLDER .. "/sum", sum())
 end
 
 
--- Makes the tree of a mutant. It shares all other files with the base.
+local MODULES = "build/5.4/zklock/core.so build/5.4/zklock/child.so"
+
+-- Makes the tree of a mutant. It shares all files that do not change with the base.
 local function make(place)
     local tree = FOLDER .. "/" .. place.name
     local path = tree .. "/" .. place.file
     shell.must("rm -rf %s && cp -al %s %s && rm %s", tree, BASE, tree, path)
     files.write(path, changed(place))
     if place.is_c then
-        shell.must("%s -c -o %s/mutant.o %s", COMPILE, tree, path)
-        link(tree, function(file)
-            return file == place.file and tree .. "/mutant.o" or base_object(file)
-        end)
+        local object = place.file:gsub("c$", "o")
+        shell.must("cd %s && rm %s build/5.4/objects/%s", tree, MODULES, object)
+        mutant.must_build(tree, MODULES)
     end
     return tree
 end

@@ -36,7 +36,8 @@ local RUN = {
 }
 local SPECS = [[(cd %s && ulimit -S -t 300 &&
     export LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" &&
-    export LUA_CPATH="build/5.4/?.so;;" ZKLOCK_LUA=lua5.4 ZKLOCK_SERVER=memory SEED=1 ZKL_MUTANT=%d &&
+    export LUA_CPATH="build/5.4/?.so;;" ZKLOCK_LUA=lua5.4 ZKLOCK_SERVER=memory SEED=1 &&
+    export ZKL_MUTANT=%d &&
     for spec in %s; do %s -o TAP $spec || { echo "died: $spec"; exit 1; }; done)]]
 
 
@@ -203,8 +204,8 @@ local function prepare()
                PLAIN)
     write_sources(list, sites_of)
     shell.must("cp -R %s %s", PLAIN, ASAN)
-    local build = "make -s -r -j%d -C %s -f spec/mutants/machine.mk BUILD=build build/judge_units " ..
-                  "build/judge_schedules "
+    local build = "make -s -r -j%d -C %s -f spec/mutants/machine.mk BUILD=build " ..
+                  "build/judge_units build/judge_schedules "
     shell.must(build .. "build/judge_table build/5.4/zklock/core.so", JOBS, PLAIN)
     shell.must(build .. "SCHEDULES=2000 SANITIZED='%s'", JOBS, ASAN, SANITIZE)
     shell.must("cp %s/5.4/zklock/child.so %s/build/5.4/zklock", os.getenv "BUILD", PLAIN)
