@@ -310,7 +310,8 @@ test-all: setup-tests coverage-tools root-tools
 	@.ci/suite all
 
 build-tests: $(on-5.4) $(on-5.1) $(on-asan) $(OLDER:%=$(BUILD)/%/zklock/core.so)
-build-all-tests: build-tests build-peers $(TLA_CHECKER_FOLDER) $(on-tsan)
+build-all-tests: build-tests build-peers $(TLA_CHECKER_FOLDER) $(on-tsan) $(BUILD)/sim/sim \
+	$(BUILD)/tests/driven.a $(BUILD)/tests-asan/driven.a
 
 specs:
 	@awk 'FNR == 1 { print FILENAME; head = 1 } !/^--/ { head = 0 } \
