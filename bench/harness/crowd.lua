@@ -178,6 +178,20 @@ function Crowd:await_giving_up()
 end
 
 
+--- Acquires `count` locks or a few more, as many in each session, and holds them; returns their
+-- number. The processes acquire at the same time.
+function Crowd:keep(path, count)
+    local processes, share = self.processes, math.ceil(count / self.sessions)
+    for number = 1, math.ceil(self.sessions / #processes) do
+        for i, process in ipairs(processes) do
+            process:tell("keep %d %s-%d-%d %d", number, path, i, number, share)
+        end
+        for _, process in ipairs(processes) do process:answer() end
+    end
+    return share * self.sessions
+end
+
+
 --- Bytes that its processes use.
 function Crowd:memory()
     local sum = 0

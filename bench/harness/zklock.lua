@@ -22,8 +22,8 @@ local LEAST_RATE = 100 -- locks a second
 local hands = {} -- sessions by name
 local held = {} -- leases by the hand's name
 local kept = {} -- leases
--- `unqueued` tasks have been started since the last "queue"; `queued` of them are in line, or have
--- ended. The figures are those of all tasks since the last "finish".
+-- `unqueued` tasks of `sessions` have been started since the last "queue"; `queued` of them are in
+-- line, or have ended. The figures are those of all tasks since the last "finish".
 local tasks = { running = 0 }
 
 local commands = {}
@@ -113,11 +113,14 @@ end
 local function reset_figures()
     tasks.first, tasks.last, tasks.cpu = 0, 0, 0
     tasks.grants, tasks.timeouts, tasks.problem = 0, 0, ""
-    tasks.unqueued, tasks.queued = 0, 0
 end
 
 
+local function reset_queue() tasks.unqueued, tasks.queued, tasks.sessions = 0, 0, {} end
+
+
 reset_figures()
+reset_queue()
 
 
 local function note_in_line() tasks.queued = tasks.queued + 1 end
@@ -181,6 +184,7 @@ function commands.start(name, kind, path, laps, count, deadline)
     local lock = not path:find("#", 1, true) and new_lock(session, kind, path)
     if tasks.running == 0 then begin_figures() end
     tasks.running, tasks.unqueued = tasks.running + count, tasks.unqueued + count
+    tasks.sessions[session] = true
     for i = 1, count do
         coroutine.wrap(run)(job, lock or new_lock(session, kind, (path:gsub("#", i))))
     end
@@ -189,7 +193,7 @@ end
 
 -- True if the watches of all waiters are set.
 local function are_watched()
-    for _, session in pairs(hands) do
+    for session in pairs(tasks.sessions) do
         if session:stats().in_flight > 0 then return false end
     end
     return true
@@ -199,7 +203,7 @@ end
 function commands.queue()
     await("all in line", function() return tasks.queued >= tasks.unqueued end, 0.002)
     await("their watches", are_watched, 0.002)
-    tasks.queued, tasks.unqueued = 0, 0
+    reset_queue()
 end
 
 
@@ -208,6 +212,7 @@ function commands.finish()
     local answer = ("%.6f %.6f %.6f %d %d %s"):format(tasks.last - tasks.first, tasks.last,
         tasks.cpu, tasks.grants, tasks.timeouts, tasks.problem)
     reset_figures()
+    reset_queue()
     return answer
 end
 

@@ -13,23 +13,16 @@ local held = {}
 
 function held.run(world, row)
     local crowd = world:start_crowd("zklock", world.options.processes)
-    local processes, pid = crowd.processes, world.server:pid()
-    local sessions = math.ceil(world.options.locks / #processes / LOCKS_OF_SESSION)
-    local share = math.ceil(world.options.locks / #processes / sessions)
+    local locks, pid = world.options.locks, world.server:pid()
     local function cycle_ms_of_another_lock()
         return 1000 * crowd:cycles("server", { kind = "free" }, "/beside-held", CYCLES, 1) / CYCLES
     end
-    crowd:open(#processes * sessions)
+    crowd:open(#crowd.processes * math.ceil(locks / #crowd.processes / LOCKS_OF_SESSION))
     cycle_ms_of_another_lock() -- warm
     local figures, before = { before_ms = cycle_ms_of_another_lock() }, process.resident(pid)
     local begin = core.now()
-    for session = 1, sessions do
-        for i, each in ipairs(processes) do
-            each:tell("keep %d /held-%d-%d %d", session, i, session, share)
-        end
-        for _, each in ipairs(processes) do each:answer() end
-    end
-    figures.locks, figures.seconds = share * sessions * #processes, core.now() - begin
+    figures.locks = crowd:keep("/held", locks)
+    figures.seconds = core.now() - begin
     figures.server_kB = (process.resident(pid) - before) / 1024 / figures.locks
     figures.ms = cycle_ms_of_another_lock()
     crowd:stop() -- releases the locks, one by one

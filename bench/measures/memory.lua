@@ -23,7 +23,7 @@ function memory.one(world, _, contender)
         return (crowd:memory() - before) / 1024 / count
     end
     local function keep(path)
-        return function(count) crowd.processes[1]:command("keep 1 /%s-%s %d", path, name, count) end
+        return function(count) crowd:keep(("/%s-%s"):format(path, name), count) end
     end
     crowd:prepare_line("mutex", 1, 1) -- warm
     crowd:join(10)

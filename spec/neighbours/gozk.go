@@ -149,54 +149,58 @@ func processorTime() float64 {
 
 // The figures of a task that has ended.
 type ended struct {
-	begin, end float64
-	grants     int
-	err        error
+	at   float64
+	laps int
+	err  error
 }
 
-func cycle(lock *zk.Lock, laps int) (result ended) {
-	result.begin = now()
-	for i := 0; i < laps && result.err == nil; i++ {
-		if result.err = lock.Lock(); result.err == nil {
-			result.err = lock.Unlock()
-			result.grants++
+func cycle(lock *zk.Lock, laps int) error {
+	for i := 0; i < laps; i++ {
+		if err := lock.Lock(); err != nil {
+			return err
+		}
+		if err := lock.Unlock(); err != nil {
+			return err
 		}
 	}
-	result.end = now()
-	return result
+	return nil
 }
 
 // The tasks of all hands.
 type tasks struct {
-	count   int
-	results chan ended
-	cpu     float64 // at the start of the first task
+	count      int
+	results    chan ended
+	begin, cpu float64 // at the start of the first task
 }
 
 func (t *tasks) start(h *hand, path string, laps, count int) {
 	if t.count == 0 {
-		t.cpu = processorTime()
+		t.begin, t.cpu = now(), processorTime()
 	}
 	t.count += count
 	for i := 0; i < count; i++ {
 		lock := h.newLock(strings.Replace(path, "#", strconv.Itoa(i), 1))
-		go func() { t.results <- cycle(lock, laps) }()
+		go func() { t.end(laps, cycle(lock, laps)) }()
 	}
 }
 
+func (t *tasks) end(laps int, err error) {
+	t.results <- ended{now(), laps, err}
+}
+
 func (t *tasks) finish() string {
-	first, last, grants, problem := math.Inf(1), 0.0, 0, ""
+	last, grants, problem := t.begin, 0, ""
 	for ; t.count > 0; t.count-- {
 		result := <-t.results
-		first, last = math.Min(first, result.begin), math.Max(last, result.end)
-		grants += result.grants
+		last = math.Max(last, result.at)
 		if result.err != nil {
 			problem = result.err.Error()
+		} else {
+			grants += result.laps
 		}
 	}
-	seconds := math.Max(0, last-first)
-	return fmt.Sprintf("%.6f %.6f %.6f %d 0 %s", seconds, last, processorTime()-t.cpu, grants,
-		problem)
+	return fmt.Sprintf("%.6f %.6f %.6f %d 0 %s", last-t.begin, last, processorTime()-t.cpu,
+		grants, problem)
 }
 
 // --- commands ----------------------------------------------------------------------------
