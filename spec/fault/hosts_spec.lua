@@ -392,6 +392,19 @@ describe("a list with servers that do not answer #server #real", function()
         end_program(child)
     end)
 
+    it("a session is held if its server falls silent for a while, and others for good #lease:held",
+       function()
+        local own, silent = new_pod(), silent_pods(2)
+        local child = hold(hosts_of{ own, unpack(silent) }, 6, {})
+        own:command("blackhole")
+        own:command("cut")
+        ask(child, "suspended", "suspended")
+        rig.sleep_apart(2) -- so that each server was asked
+        own:command("flow")
+        ask(child, "held", "held")
+        end_program(child)
+    end)
+
     it("a session does not go to a silent server that has left the list #lease:held", function()
         local own, silent = new_pod(), silent_pods(1)[1]
         set_addresses("zk", own)
@@ -429,6 +442,30 @@ describe("a list with servers that do not answer #server #real", function()
         list[2]:command("cut")
         ask(child, "held", "held")
         end_program(child)
+    end)
+
+    it("a server behind such a proxy is reached where others refuse #zklock.connect", function()
+        local refusing, deaf = new_pod(), pods_after("deaf", 1)[1]
+        refusing:command("refuse")
+        rig.session(hosts_of{ refusing, deaf }, { timeout = 40, connect_timeout = 5 })
+    end)
+
+    -- Connects three times at once, meanwhile awaits the time, and gives the command.
+    local function connect_beside(hosts, timeout, time, pod, command)
+        local function connect()
+            rig.session(hosts, { timeout = timeout, connect_timeout = 5 })
+        end
+        zklock.run(connect, connect, connect, function()
+            zklock.sleep(time)
+            pod:command(command)
+        end)
+    end
+
+    -- By then libzookeeper waits at one of the six.
+    it("a server that answers late is reached while the others stay silent #zklock.connect",
+       function()
+        local list = silent_pods(6)
+        connect_beside(hosts_of(list), 10, 2.5, list[6], "flow")
     end)
 
     it("connect tells that nothing came from the servers #zklock.connect", function()

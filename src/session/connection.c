@@ -410,6 +410,10 @@ zkl_time zkl_session_timeout(const zkl_session *session) {
     return session->common.clock.timeout;
 }
 
+zkl_time zkl_session_leases_end(const zkl_session *session) {
+    return session->common.clock.proof + session->common.clock.timeout;
+}
+
 void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats) {
     *stats = session->stats;
     stats->watches = session->watches.count;

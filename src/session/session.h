@@ -161,15 +161,15 @@ struct zkl_event {
 
 /* False: there is none. */
 bool zkl_session_next_event(zkl_session *session, struct zkl_event *event);
-/* The last event's step now belongs to the caller, for zkl_step_free(). */
-void zkl_session_keep_step(zkl_session *session);
-void zkl_step_free(const struct zkl_step *step); /* needs no session */
+void zkl_session_keep_step(zkl_session *session); /* the last event's, for zkl_step_free() */
+void zkl_step_free(const struct zkl_step *step);  /* needs no session */
 
 /* --- answers at once ------------------------------------------------------------------------ */
 
 enum zkl_session_state zkl_session_state(zkl_session *session); /* as users see it */
 uint64_t zkl_session_id(const zkl_session *session);            /* 0: none */
 zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0: none */
+zkl_time zkl_session_leases_end(const zkl_session *session);    /* unless proved again */
 
 /*
  * Returns the owners that hold the path's lock and begin with `prefix`, each with its final NUL.

@@ -3,8 +3,10 @@
  *
  * libzookeeper leaves a silent server only after two thirds of the session timeout. So servers are
  * asked first, one after the other, each by a thread, and libzookeeper goes to the first that
- * answers. All may be slow, or deaf, such as a proxy that knows only requests. So if all are
- * silent, libzookeeper goes to one unasked; if some are, it does so later.
+ * answers. All may be slow, or deaf, such as a proxy that knows only requests. So libzookeeper may
+ * go to a silent server unasked. Without a session it does so soon, and the others are asked
+ * meanwhile; if one answers, the handle is given up (handle.c). With a session it does so just
+ * before the leases end, when nothing is lost by that.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -53,6 +55,10 @@ static void stop_asking(struct choice *choice) {
     choice->answered = false;
 }
 
+static bool concerns(const struct question *question, const struct target *target) {
+    return zkl_hosts_are_same(&question->target.server, &target->server);
+}
+
 /* With the mutex held. */
 static void take_answer(const struct question *question, enum zkl_wire said) {
     struct choice *choice = question->choice;
@@ -61,14 +67,13 @@ static void take_answer(const struct question *question, enum zkl_wire said) {
         zkl_complaint_note(&question->target.server, ZKL_COMPLAINT_SILENT);
         return;
     }
-    choice->heard = true;
-    if (zkl_hosts_are_same(&choice->silent.server, &question->target.server))
-        choice->has_silent = false;
+    if (concerns(question, &choice->silent)) choice->has_silent = false;
     if (said == ZKL_WIRE_ANSWERED) {
+        if (concerns(question, &choice->target)) choice->unasked = false;
         choice->answered = true;
         choice->deaf = false;
         choice->answered_at = zkl_now();
-        choice->target = question->target;
+        choice->answer = question->target;
     } else {
         choice->ask_at = 0;
         zkl_complaint_note(&question->target.server, ZKL_COMPLAINT_REFUSED);
@@ -100,7 +105,7 @@ static void *run_question(void *argument) {
 }
 
 /* False: for lack of memory, a descriptor or a thread. */
-static bool start_question(struct choice *choice, zkl_time now) {
+static bool start_question(struct choice *choice, const struct target *target, zkl_time now) {
     struct zkl_link *link = choice->link;
     struct question *question = malloc(sizeof *question);
     if (!question) return false;
@@ -108,8 +113,8 @@ static bool start_question(struct choice *choice, zkl_time now) {
     *question = (struct question){.next = choice->questions,
                                   .choice = choice,
                                   .wanted = true,
-                                  .fd = zkl_wire_begin(&choice->target.server),
-                                  .target = choice->target,
+                                  .fd = zkl_wire_begin(&target->server),
+                                  .target = *target,
                                   .by = now + longest};
     choice->questions = question;
     if (question->fd >= 0 && zkl_client_start_thread(link->client, run_question, question) == 0)
@@ -118,14 +123,14 @@ static bool start_question(struct choice *choice, zkl_time now) {
     return false;
 }
 
-static bool ask(struct choice *choice, zkl_time now) {
-    if (!start_question(choice, now)) return false;
+static bool ask(struct choice *choice, const struct target *target, zkl_time now) {
+    if (!start_question(choice, target, now)) return false;
     choice->asked++;
     choice->asked_at = now;
     choice->ask_at = now + step(choice);
     if (choice->has_silent) return true;
     choice->has_silent = true;
-    choice->silent = choice->target;
+    choice->silent = *target;
     choice->silent_since = now;
     return true;
 }
@@ -136,7 +141,7 @@ void zkl_choice_begin(struct choice *choice) {
     stop_asking(choice);
     choice->asked = 0;
     choice->ask_at = 0;
-    choice->heard = choice->has_silent = false;
+    choice->has_silent = false;
 }
 
 static bool is_listed(const struct choice *choice, const struct target *target) {
@@ -151,7 +156,7 @@ void zkl_choice_renew(struct choice *choice) {
     for (struct question *each = choice->questions; each; each = each->next) {
         if (!is_listed(choice, &each->target)) stop_question(each);
     }
-    if (!is_listed(choice, &choice->target)) choice->answered = false;
+    if (!is_listed(choice, &choice->answer)) choice->answered = false;
     if (!is_listed(choice, &choice->silent)) choice->has_silent = false;
 }
 
@@ -162,24 +167,35 @@ void zkl_choice_end(struct choice *choice, bool connected) {
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
+/* With a session: just before its leases end, and after that again and again. */
+static zkl_time last_resort_due(const struct choice *choice) {
+    const struct zkl_link *link = choice->link;
+    zkl_time last_moment = zkl_session_leases_end(link->session) - step(choice);
+    bool in_time = choice->silent_since < last_moment;
+    return in_time ? last_moment : choice->silent_since + 2 * zkl_link_timeout(link) / 3;
+}
+
 /* When libzookeeper goes to the silent server. */
 static zkl_time unasked_due(const struct choice *choice) {
-    zkl_time third = zkl_link_timeout(choice->link) / 3;
+    const struct zkl_link *link = choice->link;
+    bool has_session = choice == &link->choice && zkl_session_id(link->session);
     bool all_asked = choice->asked >= choice->route->count;
     if (!choice->has_silent) return ZKL_NEVER;
     if (choice->deaf && all_asked) return choice->asked_at + step(choice);
-    if (choice->heard)
-        return choice->silent_since + (zkl_session_id(choice->link->session) ? 2 * third : third);
+    if (has_session) return last_resort_due(choice);
     return all_asked ? choice->asked_at + moment(choice) : ZKL_NEVER;
 }
 
-zkl_time zkl_choice_due(const struct choice *choice) {
+static zkl_time turn_due(const struct choice *choice) {
     zkl_time turn = zkl_route_due(choice->route);
-    if (choice->answered) return 0;
-    return zkl_earlier(unasked_due(choice), turn > choice->ask_at ? turn : choice->ask_at);
+    return turn > choice->ask_at ? turn : choice->ask_at;
 }
 
-static void take_turn(struct choice *choice, zkl_time now) {
+zkl_time zkl_choice_due(const struct choice *choice) {
+    return choice->answered ? 0 : zkl_earlier(unasked_due(choice), turn_due(choice));
+}
+
+static struct target take_turn(struct choice *choice, zkl_time now) {
     const struct zkl_link *link = choice->link;
     zkl_time timeout = zkl_link_timeout(link);
     /*
@@ -188,11 +204,13 @@ static void take_turn(struct choice *choice, zkl_time now) {
      */
     if (choice == &link->probe.choice) timeout *= 2;
     else if (link->probe.handle) timeout += timeout / 2;
-    choice->target.index = zkl_route_next(choice->route, timeout, now) % link->servers.count;
-    choice->target.server = link->servers.list[choice->target.index];
+    size_t index = zkl_route_next(choice->route, timeout, now) % link->servers.count;
+    return (struct target){.server = link->servers.list[index], .index = index};
 }
 
-static const struct sockaddr_storage *go(struct choice *choice, bool unasked) {
+static const struct sockaddr_storage *go(struct choice *choice, const struct target *target,
+                                         bool unasked) {
+    choice->target = *target;
     choice->answered = false;
     choice->unasked = unasked;
     choice->ask_at = 0;
@@ -202,19 +220,39 @@ static const struct sockaddr_storage *go(struct choice *choice, bool unasked) {
 const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time now) {
     if (now > choice->answered_at + LONGEST_ANSWER) choice->answered = false;
     if (now < zkl_choice_due(choice)) return NULL;
-    if (choice->answered) return go(choice, false);
+    if (choice->answered) return go(choice, &choice->answer, false);
     if (now >= unasked_due(choice)) {
-        choice->target = choice->silent;
         choice->has_silent = false;
         choice->asked = 0;
-        return go(choice, true);
+        return go(choice, &choice->silent, true);
     }
-    take_turn(choice, now);
+    struct target turn = take_turn(choice, now);
     bool asks = choice->route->count > 1;
-    return asks && ask(choice, now) ? NULL : go(choice, false);
+    return asks && ask(choice, &turn, now) ? NULL : go(choice, &turn, false);
 }
 
 const struct sockaddr_storage *zkl_choice_unasked(struct choice *choice, zkl_time now) {
-    take_turn(choice, now);
-    return go(choice, false);
+    struct target turn = take_turn(choice, now);
+    return go(choice, &turn, false);
+}
+
+/* --- a first visit that may be in vain -------------------------------------------------------- */
+
+static bool may_be_in_vain(const struct choice *choice) {
+    const struct zkl_link *link = choice->link;
+    return choice->unasked && link->handle && !zkl_session_id(link->session);
+}
+
+bool zkl_choice_is_in_vain(const struct choice *choice) {
+    return may_be_in_vain(choice) && choice->answered;
+}
+
+zkl_time zkl_choice_ask_due(const struct choice *choice) {
+    return may_be_in_vain(choice) ? turn_due(choice) : ZKL_NEVER;
+}
+
+void zkl_choice_ask(struct choice *choice, zkl_time now) {
+    if (now < zkl_choice_ask_due(choice)) return;
+    struct target turn = take_turn(choice, now);
+    ask(choice, &turn, now);
 }

@@ -189,16 +189,19 @@ void zkl_handle_retire(struct zkl_link *link) {
 /* --- the worker, with the mutex held except to open or close ------------------------------- */
 
 /*
- * Takes the expired handle, or that of a client that may close. A closing client first waits for
- * its replies, because zookeeper_close() takes any reply for the answer to its close request, which
- * a reset could then overtake.
+ * Takes the expired handle, one in vain, or that of a client that may close. A closing client first
+ * waits for its replies, because zookeeper_close() takes any reply for the answer to its close
+ * request, which a reset could then overtake.
  */
 static zhandle_t *take_old_handle(struct zkl_link *link) {
     zhandle_t *old = link->retired;
-    if (!old && zkl_client_may_close(link->client, zkl_now())) {
+    bool in_vain = zkl_choice_is_in_vain(&link->choice);
+    if (!old && (in_vain || zkl_client_may_close(link->client, zkl_now()))) {
         old = link->handle;
         link->handle = NULL;
         link->retired = old; /* its events are ignored now */
+        if (in_vain) link->wants_handle = true;
+        if (in_vain) link->open_at = 0;
     }
     return old;
 }
@@ -301,7 +304,8 @@ static void *run_worker(void *argument) {
 }
 
 static zkl_time worker_due(const struct zkl_link *link, zkl_time now) {
-    if (link->retired || zkl_client_may_close(link->client, now) || is_probe_over(link, now))
+    if (link->retired || zkl_choice_is_in_vain(&link->choice) ||
+        zkl_client_may_close(link->client, now) || is_probe_over(link, now))
         return now;
     if (zkl_client_is_closing(link->client)) return zkl_client_close_by(link->client);
     if (link->wants_handle) return opening_due(link);

@@ -64,14 +64,14 @@ struct choice {
     size_t asked;         /* questions of this search since libzookeeper went somewhere unasked */
     zkl_time asked_at;    /* the latest of them */
     zkl_time ask_at;      /* earliest time of the next question */
-    struct target target; /* chosen last */
-    bool answered;        /* `target` has answered, and is to be used */
+    struct target target; /* libzookeeper goes, or went, there */
+    bool answered;        /* another is to be used: */
+    struct target answer; /* the one that answered last */
     zkl_time answered_at;
-    bool heard;            /* a server of this search has answered or refused */
     bool has_silent;       /* a server has not answered yet: */
     struct target silent;  /* the one of the longest silence */
     zkl_time silent_since; /* its question */
-    bool unasked;          /* libzookeeper went to `target` without an answer */
+    bool unasked;          /* libzookeeper went to `target`, which has not answered */
     bool deaf;             /* so it did before the latest connection */
 };
 
@@ -220,6 +220,10 @@ zkl_time zkl_choice_due(const struct choice *choice);       /* when to call the 
 const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time now);
 /* The server whose turn it is, without a question; not before zkl_route_due(). */
 const struct sockaddr_storage *zkl_choice_unasked(struct choice *choice, zkl_time now);
+/* While the first handle is at a server unasked, the others are asked. */
+void zkl_choice_ask(struct choice *choice, zkl_time now);
+zkl_time zkl_choice_ask_due(const struct choice *choice);
+bool zkl_choice_is_in_vain(const struct choice *choice); /* another has answered */
 
 /* names.c, with the mutex held */
 /* Resolves the names in a thread, if due. */

@@ -97,6 +97,7 @@ static void work(struct zkl_link *link, zkl_time now) {
     zkl_names_resolve(link, now);
     let_through(link->handle, &link->choice, now);
     let_through(link->probe.handle, &link->probe.choice, now);
+    zkl_choice_ask(&link->choice, now);
     zkl_search_work(link, now);
     zkl_probe_ask(link, now);
     zkl_handle_work(link, now);
@@ -105,6 +106,7 @@ static void work(struct zkl_link *link, zkl_time now) {
 static zkl_time due(struct zkl_link *link, zkl_time now) {
     zkl_time due = zkl_earlier(zkl_search_due(link), zkl_names_due(link));
     due = zkl_earlier(due, zkl_earlier(link->gate.look_at, link->probe.gate.look_at));
+    due = zkl_earlier(due, zkl_choice_ask_due(&link->choice));
     return zkl_earlier(due, zkl_earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
 }
 
