@@ -158,6 +158,24 @@ static void order(void) {
     }
 }
 
+static void turns_taken(void) {
+    TEST("an address that was tried out of turn comes after all others") {
+        three_servers();
+        uint64_t first = next(), second = next(), third = next();
+        zkl_route_tried(&route, first);
+        for (int i = 0; i < 3; i++) {
+            now = zkl_route_due(&route);
+            CHECK_IS(next(), i == 0 ? second : i == 1 ? third : first);
+        }
+    }
+    TEST("an address that is not listed changes nothing when it was tried") {
+        one_server();
+        zkl_route_tried(&route, 2);
+        CHECK_IS(next(), 1);
+        CHECK(!is_due());
+    }
+}
+
 static void pace(void) {
     TEST("attempts at tried servers are a tenth of the session timeout apart, or a little more") {
         zkl_time least = ZKL_NEVER, most = 0;
@@ -297,6 +315,7 @@ int main(void) {
     names();
     moments();
     order();
+    turns_taken();
     pace();
     moves();
     TEST("a route may be cleared twice") {

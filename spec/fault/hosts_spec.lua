@@ -444,6 +444,17 @@ describe("a list with servers that do not answer #server #real", function()
         end_program(child)
     end)
 
+    it("a silent server among such proxies is passed over, too #session:state", function()
+        local list = pods_after("deaf", 2)
+        local session = rig.session(hosts_of(list), { timeout = 2 })
+        local is_first = list[1]:counts().connect > 0
+        local own, other = list[is_first and 1 or 2], list[is_first and 2 or 1]
+        other:command("blackhole")
+        own:command("cut")
+        rig.becomes(session, "suspended")
+        rig.becomes(session, "connected")
+    end)
+
     it("a server behind such a proxy is reached where others refuse #zklock.connect", function()
         local refusing, deaf = new_pod(), pods_after("deaf", 1)[1]
         refusing:command("refuse")

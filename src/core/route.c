@@ -126,3 +126,8 @@ size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     }
     return index;
 }
+
+void zkl_route_tried(struct zkl_route *route, uint64_t key) {
+    for (size_t i = 0; i < route->count; i++)
+        if (route->servers[i].key == key) route->servers[i].tried = ++route->attempt_number;
+}

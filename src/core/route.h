@@ -66,5 +66,7 @@ zkl_time zkl_route_due(const struct zkl_route *route);
 void zkl_route_hurry(struct zkl_route *route, zkl_time by); /* the next attempt is due by then */
 /* The index of the address to try; not before zkl_route_due(). */
 size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now);
+/* The address was tried once more, so all others come before it. */
+void zkl_route_tried(struct zkl_route *route, uint64_t key);
 
 #endif

@@ -224,6 +224,7 @@ const struct sockaddr_storage *zkl_choice_next(struct choice *choice, zkl_time n
     if (now >= unasked_due(choice)) {
         choice->has_silent = false;
         choice->asked = 0;
+        zkl_route_tried(choice->route, zkl_names_key(&choice->silent.server));
         return go(choice, &choice->silent, true);
     }
     struct target turn = take_turn(choice, now);
