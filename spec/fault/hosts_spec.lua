@@ -479,6 +479,12 @@ describe("a list with servers that do not answer #server #real", function()
         connect_beside(hosts_of(list), 10, 2.5, list[6], "flow")
     end)
 
+    it("a server that comes up is reached soon if the timeout is long #zklock.connect", function()
+        local pod = new_pod()
+        pod:command("refuse")
+        connect_beside(pod.hosts, 60, 0.5, pod, "accept")
+    end)
+
     it("connect tells that nothing came from the servers #zklock.connect", function()
         local hosts = hosts_of(silent_pods(2))
         rig.check_refused("connection", "nothing came from the server",

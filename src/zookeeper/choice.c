@@ -195,12 +195,15 @@ zkl_time zkl_choice_due(const struct choice *choice) {
     return choice->answered ? 0 : zkl_earlier(unasked_due(choice), turn_due(choice));
 }
 
+/* With a longer timeout, attempts are not further apart. */
+#define LONGEST_TIMEOUT (10 * ZKL_SECOND)
+
 static struct target take_turn(struct choice *choice, zkl_time now) {
     const struct zkl_link *link = choice->link;
-    zkl_time timeout = zkl_link_timeout(link);
+    zkl_time timeout = zkl_earlier(zkl_link_timeout(link), LONGEST_TIMEOUT);
     /*
      * zkl_route_next() pauses a tenth of this timeout, or up to half of that longer. So both
-     * handles together make, on average, less than one attempt per tenth of the session timeout.
+     * handles together make, on average, less than one attempt in that time.
      */
     if (choice == &link->probe.choice) timeout *= 2;
     else if (link->probe.handle) timeout += timeout / 2;
