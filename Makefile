@@ -414,6 +414,10 @@ test-memory-slow:
 test-nginx-quick: ; $(call part,test-nginx,,$(QUICK))
 test-nginx-slow: ; $(call part,test-nginx,,$(SLOW))
 
+# They wait for most of their time, so they run beside each other.
+test-waits:
+	+@$(MAKE) -k -j4 -Otarget test-nginx-quick test-memory-quick test-older-luas demo
+
 test-clock:
 	$(call part,test-lua,,$(CLOCK))
 	$(call part,test-nginx,,$(CLOCK))

@@ -54,10 +54,10 @@ Process.__index = Process
 
 
 --- Starts `zklock TEXT`, a formatted line for a shell, behind commands.prefix if set. All output
--- comes on one stream, then the status. Signals act as usual even under nohup.
+-- comes on one stream, then the status. Signals act as usual, whichever the caller ignores.
 function commands.start(text, ...)
     local script = files.write(commands.fresh_path(), ("echo $$\nexec setpriv --pdeathsig KILL "
-        .. "env --default-signal=HUP,INT,QUIT,TERM %s %s bin/zklock %s\n"):format(
+        .. "env --default-signal %s %s bin/zklock %s\n"):format(
         commands.prefix or "", LUA, text:format(...)))
     commands.prefix = nil
     local self = setmetatable({}, Process)

@@ -33,7 +33,7 @@ local LAUNCHER = [[
     print $file $? & 127 ? 128 + ($? & 127) : $? >> 8;]]
 
 -- Signals act the same however the specs were started, even by nohup.
-local COMMAND = "env --default-signal=HUP,INT,QUIT,TERM LD_PRELOAD='%s' %s %s %s %s"
+local COMMAND = "env --default-signal LD_PRELOAD='%s' %s %s %s %s"
 
 -- Puts a sanitizer's own library first.
 local function preloaded(library)
