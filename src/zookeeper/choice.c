@@ -5,8 +5,8 @@
  * asked first, one after the other, each by a thread, and libzookeeper goes to the first that
  * answers. All may be slow, or deaf, such as a proxy that knows only requests. So libzookeeper may
  * go to a silent server unasked. Without a session it does so soon, and the others are asked
- * meanwhile; if one answers, the handle is given up (handle.c). With a session it does so just
- * before the leases end, when nothing is lost by that.
+ * meanwhile; if one answers, the handle is given up (handle.c). With a session it does so when the
+ * leases end, as nothing is lost by that, or just before if the servers may know no words.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -162,15 +162,18 @@ void zkl_choice_renew(struct choice *choice) {
 
 void zkl_choice_end(struct choice *choice, bool connected) {
     stop_asking(choice);
-    if (connected) choice->deaf = choice->unasked;
+    if (!connected) return;
+    choice->deaf = choice->unasked;
+    choice->talks = choice->asked > 0 && !choice->unasked;
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* With a session: just before its leases end, and after that again and again. */
+/* With a session: when its leases end, or just before, and after that again and again. */
 static zkl_time last_resort_due(const struct choice *choice) {
     const struct zkl_link *link = choice->link;
-    zkl_time last_moment = zkl_session_leases_end(link->session) - step(choice);
+    zkl_time last_moment = zkl_session_leases_end(link->session);
+    if (!choice->talks) last_moment -= step(choice);
     bool in_time = choice->silent_since < last_moment;
     return in_time ? last_moment : choice->silent_since + 2 * zkl_link_timeout(link) / 3;
 }

@@ -73,6 +73,7 @@ struct choice {
     zkl_time silent_since; /* its question */
     bool unasked;          /* libzookeeper went to `target`, which has not answered */
     bool deaf;             /* so it did before the latest connection */
+    bool talks;            /* the server of the latest connection had answered */
 };
 
 /* A second handle, to see whether a server refuses the first (probe.c). */
