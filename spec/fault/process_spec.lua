@@ -426,6 +426,33 @@ describe("a command whose lock is suspect", function()
 end)
 
 
+describe("a command at a terminal", function()
+    -- As after a second Ctrl-Z that came before zklock was stopped by the first.
+    it("TSTP stops no other process of its owner's group if the command is stopped", function()
+        local owner = program.start(server.hosts, [[
+            local child = require("zklock.child").start({ "sleep", "600" }, "/")
+            local function await(expected)
+                while true do
+                    child:wait(nil, 600)
+                    for kind, number in child.next, child do
+                        if kind == expected then return number end
+                    end
+                end
+            end
+            child:launch("1", "1", 600, 5)
+            os.execute("kill -s TSTP -- -" .. await("started"))
+            say("the command stopped", await("stopped"))
+            child:signal(20)
+            say("it was stopped", await("stopped"))
+            child:kill()
+        ]], { prefix = "sh -c 'exec script -qec \"$*\" /dev/null </dev/null' sh" })
+        assert.matches("^the command stopped\t20\r?$", owner:line())
+        assert.matches("^it was stopped\t0\r?$", owner:line())
+        owner:finish()
+    end)
+end)
+
+
 describe("descriptors #session:close", function()
     local count_inherited = fault.count_inherited
 

@@ -353,7 +353,8 @@ static void obey(struct minder *self, const struct zkl_order *order) {
         break;
     case ZKL_ORDER_SIGNAL:
         if (!self->command_ended || ends_commands(order->signal)) signal_group(self, order->signal);
-        if (order->signal == SIGTSTP && self->stopped) on_stop(self, SIGTSTP); /* no other stop */
+        /* A stopped command stops no more. */
+        if (order->signal == SIGTSTP && self->stopped) report(self, ZKL_REPORT_STOPPED, 0);
         break;
     case ZKL_ORDER_RESUME:
         if (self->command && !self->command_ended) resume(self);
