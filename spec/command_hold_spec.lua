@@ -112,29 +112,54 @@ describe("zklock hold #server", function()
         end
     end)
 
-    -- Returns the handle, and the TMPDIR that is removed.
-    local function hold_without_folder()
+    -- Returns the handle, and its TMPDIR.
+    local function hold_in_folder()
         local top = rig.shell("mktemp -d"):match "%S+"
         local handle = script(("TMPDIR=%s %%s %s"):format(top, hold("%s --for 5m", path)))
             :match "%S+"
         expect(handle, top)
-        rig.shell("rm -r %s", top)
         return remember(handle), top
     end
 
-    it("a hold goes on if its TMPDIR is removed, and made again soon #slow", function()
+    local function hold_without_folder()
+        local handle, top = hold_in_folder()
+        rig.shell("rm -r %s", top)
+        return handle, top
+    end
+
+    -- Waits until the hold has looked at its folder.
+    local function await_looks()
         local function looks()
             return tonumber(rig.shell("grep ^voluntary_ctxt_switches /proc/%d/status",
                                       pid_of_holder()):match "%d+")
         end
-        local handle, top = hold_without_folder()
-        finally(function() rig.shell("rm -rf %s", top) end)
         local before = looks()
         rig.wait_for("looks of the hold", function() return looks() > before + 2 end)
+    end
+
+    it("a hold goes on if its TMPDIR is removed, and made again soon #slow", function()
+        local handle, top = hold_without_folder()
+        finally(function() rig.shell("rm -rf %s", top) end)
+        await_looks()
         rig.shell("mkdir %s", top)
         ends(0, "check %s", handle)
         ends(0, "release %s", handle)
         server:wait_for_nodes(path, 0)
+    end)
+
+    it("a hold goes on if its TMPDIR is moved for a moment, also later again #slow", function()
+        local handle, top = hold_in_folder()
+        finally(function() rig.shell("rm -rf %s", top) end)
+        local function move()
+            rig.shell("mv %s %s-moved", top, top)
+            await_looks()
+            rig.shell("mv %s-moved %s", top, top)
+        end
+        move()
+        rig.sleep_apart(6) -- longer than a hold goes on without its folder
+        move()
+        ends(0, "check %s", handle)
+        ends(0, "release %s", handle)
     end)
 
     it("a hold ends if its folder cannot be made again #slow", function()

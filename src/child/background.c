@@ -189,7 +189,11 @@ static void start_listening(struct background *self, int listener) {
  * stays open, by which clients know that the hold goes on (handle.lua). False at the end.
  */
 static bool keep_listening(struct background *self) {
-    if (self->listener < 0 || !is_removed(self)) return true;
+    if (self->listener < 0) return true;
+    if (!is_removed(self)) {
+        self->reachable_by = ZKL_NEVER;
+        return true;
+    }
     rmdir(self->folder); /* if only the socket was removed */
     int listener = mkdir(self->folder, S_IRWXU) == 0 ? open_listener(self->folder) : -1;
     if (listener >= 0) start_listening(self, listener);
