@@ -126,7 +126,7 @@ function news.signal(self, number) self.child:signal(number) end
 news.notice = news.signal
 
 function news.stop(self, number)
-    self.stopping = true
+    self.stopping, self.resuming = true, false
     self.child:signal(number)
 end
 
@@ -303,7 +303,8 @@ function Job:step(seconds)
     self:handle_news()
     if self.over then return end
     keeper:look()
-    if self.resuming and (self.ending or keeper:may_resume()) then
+    local may_resume = self.resuming and (self.ending or keeper:may_resume())
+    if may_resume and self.resuming then -- SIGTSTP may have come meanwhile
         self.resuming, self.ending = false, nil
         self.child:resume()
     end
