@@ -812,6 +812,20 @@ describe("zklock #server", function()
                     assert.is_nil(text:find("is killed", 1, true) or text:find("is ended", 1, true))
                 end)
             end
+
+            -- zklock continues the minder when it cannot kill the command.
+            it("a leader queues again, too, if another user's command outlives the loss #slow",
+               function()
+                local process, pid = start_as_root("elect --grace 0 " .. path, "exec", "")
+                local minder = tonumber(rig.shell("ps -o ppid= -p %s", pid))
+                ends(0, "break --yes --grace 0 %s", path)
+                rig.signal("STOP", minder)
+                commands.wait_for_state("S", minder)
+                rig.shell("kill -9 %d", pid)
+                process:find("it queues again")
+                rig.shell("kill -9 %d", process:line())
+                process:ends(137)
+            end)
         end
 
         -- The shell of a list dies at once of a signal, while its child still works; timeout's is

@@ -189,7 +189,8 @@ end
 function Hold:step()
     self.job:step(self.job.session:timeout() / 16)
     self:warn()
-    if self.kill_at and now() >= self.kill_at then self.job.child:kill() end
+    if self.job.over or not self.kill_at or now() < self.kill_at then return end
+    if not self.job.child:kill() then self.kill_at = now() + SLOW end
 end
 
 
