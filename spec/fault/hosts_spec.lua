@@ -405,6 +405,20 @@ describe("a list with servers that do not answer #server #real", function()
         end_program(child)
     end)
 
+    it("a session without leases lives on if its server comes back late, and the other stays " ..
+       "silent #session:id #slow", function()
+        local own, silent = new_pod(), silent_pods(1)[1]
+        local session = rig.session(hosts_of{ own, silent }, { timeout = 20 })
+        local id = session:id()
+        own:command("refuse")
+        own:command("cut")
+        rig.becomes(session, "suspended")
+        zklock.sleep(14) -- more than two thirds of the session timeout
+        own:command("accept")
+        rig.becomes(session, "connected")
+        assert.equal(id, session:id())
+    end)
+
     it("a session does not go to a silent server that has left the list #lease:held", function()
         local own, silent = new_pod(), silent_pods(1)[1]
         set_addresses("zk", own)

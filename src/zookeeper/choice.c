@@ -172,10 +172,13 @@ void zkl_choice_end(struct choice *choice, bool connected) {
 /* With a session: when its leases end, or just before, and after that again and again. */
 static zkl_time last_resort_due(const struct choice *choice) {
     const struct zkl_link *link = choice->link;
+    zkl_time timeout = zkl_link_timeout(link);
     zkl_time last_moment = zkl_session_leases_end(link->session);
+    bool has_leases = last_moment > link->unconnected_since;
+    if (!has_leases) last_moment = link->unconnected_since + timeout; /* the session's end */
     if (!choice->talks) last_moment -= step(choice);
     bool in_time = choice->silent_since < last_moment;
-    return in_time ? last_moment : choice->silent_since + 2 * zkl_link_timeout(link) / 3;
+    return in_time ? last_moment : choice->silent_since + 2 * timeout / 3;
 }
 
 /* When libzookeeper goes to the silent server. */
