@@ -287,6 +287,23 @@ describe("zklock #server", function()
             assert.matches("got word", text)
         end)
 
+        it("fg continues zklock, also if its command was continued, and stopped again, before",
+           function()
+            local mark = fresh_path()
+            local script = files.write(fresh_path(), ([[
+                state() { ps -o state= -p $1; }
+                %s bin/zklock %s perl -e '$SIG{CONT} = sub { open my $file, ">", "%s" };
+                    print "got ", scalar <STDIN>' &
+                until [ "$(state $!)" = T ]; do sleep 0.02; done
+                command=$(pgrep -P $(pgrep -P $!))
+                kill -CONT $command
+                until [ -e %s ] && [ "$(state $command)" = T ]; do sleep 0.02; done
+                fg]]):format(LUA, run("%s", path), mark, mark))
+            local text = rig.shell("echo word | timeout 60 script -qec 'bash -m %s' /dev/null",
+                script)
+            assert.matches("got word", text)
+        end)
+
         it("timeout ends a zklock whose command reads the terminal #slow", function()
             local script = files.write(fresh_path(), ("timeout 3 %s bin/zklock %s sh -c 'read x'\n"
                 .. "echo status $?\n"):format(LUA, run("%s", path)))

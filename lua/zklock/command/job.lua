@@ -193,16 +193,25 @@ function Job:signal(number)
 end
 
 
+local function handle_one(self, kind, number)
+    local keeper = self.keeper
+    local own, handle = keeper and keeper[kind], (keeper and news or news_of_wait)[kind]
+    if keeper and kind == "signal" then
+        self.got[number] = true
+        self.ending = self.ending or self.resuming and _M.ENDS[number]
+    end
+    if own then own(keeper, number)
+    elseif handle then handle(self, number) end
+end
+
+
+-- SIGCONT comes before the reports of stops that it ends.
 function Job:handle_news()
+    local continued = false
     for kind, number in self.child.next, self.child do
-        local keeper = self.keeper
-        local own, handle = keeper and keeper[kind], (keeper and news or news_of_wait)[kind]
-        if keeper and kind == "signal" then
-            self.got[number] = true
-            self.ending = self.ending or self.resuming and _M.ENDS[number]
-        end
-        if own then own(keeper, number)
-        elseif handle then handle(self, number) end
+        if kind == "continue" then continued = true
+        elseif kind == "stop" then continued = false end
+        if kind ~= "stopped" or not continued then handle_one(self, kind, number) end
     end
 end
 
