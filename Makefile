@@ -380,13 +380,12 @@ $(BUILD)/asan/lua $(BUILD)/tsan/lua: $(BUILD)/%/lua: rig/lua.c
 # $(call part,<target>,<specs>,<tags>): some specs of one of these
 part = +@$(MAKE) $(1) SPEC="$(2)" TAGS="$(3)"
 
-# Specs wait for three quarters of their time, so in some lanes of .ci/suite some parts, each with
-# every <n>th spec, run beside each other: $(call beside,<n>,<target>,<specs>,<tags>)
-PARTS_BESIDE = part-1 part-2 part-3 part-4 part-5
-beside = $(call part,$(wordlist 1,$(1),$(PARTS_BESIDE)) -k -j$(1) -Otarget OF=$(2) N=$(1),$(3),$(4))
+# Specs wait for three quarters of their time, so in some lanes of .ci/suite three parts, each with
+# every third spec, run beside each other.
+beside = $(call part,part-1 part-2 part-3 -k -j3 -Otarget OF=$(1),$(2),$(3))
 
-$(PARTS_BESIDE): part-%:
-	+@$(MAKE) $(OF) SPEC="$(shell printf '%s\n' $(SPEC) | sed -n '$*~$(N)p')"
+part-1 part-2 part-3: part-%:
+	+@$(MAKE) $(OF) SPEC="$(shell printf '%s\n' $(SPEC) | sed -n '$*~3p')"
 
 interrupts = spec/interrupt_spec.lua
 
@@ -394,17 +393,17 @@ test-quick-specs test-quick-laboratory test-slow-specs test-slow-faults: $(on-5.
 test-asan-specs: $(on-asan)
 test-tsan-specs: $(on-tsan)
 
-test-quick-specs: ; $(call beside,5,test-lua,$(filter-out $(interrupts),$(specs)),$(QUICK))
-test-quick-laboratory: ; $(call beside,3,test-lua,$(laboratory),$(QUICK))
+test-quick-specs: ; $(call beside,test-lua,$(filter-out $(interrupts),$(specs)),$(QUICK))
+test-quick-laboratory: ; $(call beside,test-lua,$(laboratory),$(QUICK))
 # On a server in memory they take a fifth of the time.
 test-quick-interrupts: ; $(call part,test-lua-memory-5.4,$(interrupts),$(QUICK))
-test-slow-specs: ; $(call beside,3,test-lua,$(others),$(SLOW))
-test-slow-faults: ; $(call beside,3,test-lua,$(faults),$(SLOW))
+test-slow-specs: ; $(call beside,test-lua,$(others),$(SLOW))
+test-slow-faults: ; $(call beside,test-lua,$(faults),$(SLOW))
 test-slow-laboratory: ; $(call part,test-lua,$(laboratory),$(SLOW))
 test-luajit-specs test-luajit-laboratory: test-luajit-%:
 	$(call part,test-luajit,$(filter $($*),$(jit_specs)),$(QUICK))
 test-asan-specs test-tsan-specs: test-%-specs:
-	$(call beside,3,test-$*,$(filter $(specs),$(call runs,$*)),$(UNTIMED))
+	$(call beside,test-$*,$(filter $(specs),$(call runs,$*)),$(UNTIMED))
 
 # On Lua 5.4 a real server has these specs in `make test`.
 test-memory-quick: ; $(call part,test-lua-memory-5.1,,$(QUICK))
