@@ -54,7 +54,7 @@ Process.__index = Process
 
 
 --- Starts `zklock TEXT`, a formatted line for a shell, behind commands.prefix if set. All output
--- comes on one stream, then the status. Signals act as usual, whichever the caller ignores.
+-- comes on one stream, then the status. Signals act as usual, also if the caller ignores them.
 function commands.start(text, ...)
     local script = files.write(commands.fresh_path(), ("echo $$\nexec setpriv --pdeathsig KILL "
         .. "env --default-signal %s %s bin/zklock %s\n"):format(

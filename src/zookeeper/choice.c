@@ -169,7 +169,7 @@ void zkl_choice_end(struct choice *choice, bool connected) {
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* With a session: when its leases end, or just before, and after that again and again. */
+/* A session goes when its leases end, or just before, and after that again and again. */
 static zkl_time last_resort_due(const struct choice *choice) {
     const struct zkl_link *link = choice->link;
     zkl_time timeout = zkl_link_timeout(link);
