@@ -1,5 +1,5 @@
 # core.mk - builds the C programs of spec, such as build/tests/core/name_test and build/sim/sim, and
-# runs those that test src/core and src/session, whose server is the tree of src/memory.
+# runs those that test src/core, src/session, whose server is the tree of src/memory, and choice.c.
 
 # Each of these folders has its flags, and for its programs the sources that they drive, in an
 # archive.
@@ -39,10 +39,11 @@ $(foreach each,$(PROGRAM_FOLDERS),$(eval $(call programs,$(BUILD)/$(each),$$(FLA
 
 CORE_TESTS = $(patsubst spec/%.c,%,$(wildcard spec/core/*_test.c))
 SESSION_TESTS = $(patsubst spec/%.c,%,$(wildcard spec/session/*_test.c))
+ZOOKEEPER_TESTS = $(patsubst spec/%.c,%,$(wildcard spec/zookeeper/*_test.c))
 
 test-core test-core-unsigned test-core-asan: \
 test-core%: $(addprefix $(BUILD)/tests%/,$(CORE_TESTS))
 	@spec/core/run $^
 
-test-session: $(addprefix $(BUILD)/tests-asan/,$(SESSION_TESTS))
+test-session: $(addprefix $(BUILD)/tests-asan/,$(SESSION_TESTS) $(ZOOKEEPER_TESTS))
 	@spec/core/run $^
