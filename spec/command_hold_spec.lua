@@ -351,9 +351,13 @@ describe("zklock hold #server", function()
 
     if rig.shell("unshare -m true 2>&1") == "" then
         it("check ends with 69 if the hold's folder is in another mount namespace #slow", function()
-            local handle = hold_and_remember(hold("%s --for 5m", path))
+            local handle, top = hold_in_folder()
+            finally(function()
+                ends(0, "release %s", handle)
+                rig.shell("rm -r %s", top)
+            end)
             local output = script(("unshare -m sh -c 'mount -t tmpfs none %s; %%s check %s' 2>&1; "
-                .. "echo $?"):format(handle:match ":(.*)/", handle))
+                .. "echo $?"):format(top, handle))
             expect(output, "mount namespace", "\n69\n")
         end)
     end
