@@ -207,8 +207,9 @@ describe("a storm of faults #lock:acquire", function()
     local FAULTS = { "drop-reply", "drop-request", "cut-after" }
     local WHAT = { "create2", "getChildren", "getData", "delete", "sync", "connect" }
 
+    -- Slows down, by a fiftieth with each fault, so that slow clients get their locks too.
     local function storm(log)
-        local state = log.seed
+        local state, pause = log.seed, 0.01
         local function random(n)
             state = (state * 16807) % 2147483647
             return state % n + 1
@@ -216,7 +217,8 @@ describe("a storm of faults #lock:acquire", function()
         while log.goes_on do
             proxy:command("%s %s %d", FAULTS[random(#FAULTS)], WHAT[random(#WHAT)], random(4))
             if random(8) == 1 then proxy:command("cut") end
-            zklock.sleep(0.01 * random(6))
+            zklock.sleep(pause * random(6))
+            pause = pause * 1.02
         end
     end
 
