@@ -145,16 +145,19 @@ install-files: $(INSTALLED_C)
 	install -D -m 755 -t "$(DESTDIR)$(LIBDIR)/zklock" $(INSTALLED_C)
 	@set -e; for file in $(INSTALLED); do \
 		install -D -m 644 lua/$$file "$(DESTDIR)$(LUADIR)/$$file"; done
-	install -D -m 644 docs/zklock.1 "$(DESTDIR)$(MANDIR)/man1/zklock.1"
 	@lua=$$(for each in $(STARTERS); do "$$each" $(loads) && command -v "$$each" && break; done); \
 	lua=$${lua:-$(if $(DESTDIR),$(LUA))}; file="$(DESTDIR)$(BINDIR)/zklock"; \
 	case $$lua in [!/]*/*) lua=$(CURDIR)/$$lua ;; esac; \
 	if [ "$$lua" ]; then install -d "$${file%/*}" && install -m 755 /dev/null "$$file" && \
 		sed "s|^exec lua5.4 |exec $$lua |" bin/zklock >"$$file"; \
 	else echo "zklock: no command, for none of these loads the module: $(STARTERS)" >&2; fi
-	@file="$(DESTDIR)$(TYPESDIR)/zklock.lua"; install -D -m 644 /dev/null "$$file"; \
-	for each in $(STARTERS); do "$$each" rig/types.lua >"$$file" 2>/dev/null && exit; done; \
-	rm "$$file"; echo "zklock: no types, for none of these starts: $(STARTERS)" >&2
+	$(call written,manual,$(MANDIR)/man1/zklock.1,manual page)
+	$(call written,types,$(TYPESDIR)/zklock.lua,types)
+
+# $(call written,<script of rig>,<file>,<its contents>)
+written = @file="$(DESTDIR)$(2)"; install -D -m 644 /dev/null "$$file"; \
+	for each in $(STARTERS); do "$$each" rig/$(1).lua >"$$file" 2>/dev/null && exit; done; \
+	rm "$$file"; echo "zklock: no $(3), for none of these starts: $(STARTERS)" >&2
 
 # The version is the module's. DIST_URL is the address of the archive.
 VERSION := $(shell sed -n 's/.*_VERSION = "\(.*\)" }/\1/p' lua/zklock/init.lua)

@@ -116,9 +116,10 @@ describe("make install", function()
                      rig.shell("cd %s/usr/share/lua/5.3 && find * ! -type d | sort", folder))
         assert.equal("zklock/child.so\nzklock/core.so\n",
                      rig.shell("cd %s/usr/lib/lua/5.3 && ls */*", folder))
-        assert.equal("zklock.1\n", rig.shell("ls %s/usr/share/man/man1", folder))
-        assert.equal(rig.shell "lua5.4 rig/types.lua",
-                     rig.shell("cat %s/usr/share/zklock/types/zklock.lua", folder))
+        for script, file in pairs{ manual = "man/man1/zklock.1", types = "zklock/types/zklock.lua" } do
+            assert.equal(rig.shell("lua5.4 rig/%s.lua", script),
+                         rig.shell("cat %s/usr/share/%s", folder, file))
+        end
         assert.equal("usr\n", rig.shell("ls %s", folder))
         local start = 'exec /usr/bin/lua5.3 "$(readlink -f "$0")" "$@"\n'
         assert.equal(start, rig.shell("sed -n /^exec/p %s/usr/bin/zklock", folder))
