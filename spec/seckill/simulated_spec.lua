@@ -4,10 +4,11 @@
 local evidence = require "zklock.seckill.scenario.evidence"
 local files = require "spec.files"
 local is_refused = require "spec.seckill.refused"
+local memory = require "zklock.seckill.store.memory"
 local rig = require "spec.rig"
 local run = require "spec.seckill.demo"
-local runtime = require "zklock.waiting.runtime"
 local seckill = require "zklock.seckill"
+local ttl_lock = require "zklock.seckill.lessons.ttl_lock"
 local zklock = require "zklock"
 
 
@@ -38,29 +39,6 @@ local function with_module(name, module, fn, ...)
     package.loaded[name] = nil
     if not results[1] then error(results[2], 0) end
     return results[2]
-end
-
-
--- A store of a user, with its contents in the place.
-local Shelf = {}
-Shelf.__index = Shelf
-
-function Shelf.open(place) return setmetatable({ place = place }, Shelf) end
-
-function Shelf.create(place)
-    place.shelf = { stock = {}, orders = {} }
-    for product, stock in pairs(place.products) do place.shelf.stock[product] = stock end
-    return Shelf.open(place)
-end
-
-function Shelf:stock(product) return self.place.shelf.stock[product] end
-function Shelf:orders() return self.place.shelf.orders end
-function Shelf.close() end
-
-function Shelf:sell(order)
-    self.place.shelf.stock[order.product] = order.left
-    table.insert(self.place.shelf.orders, order)
-    return true
 end
 
 
@@ -319,7 +297,7 @@ describe("a simulated sale", function()
     end)
 
     it("writes of a user's store take a while", function()
-        with_module("shelf", Shelf, function()
+        with_module("shelf", memory, function()
             local it_is = sale{ store = "shelf", pause = 0 }
             assert.same({ "right", 10, 90 }, { it_is.verdict, it_is.sold, it_is.left })
             for _, purchase in ipairs(it_is.purchases) do
@@ -374,9 +352,8 @@ describe("a simulated sale", function()
 
     it("a sale with a failed server is wrong, and an error of the store's creation is raised",
        function()
-        local broken = with(Shelf, { open = function() error("no shelf", 0) end })
+        local broken = { create = memory.create, open = function() error("no shelf", 0) end }
         with_module("broken_shelf", broken, function()
-            broken.create = function(place) return Shelf.create(place) end
             local it_is = sale{ store = "broken_shelf" }
             assert.same({ "wrong", "no shelf" }, { it_is.verdict, it_is.finding })
             broken.create = function() error("no wood", 0) end
@@ -501,40 +478,22 @@ describe("many schedules of a simulated sale", function()
         assert.equal(200, explore{ strategy = "none", faults = {} }.wrong)
     end)
 
-    -- A lock in a variable. Its holder keeps it for `lease` seconds.
-    local function lock_in_variable(lease)
-        local strategy, held_until = { simulated = true }, nil
-        strategy.__index = strategy
-        function strategy.prepare() held_until = 0 end
-        function strategy.open(server) return setmetatable({ wait = server.timeout }, strategy) end
-        function strategy:enter()
-            local due = runtime.now() + self.wait
-            while held_until > runtime.now() do
-                if runtime.now() > due then return nil, "waited too long", "timeout" end
-                zklock.sleep(0.01)
-            end
-            held_until = runtime.now() + lease
-            return {}
-        end
-        function strategy.leave() held_until = 0 end
-        return strategy
-    end
-
     it("servers without a session meet faults, too", function()
-        with_module("leased", lock_in_variable(5), function()
-            local options = { strategy = "leased", fenced = false }
-            assert.equal(0, explore(with(options, { faults = {} })).wrong)
-            local found = explore(options)
-            assert.is_true(found.wrong > 0)
-            assert.equal("2 sold of 1 piece: 1 more than there were", found.first.finding)
-            local all = seckill.explore(with(SMALL, options), { all = { preemptions = 0 } })
-            assert.is_true(all.wrong > 0)
-        end)
+        local options = {
+            strategy = "zklock.seckill.lessons.ttl_lock", parameters = { ttl = 5 }, fenced = false,
+        }
+        assert.equal(0, explore(with(options, { faults = {} })).wrong)
+        local found = explore(options)
+        assert.is_true(found.wrong > 0)
+        assert.equal("2 sold of 1 piece: 1 more than there were", found.first.finding)
+        local all = seckill.explore(with(SMALL, options), { all = { preemptions = 0 } })
+        assert.is_true(all.wrong > 0)
     end)
 
     it("a stuck sale is no right one", function()
-        local forgetful = lock_in_variable(1000)
-        forgetful.leave = function() end
+        local forgetful = with(ttl_lock, { leave = function() end })
+        forgetful.__index = forgetful
+        function forgetful.open(server) return setmetatable(ttl_lock.open(server), forgetful) end
         with_module("forgetful", forgetful, function()
             local options = { strategy = "forgetful", products = { bun = 2 }, faults = {} }
             local found = explore(options, 5)
