@@ -419,40 +419,6 @@ end
 
 
 describe("a switch that keeps the locks", function()
-    for _, pair in ipairs{
-        { "redis-set", "zookeeper" }, { "redisson", "redis-set" }, { "sql-table", "redisson" },
-        { "zookeeper", "sql-table" },
-    } do
-        it(("the lock excludes on the way from %s to %s, and back"):format(pair[1], pair[2]),
-           function()
-            local it_is = service(pair)
-            local inside, most, grants, over = 0, 0, 0, false
-            local function buy()
-                local _, lock = it_is:open()
-                while not over do
-                    assert(lock:with(PATIENT, function(lease)
-                        inside, grants = inside + 1, grants + 1
-                        most = math.max(most, inside)
-                        zklock.sleep(0.002)
-                        assert.is_true(lease:held())
-                        inside = inside - 1
-                    end))
-                end
-            end
-            together(buy, buy, function()
-                local client = it_is:open()
-                for _, name in ipairs{ pair[2], pair[1], "", pair[1] } do
-                    local before = grants
-                    assert(client:switch(name, PATIENT))
-                    rig.wait_for("a grant after it", function() return grants > before + 2 end)
-                end
-                over = true
-            end)
-            assert.equal(1, most)
-            assert.equal(pair[1], it_is:epoch())
-        end)
-    end
-
     with_two.it("a switch waits for a holder of the old engine, which loses nothing", FIRST_TWO,
         function(it_is, mine, yours, first, second)
             local lease = assert(mine:acquire(PATIENT))

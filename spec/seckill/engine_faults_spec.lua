@@ -103,48 +103,6 @@ describe("a wall clock that can jump", function()
         assert.equal(-1, hours((times())))
         pipe:close()
     end)
-
-    it("each Redis master has a clock of its own, and can be cut off", function()
-        local masters = servers:redis_masters(3)
-        masters[2]:jump(HOUR)
-        assert.same({ 0, 1, 0 },
-            { hours(masters[1]:time()), hours(masters[2]:time()), hours(masters[3]:time()) })
-        masters[3]:cut()
-        assert.is_true(is_reached(masters[2].address))
-        assert.is_false(is_reached(masters[3].address))
-        masters[3]:heal()
-        for address in masters.addresses:gmatch "[^,]+" do
-            assert.is_true(is_reached(address))
-        end
-        masters:close()
-        assert.is_false(is_reached(masters[1].address))
-    end)
-
-    it("a ZooKeeper has a clock that can jump, too", function()
-        local server = servers:zookeeper_with_clock()
-        assert.equal(0, hours(server:time()))
-        server.clock:jump(HOUR)
-        assert.equal(1, hours(server:time()))
-        server:close()
-    end)
-end)
-
-
-describe("a Redis pair", function()
-    it("a Redis pair loses writes after the cut, and keeps those before it", function()
-        local pair = servers:redis_pair()
-        redis.ask(pair.address, "set", "before", "1")
-        assert.is_true(pair:replicated(30))
-        pair:cut()
-        redis.ask(pair.address, "set", "after", "1")
-        rig.wait_for("the master to notice", function() return not pair:is_online() end)
-        pair:kill_master()
-        assert.is_false(is_reached(pair.address))
-        pair:promote()
-        assert.same({ "before" }, redis.keys(pair.address))
-        assert.is_true(redis.ask(pair.address, "set", "again", "1"))
-        pair:close()
-    end)
 end)
 
 

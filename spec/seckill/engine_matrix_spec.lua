@@ -358,13 +358,3 @@ describe("the matrix of docs/design/engines.md", function()
         end
     end)
 end)
-
-
-describe("the engine", function()
-    it("a lock of one engine does not exclude clients of another engine",
-        function()
-        local name = new_name()
-        assert(open("redis-set"):mutex(name):acquire(PATIENT))
-        assert(open("zookeeper"):mutex(name):acquire(PATIENT))
-    end)
-end)

@@ -8,7 +8,6 @@ local database = require "zklock.seckill.database"
 local engine = require "zklock.engine"
 local engines = require "spec.seckill.engines"
 local failure = require "zklock.seckill.engine.failure"
-local files = require "spec.files"
 local is_refused = require "spec.seckill.refused"
 local redis_servers = require "zklock.seckill.throwaway.redis"
 local rig = require "spec.rig"
@@ -126,59 +125,11 @@ local LOCKS = {
     "sql-table", "sql-table on MariaDB", "zookeeper",
 }
 
--- Reads a number from a file, waits a moment, and writes the next number; repeatedly.
-local COUNT = [[
-local engine, files, zklock = require "zklock.engine", require "spec.files", require "zklock"
-local lock = %s
-say "ready"
-while not io.open(%q) do zklock.sleep(0.001) end
-for _ = 1, %d do
-    assert(lock:with(20, function()
-        local number = tonumber(files.read(%q)) or 0
-        zklock.sleep(0.002)
-        files.write(%q, number + 1)
-    end))
-end
-say "done"
-]]
-
-
 -- A lock of that name, as source text.
 local function source_of(name, lock, more)
     return ("assert(require('zklock.engine').open(%q, %s)):mutex(%q)"):format(
         name:match "^%S+", rig.literal(engines.options(name, more)), lock)
 end
-
-
--- The final number of two processes that count `many` times each.
-local function count_together(lock, many)
-    local path = os.tmpname()
-    local go, children = path .. ".go", {}
-    rig.shell("printf 0 >%s", path)
-    for i = 1, 2 do children[i] = rig.child(HOSTS, COUNT:format(lock, go, many, path, path)) end
-    for _, child in ipairs(children) do assert.equal("ready", child:line()) end
-    assert(io.open(go, "w")):close()
-    for _, child in ipairs(children) do assert.equal("done", child:line()) child:finish() end
-    os.remove(go)
-    local number = tonumber(files.read(path))
-    os.remove(path)
-    return number
-end
-
-
-describe("two processes that count together", function()
-    -- If one process ends before the other begins, they count again.
-    it("two processes lose numbers without a lock", function()
-        local none = "{ with = function(_, _, fn) fn() return true end }"
-        rig.wait_for("a lost number", function() return count_together(none, 40) < 80 end, 60)
-    end)
-
-    for _, name in ipairs(LOCKS) do
-        it("two processes lose no numbers with " .. name, function()
-            assert.equal(30, count_together(source_of(name, new_name()), 15))
-        end)
-    end
-end)
 
 
 describe("a lock", function()
@@ -299,15 +250,6 @@ describe("a lock with a lease time", function()
         }, { __index = mine.way })
         assert.same({ true, "done" }, { mine:with(PATIENT, function() return "done" end) })
         assert.equal(1, releases)
-    end)
-
-    it("a late release of redis-expire releases the next holder's lock (BUG-16, PIT-07, " ..
-       "DEMO-18) #slow", function()
-        local mine, yours = two("redis-expire", nil, { lease = 1 })
-        local lease = assert(mine:acquire(PATIENT))
-        assert(yours:acquire(PATIENT)) -- after the end of the first lease
-        assert.is_true(lease:release())
-        assert(mine:acquire(0)) -- now it has two holders
     end)
 end)
 
@@ -454,20 +396,6 @@ describe("sql-pessimistic", function()
             assert.is_true(lease:release())
         end
     end)
-
-    it("sql-pessimistic without an index also excludes clients of other locks (PIT-15)", function()
-        for _, index in ipairs{ true, false } do
-            local mine = open("sql-pessimistic", { index = index }):mutex(new_name())
-            local yours = open("sql-pessimistic", { index = index }):mutex(new_name())
-            assert.is_true(yours:acquire(PATIENT):release()) -- its row exists
-            local lease = assert(mine:acquire(PATIENT))
-            local other, _, code = yours:acquire(0)
-            assert.equal(not index and "busy" or nil, code)
-            if other then other:release() end
-            assert.is_true(lease:release())
-            assert.is_true(yours:acquire(PATIENT):release())
-        end
-    end)
 end)
 
 
@@ -520,16 +448,6 @@ end)
 -- --- one Redis ---------------------------------------------------------------------------------
 
 describe("redis-expire (ALG-09)", function()
-    it("a death between SETNX and EXPIRE locks redis-expire for ever (BUG-15)", function()
-        local name = new_name()
-        local child = rig.child(HOSTS, ("(%s):acquire()"):format(
-            source_of("redis-expire", name, { gap = 60 })))
-        rig.wait_for("the key", function() return ask(redis, "exists", name) end)
-        end_child(child)
-        assert.equal(-1, ask(redis, "pttl", name))
-        assert.equal("timeout", code_of(open("redis-expire"):mutex(name):acquire(SOON)))
-    end)
-
     it("redis-expire has the seed's lease of 1000 s (CFG-12), and a first wait of 2 s (CFG-11) " ..
        "#slow", function()
         local mine, yours = two "redis-expire"
