@@ -56,8 +56,7 @@ function drawShape(parent, sale, waits, { low, high, top }, shares) {
     series: [{}, { stroke: () => colours.one, width: 2, fill: () => colours.one + "33",
       points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) }],
   }, [Array.from({ length: shares.length + 1 }, (_, i) => (low + i) / BINS), [...shares, 0]]);
-  plot.over.addEventListener("mousemove", event => tell(describeBin(plot, shares, low), event));
-  plot.over.addEventListener("mouseleave", () => tell([]));
+  tellAtPointer(plot, () => describeBin(plot, shares, low));
 }
 
 function drawShapes(parent) {

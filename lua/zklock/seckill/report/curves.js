@@ -129,6 +129,28 @@ function drawWaits(parent) {
   drawShapes(parent);
 }
 
+// --- curves in steps over a sale's time ------------------------------------------------
+
+const STEPPED = uPlot.paths.stepped({ align: 1 });
+
+const stepLine = (index, label, write, more) => line(index, label, { paths: STEPPED,
+  value: (_, number) => number === null ? "" : write(number), ...more });
+
+// A single line, with the area below it.
+const area = (label, write) =>
+  [stepLine(0, label, write, { fill: () => colours.one + "33" })];
+
+// `scales` and `bands` are uPlot's.
+function drawSteps(picture, time, { height, label, lines, scales, bands }, columns) {
+  const shared = time.options();
+  time.add(draw(picture, {
+    height, legend, ...shared, scales: { ...shared.scales, ...scales }, bands,
+    cursor: time.stepCursor(), axes: [timeAxis(), countAxis(label)],
+    series: [{ label: "at", value: atPointer }, ...lines],
+  }, columns));
+  makeMovable(picture, time);
+}
+
 // --- stock -----------------------------------------------------------------------------
 
 // Changes to the stock of these products in order of time, with the written stock and the sold
@@ -213,20 +235,12 @@ function drawStock(parent, sale, time) {
       + "sold so far. " + sentence,
     label: `Stock over time. ${sentence}`,
   });
-  const stepped = uPlot.paths.stepped({ align: 1 }), shared = time.options();
-  const number = { value: (_, count) => count === null ? "" : grouped(count), paths: stepped };
-  time.add(draw(picture, {
-    height: 230, legend, ...shared, cursor: time.stepCursor(),
-    axes: [timeAxis(), countAxis("items left")],
-    series: [
-      { label: "at", value: atPointer },
-      line(0, "as written", number),
-      line(1, "less what was sold", number),
-    ],
+  drawSteps(picture, time, {
+    height: 230, label: "items left",
+    lines: [stepLine(0, "as written", grouped), stepLine(1, "less what was sold", grouped)],
     bands: [{ series: [1, 2], fill: () => colours.gap },
             { series: [2, 1], fill: () => colours.gap }],
-  }, columns));
-  makeMovable(picture, time);
+  }, columns);
   tableBehind(made, "Table: stock", stockColumns, rows);
 }
 
@@ -255,19 +269,10 @@ function drawMoment(parent, sale, time) {
       + "says how many of them end wrong.",
     label: `Sales that end wrong, by when other seeds begin to decide. ${sentence}`,
   });
-  const shared = time.options(), last = rows[rows.length - 1];
-  time.add(draw(picture, {
-    height: 190, legend, ...shared, cursor: time.stepCursor(),
-    axes: [timeAxis(), countAxis("end wrong")],
-    scales: { ...shared.scales, y: { range: () => [0, seeds] } },
-    series: [
-      { label: "at", value: atPointer },
-      line(0, "end wrong", { paths: uPlot.paths.stepped({ align: 1 }),
-        fill: () => colours.one + "33", value: (_, count) => count === null ? "" :
-          grouped(count) }),
-    ],
-  }, [[...rows.map(row => row.at), sale.end], [...rows.map(row => row.wrong), last.wrong]]));
-  makeMovable(picture, time);
+  const last = rows[rows.length - 1];
+  drawSteps(picture, time, { height: 190, label: "end wrong", lines: area("end wrong", grouped),
+    scales: { y: { range: () => [0, seeds] } },
+  }, [[...rows.map(row => row.at), sale.end], [...rows.map(row => row.wrong), last.wrong]]);
   tableBehind(made, "Table: the moment", momentColumns, rows);
 }
 
@@ -308,19 +313,10 @@ function drawGrants(parent, sale, time) {
       `sale ${mean}. Where the line is at 0 nobody got the lock.`,
     label: `Grants a second over time, ${mean} on average; the table has the numbers.`,
   });
-  const shared = time.options();
-  time.add(draw(picture, {
-    height: 190, legend, ...shared, cursor: time.stepCursor(),
-    axes: [timeAxis(), countAxis("grants a second")],
-    series: [
-      { label: "at", value: atPointer },
-      line(0, "grants a second", { paths: uPlot.paths.stepped({ align: 1 }),
-        fill: () => colours.one + "33", value: (_, rate) => rate === null ? "" :
-          figures(rate) }),
-    ],
+  drawSteps(picture, time, { height: 190, label: "grants a second",
+    lines: area("grants a second", figures),
   }, [[...counts.map((_, i) => i * slice), counts.length * slice],
-      [...counts.map(count => count / slice), 0]]));
-  makeMovable(picture, time);
+      [...counts.map(count => count / slice), 0]]);
   tableBehind(made, "Table: grants a second", grantColumns, counts.map((count, i) =>
     ({ count, from: i * slice, to: (i + 1) * slice })));
 }

@@ -224,4 +224,13 @@ function element(name, parent, text, className) {
   return made;
 }
 
+// A button with a label for readers of the screen, and the name of its key, if it has one.
+function button(parent, text, label, act, key) {
+  const made = element("button", parent, text);
+  made.type = "button";
+  made.setAttribute("aria-label", label);
+  if (key) made.title = `${label} (key ${key.replace("Arrow", "")})`;
+  made.onclick = act;
+}
+
 const byId = id => document.getElementById(id);

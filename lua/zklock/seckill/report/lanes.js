@@ -279,19 +279,8 @@ function drawLanes(parent, sale, time) {
   time.listeners.push(shown);
   shown();
   signKey(picture, keyOf(sale));
-  const shared = time.options();
-  const plot = draw(picture, {
-    height: total + 30 + 8, legend: { show: false },
-    scales: { ...shared.scales, y: { range: () => [0, total], dir: -1 } },
-    axes: [timeAxis(), laneAxis(shownLanes)],
-    series: [{}, { show: true, paths: () => null, points: { show: false } }],
-    cursor: time.cursor({ points: { show: false } }),
-    hooks: { ...shared.hooks, draw: [each => paintLanes(each, sale, lanes, total, time)] },
-  }, [[0, sale.end], [null, null]]);
-  time.add(plot);
-  makeMovable(picture, time);
-  plot.over.addEventListener("mousemove", event =>
-    tell(describeLanes(plot, sale, lanes), event));
-  plot.over.addEventListener("mouseleave", () => tell([]));
+  drawRows(picture, sale, time, { height: total, lanes: shownLanes,
+    paint: plot => paintLanes(plot, sale, lanes, total, time),
+    describe: plot => describeLanes(plot, sale, lanes) });
   lanesTables(made, sale);
 }

@@ -262,25 +262,15 @@ function drawMessages(parent, sale, time) {
   });
   made.classList.add("messages");
   signKey(picture, messageKey(sale));
-  const note = element("p", made, "", "faint"), shared = time.options();
+  const note = element("p", made, "", "faint");
   const length = windowOf(sale), span = () => spanAt(length, time);
   let painted = { arrows: [], count: 0 };
-  const plot = draw(picture, {
-    height: total + 30 + 8, legend: { show: false },
-    scales: { x: { time: false, range: span }, y: { range: () => [0, total], dir: -1 } },
-    axes: [timeAxis(), laneAxis(lines)],
-    series: [{}, { show: true, paths: () => null, points: { show: false } }],
-    cursor: time.cursor({ points: { show: false } }),
-    hooks: { ...shared.hooks, draw: [each => {
-      painted = paintMessages(each, sale, processes, time);
-      tellShown(note, painted, span(), time);
-      made.dataset.arrows = painted.arrows.length;
-    }] },
-  }, [[0, sale.end], [null, null]]);
-  time.add(plot, span);
-  makeMovable(picture, time);
-  plot.over.addEventListener("mousemove", event =>
-    tell(describeNearest(plot, sale, painted.arrows), event));
-  plot.over.addEventListener("mouseleave", () => tell([]));
+  const paint = plot => {
+    painted = paintMessages(plot, sale, processes, time);
+    tellShown(note, painted, span(), time);
+    made.dataset.arrows = painted.arrows.length;
+  };
+  drawRows(picture, sale, time, { height: total, lanes: lines, span, paint,
+    describe: plot => describeNearest(plot, sale, painted.arrows) });
   tableBehind(made, "Table: messages", messageColumns(sale), sale.messages);
 }

@@ -113,6 +113,23 @@ function redrawPlots() {
   paintSigns();
 }
 
+// A picture of rows of that height over a sale's time, without curves: `paint(plot)` draws it, and
+// `describe(plot)` gives the lines about what is under the pointer.
+function drawRows(picture, sale, time, { height, lanes, span, paint, describe }) {
+  const shared = time.options(), x = span ? { time: false, range: span } : shared.scales.x;
+  const plot = draw(picture, {
+    height: height + 30 + 8, legend: { show: false },
+    scales: { x, y: { range: () => [0, height], dir: -1 } },
+    axes: [timeAxis(), laneAxis(lanes)],
+    series: [{}, { show: true, paths: () => null, points: { show: false } }],
+    cursor: time.cursor({ points: { show: false } }),
+    hooks: { ...shared.hooks, draw: [paint] },
+  }, [[0, sale.end], [null, null]]);
+  time.add(plot, span);
+  makeMovable(picture, time);
+  tellAtPointer(plot, describe);
+}
+
 // The legend's text for the pointer's position.
 const atPointer = (plot, at) => at === null || plot.cursor.left < 0 ? "" :
   timeText(plot.posToVal(plot.cursor.left, "x"));
@@ -215,13 +232,7 @@ const MOVES = [
 
 function timeBar(parent, time) {
   const bar = element("div", parent, undefined, "bar");
-  for (const [text, label, act, key] of MOVES) {
-    const button = element("button", bar, text);
-    button.type = "button";
-    button.title = `${label} (key ${key.replace("Arrow", "")})`;
-    button.setAttribute("aria-label", label);
-    button.onclick = () => act(time);
-  }
+  for (const [text, label, act, key] of MOVES) button(bar, text, label, () => act(time), key);
   const shown = element("output", bar);
   const showSpan = () => {
     shown.textContent = `${timeText(time.from, 3)} to ${timeText(time.to, 3)}`;
@@ -244,6 +255,11 @@ function makeMovable(picture, time) {
 }
 
 // --- the text beside the pointer -------------------------------------------------------
+
+function tellAtPointer(plot, describe) {
+  plot.over.addEventListener("mousemove", event => tell(describe(plot), event));
+  plot.over.addEventListener("mouseleave", () => tell([]));
+}
 
 function tell(lines, event) {
   const tip = byId("tip");

@@ -161,13 +161,8 @@ function fillSteps(details, sale, time) {
     }
     time.mark(step ? step.at : 0);
   };
-  for (const [text, label, target, key] of BUTTONS) {
-    const button = element("button", bar, text);
-    button.type = "button";
-    button.title = `${label} (key ${key.replace("Arrow", "")})`;
-    button.setAttribute("aria-label", label);
-    button.onclick = () => go(target(at, steps.length));
-  }
+  for (const [text, label, target, key] of BUTTONS)
+    button(bar, text, label, () => go(target(at, steps.length)), key);
   bar.append(position);
   stepText.setAttribute("aria-live", "polite");
   walker.tabIndex = 0;

@@ -53,17 +53,11 @@ function makePager(parent, count, show) {
       `${grouped(Math.min(first + ROWS, count))} of ${grouped(count)}`;
     show(first);
   };
-  const button = (text, label, to) => {
-    const made = element("button", bar, text);
-    made.type = "button";
-    made.setAttribute("aria-label", label);
-    made.onclick = () => go(to());
-  };
-  button("|◀", "first rows", () => 0);
-  button("◀", "rows before", () => first - ROWS);
+  button(bar, "|◀", "first rows", () => go(0));
+  button(bar, "◀", "rows before", () => go(first - ROWS));
   const where = element("span", bar);
-  button("▶", "rows after", () => first + ROWS);
-  button("▶|", "last rows", () => count);
+  button(bar, "▶", "rows after", () => go(first + ROWS));
+  button(bar, "▶|", "last rows", () => go(count));
   go(0);
 }
 
