@@ -235,6 +235,7 @@ describe("a record", function()
         record:write(1, "asked", "bun")
         record:write(1, "granted", "8589934595")
         record:write(1, "note", "8589934595 it's\nmine")
+        record:write(2, "note", "- waits")
         record:write(1, "read", "100 bun")
         record:write(1, "read", "7 tea")
         record:write(1, "written", 99)
@@ -251,24 +252,27 @@ describe("a record", function()
         assert.is_true(first.asked <= first.granted and first.granted <= first.written
             and first.written <= first.released and first.released <= first.told)
         assert.same({ "tea", nil, nil }, { second.lock, second.token, second.released })
-        assert.same({ {
-            at = notes[1].at, buyer = 1, server = 1, line = "it's mine", token = "8589934595",
-        } }, notes)
+        assert.same({
+            { at = notes[1].at, buyer = 1, server = 1, line = "it's mine", token = "8589934595" },
+            { at = notes[2].at, buyer = 2, server = 1, line = "waits" },
+        }, notes)
     end)
 
     it("a record keeps the earlier requests of a buyer, with holds and wishes", function()
         local purchases = { { buyer = 1, server = 2, product = "bun", quantity = 1 } }
         local record = records.in_memory(purchases, {}, 2, 0)
         for _, event in ipairs{
-            { "asked", "bun" }, { "granted", "5" }, { "read", "9 bun" }, { "written", "8 bun 1" },
+            { "asked", "bun" }, { "granted", "5" }, { "shared" }, { "read", "9 bun" },
+            { "written", "8 bun 1" },
             { "told", "sold" }, { "written", "7 bun 1" }, { "told", "sold" }, { "told", "refused" },
             { "released" }, { "wants", "bun 2" }, { "asked", "all" }, { "told", "timeout" },
         } do
             record:write(1, event[1], event[2])
         end
         local last, earlier = purchases[1], purchases[1].earlier
-        assert.same({ "all", "timeout", 2, nil, nil, nil },
-            { last.lock, last.outcome, last.quantity, last.granted, last.left, last.token })
+        assert.same({ "all", "timeout", 2, nil, nil, nil, nil },
+            { last.lock, last.outcome, last.quantity, last.granted, last.left, last.token,
+              last.shared })
         assert.same({ "sold", "sold", "refused" },
             { earlier[1].outcome, earlier[2].outcome, earlier[3].outcome })
         local first, second, held = earlier[1], earlier[2], earlier[3]
