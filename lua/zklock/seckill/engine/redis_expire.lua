@@ -1,13 +1,8 @@
 --- Engine "redis-expire", which locks with SETNX, then EXPIRE, and unlocks with DEL (ALG-09), as in
---- the seed article's flash sale.
+--- the seed article's flash sale. docs/design/engines.md lists the faults that it keeps; the option
+--- `gap` is a pause between SETNX and EXPIRE.
 ---
---- It keeps the seed article's faults. A client that dies between SETNX and EXPIRE leaves a lock
---- for ever (BUG-15); the option `gap` is a pause in between. The value does not name the owner,
---- and DEL does not check it, so a late release removes the next holder's lock (BUG-16, PIT-07) and
---- reports success.
----
---- Waiters poll every 3 ms and some nanoseconds (CFG-13), for 2 s by default (CFG-11), with
---- zklock.sleep. A command blocks the process.
+--- Waiters poll every 3 ms and some nanoseconds (CFG-13), for 2 s by default (CFG-11).
 
 local core = require "zklock.core"
 local options = require "zklock.seckill.engine.options"

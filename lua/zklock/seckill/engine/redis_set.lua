@@ -1,12 +1,7 @@
 --- Engine "redis-set", which locks with SET key value NX PX, and unlocks with a script that deletes
 --- the key if its value is the lease's (the modern form of ALG-03 and ALG-09). It also stands for
---- Tair's expirelock (SYS-10).
----
---- The value is random, so that only the owner's release removes the key (REQ-13, PIT-07). The lock
---- expires whatever its holder does (Q-03), is lost with a master that dies before replication
---- (PIT-16), and has no order of waiters.
----
---- Waiters poll with zklock.sleep. A command blocks the process.
+--- Tair's expirelock (SYS-10). The value is random, so that only the owner's release removes the
+--- key (REQ-13, PIT-07). docs/design/engines.md lists the faults that it keeps.
 
 local clock = require "zklock.waiting.runtime"
 local options = require "zklock.seckill.engine.options"

@@ -1,13 +1,7 @@
 --- Engine "redis-timestamp", with a key that holds the time when the lock ends (ALG-03). SETNX
 --- takes a free lock, and GETSET an expired lock. The key itself never expires. Its value is
 --- "MILLISECONDS ID", where ID is random and new for each try. The release checks the value.
----
---- It keeps the seed article's faults. A client with a fast wall clock takes held locks; the option
---- `skew` is added to the clock. Two clients that find an expired lock both send GETSET; the later
---- overwrites the winner's value, so the winner's release is "lost", and the lock stays until its
---- end. Between the release's GET and DEL the lock may change hands (PIT-07).
----
---- Waiters poll with zklock.sleep. A command blocks the process.
+--- docs/design/engines.md lists the faults that it keeps; the option `skew` is added to the clock.
 
 local core = require "zklock.core"
 local dependency = require "zklock.system.dependency"

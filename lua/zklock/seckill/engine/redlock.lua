@@ -1,14 +1,7 @@
 --- Engine "redlock", with a key on each of N independent Redis masters (ALG-08). They are
 --- asked one after the other, each for at most `fast_fail` seconds (CFG-10). The lock is granted if
---- N/2+1 masters agree within its lease time; otherwise it is released on all masters.
----
---- It keeps the seed article's faults. On a master whose clock jumps the key expires early
---- (PIT-17), and a master that restarts without its keys grants the lock again. A holder that
---- pauses beyond the lease time loses the lock without notice (Q-03). There is no allowance for
---- clock drift.
----
---- Waiters poll at random times with zklock.sleep. Requests block the process, up to N times
---- `fast_fail` when no master answers.
+--- N/2+1 masters agree within its lease time, without allowance for clock drift; otherwise it is
+--- released on all masters. docs/design/engines.md lists the faults that it keeps.
 
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"

@@ -2,9 +2,8 @@
 --- lock; its COMMIT is the release (ALG-01). It needs MariaDB, because SQLite lacks that statement.
 ---
 --- Each held lock has a connection with an open transaction. When the holder dies, the server rolls
---- back and so releases the lock. A living holder that never commits holds it for ever (PIT-15).
---- There is no lease time, no order of waiters, and no reentry. An index finds the row; without an
---- index (`index = false`) InnoDB locks the whole table (PIT-15).
+--- back and so releases the lock. An index finds the row; without an index (`index = false`) InnoDB
+--- locks the whole table (PIT-15).
 ---
 --- Waiters poll with FOR UPDATE NOWAIT and zklock.sleep, because the seed article's statement
 --- would block their process.

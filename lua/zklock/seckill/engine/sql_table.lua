@@ -1,11 +1,5 @@
 --- Engine "sql-table", where a row is the lock (ALG-01), with SELECT, then INSERT, and DELETE by
---- name and owner. On SQLite or MariaDB.
----
---- It keeps the seed article's faults. A dead holder's row stays for ever. There is no reentry, and
---- no order of waiters. The database is a single point of failure (PIT-18), and each try costs a
---- statement or two.
----
---- Waiters poll with zklock.sleep. A statement blocks the process.
+--- name and owner. On SQLite or MariaDB. docs/design/engines.md lists the faults that it keeps.
 
 local options = require "zklock.seckill.engine.options"
 local random_id = require("zklock.seckill.engine.redis").random_id

@@ -6,13 +6,8 @@
 --- renews it every third of that, in zklock.run. A lock with `mutex(name, { lease = 10 })` is not
 --- renewed. Pub/sub wakes waiters, which also try again when the lock would expire.
 ---
---- It keeps the seed article's faults. The release of a lost lock succeeds (Redisson now raises). A
---- renewal that finds the lock gone tells nobody, so the holder must check. A lock is lost with a
---- master that dies before replication (PIT-16). A reader can never become a writer; a waiting
---- writer does not hold up readers, and a dead reader counts while others read. In a fair queue a
---- dead waiter delays those behind it for `fair_wait` (5 minutes), by the clients' clocks.
----
---- A command blocks the process, a wait does not.
+--- docs/design/engines.md lists the faults that it keeps. (Today's Redisson raises an error at the
+--- release of a lost lock.) The deadlines of a fair queue go by the clients' clocks.
 
 local Watchdog = require "zklock.seckill.engine.redisson.watchdog"
 local Wakeup = require "zklock.seckill.engine.redisson.wakeup"
