@@ -279,21 +279,16 @@ describe("the sale over HTTP #nginx", function()
             return status, body
         end
 
-        it("a killed server's lock becomes free #slow", function()
-            local one = open{ pause = 30, session = 3 }
-            local status, problem = buy_meanwhile(one, function() one:kill() end)
-            assert.same({ nil, "lost" }, { status, problem })
-            server:wait_for_nodes(run.root .. LOCK, 0)
-            assert.same({ 100, 0 }, { left(), ordered() })
-        end)
-
-        it("a killed server's batch is sold as a whole, or not at all #slow", function()
-            local one = open{ strategy = "combined", pause = 30, session = 3 }
-            local status, problem = buy_meanwhile(one, function() one:kill() end)
-            assert.same({ nil, "lost" }, { status, problem })
-            server:wait_for_nodes(run.root .. LOCK, 0)
-            assert.same({ 100, 0 }, { left(), ordered() })
-        end)
+        for _, strategy in ipairs{ "zookeeper", "combined" } do
+            it(("a killed server's lock becomes free, and nothing is sold: %s #slow"):format(
+                strategy), function()
+                local one = open{ strategy = strategy, pause = 30, session = 3 }
+                local status, problem = buy_meanwhile(one, function() one:kill() end)
+                assert.same({ nil, "lost" }, { status, problem })
+                server:wait_for_nodes(run.root .. LOCK, 0)
+                assert.same({ 100, 0 }, { left(), ordered() })
+            end)
+        end
 
         it("a combined sale survives the kill of a ZooKeeper server #slow", function()
             local ensemble = rig.server{ n = 3 }

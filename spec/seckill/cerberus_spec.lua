@@ -795,24 +795,21 @@ describe("a lock of cerberus", function()
             assert.is_true(assert(yours:acquire(PATIENT)):release())
         end)
 
-    it("a lock can be fair and have two sides if all engines can, even during a switch", function()
-        local it_is = service{ "redisson", "zookeeper" }
-        together(function()
-            local first = it_is:open()
-            local a, b = first:rwlock "book", it_is:open():rwlock "book"
+    with_two.it("a lock can be fair and have two sides if all engines can, even during a switch",
+        { "redisson", "zookeeper" }, function(_, _, _, first, second)
+            local a, b = first:rwlock "book", second:rwlock "book"
             local reader = assert(a:read():acquire(PATIENT))
             begin_switch(first, "zookeeper")
-            local second = assert(b:read():acquire(PATIENT))
+            local beside = assert(b:read():acquire(PATIENT))
             local try = { timeout = 0, owner = "writer" }
             rig.wait_for("busy", function() return refusal(b:write(), try) == "busy" end)
             assert.is_true(reader:release())
             assert.is_true(first:switch("zookeeper", PATIENT))
             assert.equal("timeout", refusal(a:write(), SOON))
-            assert.is_true(second:release())
+            assert.is_true(beside:release())
             assert.is_true(assert(a:write():acquire(PATIENT)):release())
             assert.is_true(first:mutex("book 2", { fair = true }):acquire(PATIENT):release())
         end)
-    end)
 
     it("a lock has a token if all engines have one, and a later epoch has a greater token",
        function()

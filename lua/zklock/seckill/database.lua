@@ -137,8 +137,17 @@ function database.open(path)
 end
 
 
+--- The URL of another database on the same server.
+---@param url string   of the server, or of a database on it
+---@param name string
+---@return string url
+function database.on_server_of(url, name)
+    return (url:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
+end
+
+
 local function connect_without_database(url)
-    return database.open((url:gsub("^(mysql://[^/?]+)/[^?]*", "%1/")))
+    return database.open(database.on_server_of(url, ""))
 end
 
 

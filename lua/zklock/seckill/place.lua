@@ -29,16 +29,11 @@ local switch = require "zklock.seckill.engine.cerberus.place"
 local places = {}
 
 
-local function url_of(server, name)
-    return (server:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
-end
-
-
 local function store_url(play, name)
     local plan = play.plan
     if not stores.is_mysql(plan.store) then return play.folder .. "/store.db" end
-    if database.is_url(plan.store) then return url_of(plan.store, name) end
-    return url_of(plan.mysql or play.throwaway:mysql(), name)
+    local server = database.is_url(plan.store) and plan.store or plan.mysql
+    return database.on_server_of(server or play.throwaway:mysql(), name)
 end
 
 
@@ -48,7 +43,7 @@ local function lock_database_of(play, name)
     if not plan.needs.database then return nil end
     if stores.is_mysql(plan.store) then return store_url(play, name) end
     if not plan.needs.mysql then return play.folder .. "/locks.db" end
-    return url_of(plan.mysql or play.throwaway:mysql(), name .. "_locks")
+    return database.on_server_of(plan.mysql or play.throwaway:mysql(), name .. "_locks")
 end
 
 

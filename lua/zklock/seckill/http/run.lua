@@ -37,16 +37,10 @@ Run.__index = Run
 local run = {}
 
 
--- The URL of a new database on the server, so that existing tables stay untouched.
-local function own_url(url, name)
-    name = name:gsub("%W", "_"):lower()
-    return (url:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
-end
-
-
+-- A new database on the server leaves existing tables untouched.
 local function url_of(store, folder, name)
     if not database.is_url(store) then return folder .. "/store.db" end
-    return own_url(store, name)
+    return database.on_server_of(store, (name:gsub("%W", "_"):lower()))
 end
 
 

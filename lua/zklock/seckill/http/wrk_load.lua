@@ -10,7 +10,7 @@ local SECONDS = 2 -- duration of wrk's run
 local PATIENCE = 15 -- seconds more until wrk is ended
 
 
-local wrk_load = { CONNECTIONS = CONNECTIONS }
+local wrk_load = {}
 
 
 local function numbers(text)
