@@ -487,15 +487,6 @@ describe("redis-timestamp", function()
 end)
 
 
-describe("a connection to a Redis", function()
-    it("a connection to Redis lets Ctrl-C through", function()
-        local connection = connections.new("127.0.0.1:1", PATIENT)
-        local function stop() error("interrupted!", 0) end
-        assert.same({ false, "interrupted!" }, { pcall(connection.use, connection, stop) })
-    end)
-end)
-
-
 describe("an engine whose Redis ends and comes again", function()
     local server
     before_each(function() server = redis_servers.start(servers.reaper) end)

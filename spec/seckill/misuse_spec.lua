@@ -243,10 +243,6 @@ describe("the limit of a sale", function()
         assert.same({ "stuck", 1, nil }, { it_is.verdict, #it_is.faults, it_is.faults[1].ended })
     end)
 
-    it("a limit of 0 is refused", function()
-        is_refused("limit must be a number of seconds from 0.01", seckill.sale, { limit = 0 })
-    end)
-
     it("the servers of a killed script end without a limit #slow", function()
         local folder = rig.shell "mktemp -d":match "%S+"
         files.write(folder .. "/script.lua", ([[

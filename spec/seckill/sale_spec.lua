@@ -111,18 +111,9 @@ describe("overlaps", function()
             of(both, hold(3, 5), hold(0, 2, { lock = "tea" }), hold(1, 9, { lock = "pie" })))
     end)
 
-    it("overlaps of many holds are one stretch", function()
-        assert.same({ { "bun", 2, 6, 3 }, { "bun", 8, 9, 2 } },
-            of(hold(1, 5), hold(2, 4), hold(3, 6), hold(4.5, 9), hold(8, 10)))
-    end)
-
     it("earlier holds of a buyer overlap, too", function()
         assert.same({ { "bun", 2, 3, 2 } },
             of(hold(7, 8, { earlier = { hold(1, 3) } }), hold(2, 4)))
-    end)
-
-    it("holds of two locks do not overlap", function()
-        assert.same({}, of(hold(1, 3), hold(2, 4, { lock = "tea" })))
     end)
 
     -- The number of holders in a second from 0 to 30, if any of them excludes others.

@@ -491,21 +491,13 @@ describe("the laboratory's command line", function()
         for _, pattern in ipairs { ... } do assert.matches(pattern, err) end
     end
 
-    it("an unknown option is refused with a list of options", function()
+    it("an unknown option or scenario, and a malformed time, is refused; what is known is listed",
+       function()
         refused({ "--fast" }, "unknown option '%-%-fast'", "%-%-pause", "%-%-only")
-    end)
-
-    it("an unknown scenario is refused with a list of scenarios", function()
         refused({ "--only", "DEMO-01,DEMO-99" }, "DEMO%-99", "DEMO%-01 .*DEMO%-17b")
-    end)
-
-    it("malformed times are refused", function()
         refused({ "--pause", "long" }, '"long" is not a number of seconds')
         refused({ "--hold", "-1" }, "hold")
         refused({ "--session", "1e9" }, "1e9")
-    end)
-
-    it("--hold together with --seed-times is refused", function()
         refused({ "--hold", "1", "--seed-times" }, "can not be used together")
     end)
 
