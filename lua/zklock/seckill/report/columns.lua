@@ -18,20 +18,6 @@ local function microseconds(seconds)
 end
 
 
--- A list of distinct names, and a function for the index of a name.
-local function names()
-    local list, index_of = json.list{}, {}
-    return list, function(name)
-        name = tostring(name)
-        if not index_of[name] then
-            index_of[name] = #list
-            list[#list + 1] = name
-        end
-        return index_of[name]
-    end
-end
-
-
 local function column(list, value_of)
     local values = json.list{}
     for i, entry in ipairs(list) do values[i] = value_of(entry) end
@@ -137,7 +123,7 @@ end
 
 local function messages(list, lock_index)
     if not list then return nil end
-    local texts, text_index = names()
+    local texts, text_index = json.indices()
     return {
         server = column(list, function(each) return each.server - 1 end),
         kind = column(list, function(each) return each.kind end),
@@ -196,9 +182,9 @@ end
 ---@param is_history boolean  its verdict comes from a check, not from a store
 ---@return table
 function columns.of(record, is_history)
-    local products, product_index = names()
-    local locks, lock_index = names()
-    local outcomes, outcome_index = names()
+    local products, product_index = json.indices()
+    local locks, lock_index = json.indices()
+    local outcomes, outcome_index = json.indices()
     local requests = records.requests(record.purchases)
     local of_requests = setmetatable({ purchases = requests }, { __index = record })
     return {

@@ -74,6 +74,24 @@ function json.encode(value, name)
 end
 
 
+--- JSON for an element of HTML, without "<", so that it cannot end the element.
+function json.in_html(value) return (json.encode(value):gsub("<", "\\u003c")) end
+
+
+--- A list of distinct texts, and a function for a text's index in it, from 0.
+function json.indices()
+    local list, index_of = json.list{}, {}
+    return list, function(text)
+        text = tostring(text)
+        if not index_of[text] then
+            index_of[text] = #list
+            list[#list + 1] = text
+        end
+        return index_of[text]
+    end
+end
+
+
 function json.of_records(records)
     return json.encode(records) .. "\n"
 end

@@ -48,7 +48,6 @@ local function scenarios(records)
 end
 
 
--- JSON without "<", so that it cannot end its HTML element.
 local function data(records)
     local sales = {}
     for _, record in ipairs(records.sales or {}) do
@@ -57,15 +56,14 @@ local function data(records)
     for _, record in ipairs(records.histories or {}) do
         sales[#sales + 1] = columns.of(record, true)
     end
-    return (json.encode{ sales = sales, scenarios = scenarios(records) }:gsub("<", "\\u003c"))
+    return json.in_html{ sales = sales, scenarios = scenarios(records) }
 end
 
 
 local function texts(name)
     local chosen, message = languages.choose(name)
     if not chosen then misuse.refuse("%s", message) end
-    local all = { language = chosen, sentences = languages.sentences() }
-    return (json.encode(all):gsub("<", "\\u003c"))
+    return json.in_html{ language = chosen, sentences = languages.sentences() }
 end
 
 

@@ -60,19 +60,6 @@ function page.played()
 end
 
 
--- A list of distinct texts, and a function for a text's index from 0.
-local function collection()
-    local list, indices = {}, {}
-    return list, function(text)
-        if not indices[text] then
-            list[#list + 1] = text
-            indices[text] = #list - 1
-        end
-        return indices[text]
-    end
-end
-
-
 -- A state in the form of board.js, with indices from 0 of texts and states.
 local function packed(state, game, words, index_of)
     local rows, go = {}, {}
@@ -89,9 +76,9 @@ local function packed(state, game, words, index_of)
 end
 
 
--- JSON of all games without "<", so that it cannot end its HTML element.
+-- JSON of all games.
 local function data(words)
-    local list, index_of = collection()
+    local list, index_of = json.indices()
     local all = { texts = list, games = {} }
     for _, played in ipairs(page.played()) do
         local states = {}
@@ -100,7 +87,7 @@ local function data(words)
         end
         all.games[played.game.name] = states
     end
-    return (json.encode(all):gsub("<", "\\u003c"))
+    return json.in_html(all)
 end
 
 
