@@ -87,11 +87,8 @@ return {
       "A claim that conflicts was never granted, so its request waits for it." },
     { "src/session/stake.c", "zkl_stake_begin_hold", "stake->request",
       "A claim that is granted has a request that waits for the grant." },
-    { "src/session/stake.c", "zkl_stake_tell_queued", "!stake->queued_at",
-      "A claim is told once that it waits (announce), and the grant has cleared the time before "
-      .. "it waits anew." },
     { "src/session/stake.c", "zkl_stake_tell_queued",
-      "`!request` || request->quiet || request->position",
+      "`request` && !request->quiet && !request->position",
       "A claim that waits in line has a request that waits for the grant." },
     { "src/session/stake_actions.c", "watch_holders",
       "i < line->count && `claim->state == ZKL_WAIT`",

@@ -345,14 +345,14 @@ static size_t position(const struct stake *stake) {
 
 void zkl_stake_tell_queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
+    assert(!stake->queued_at);
+    struct zkl_step *step = zkl_step_tell(stake, ZKL_STEP_QUEUED, 0);
+    bool asked = request && !request->quiet && !request->position;
+    size_t place = step || asked ? position(stake) : 0; /* once: a second count is a long one */
     stake->session->stats.waits++;
-    if (!stake->queued_at) {
-        struct zkl_step *step = zkl_step_tell(stake, ZKL_STEP_QUEUED, 0);
-        if (step) step->position = position(stake);
-        stake->queued_at = stake->session->now;
-    }
-    if (!request || request->quiet || request->position) return;
-    zkl_request_post_position(request, position(stake));
+    stake->queued_at = stake->session->now;
+    if (step) step->position = place;
+    if (asked) zkl_request_post_position(request, place);
 }
 
 void zkl_stake_tell_phase(struct stake *stake, enum zkl_phase phase) {
