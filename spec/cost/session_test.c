@@ -1,127 +1,25 @@
 /*
  * session_test.c - counts a session's steps for one of many waiters. Compiled with
  * -fsanitize-coverage=trace-pc, the session calls __sanitizer_cov_trace_pc() in each basic block.
- * The number of blocks does not depend on the machine. A server with a few nodes answers at once.
+ * The number of blocks does not depend on the machine, and the server's blocks do not count. The
+ * session tells its steps, as with on_event.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "../../src/session/session.h"
-#include "check.h"
-
-/* --- counting ---------------------------------------------------------------------------- */
+#include "../session/server.h"
 
 static uint64_t blocks;
 
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void) {
-    blocks++;
-}
-
-/* --- the server -------------------------------------------------------------------------- */
-
-static zkl_session *session;
-
-enum { NODES = 8, PATH_SIZE = 128, ID = 1 };
-
-static struct {
-    char nodes[NODES][PATH_SIZE];
-    struct zkl_stat stats[NODES];
-    bool watched[NODES], children_watched;
-    int made;
-    int64_t zxid;
-} server;
-
-static int find_node(const char *path) {
-    int at = 0;
-    while (at < NODES && strcmp(server.nodes[at], path) != 0) at++;
-    return at;
-}
-
-/* Tells watchers of the children that a child came or went. */
-static void tell_of_children(const char *child) {
-    char parent[PATH_SIZE];
-    if (!server.children_watched) return;
-    server.children_watched = false;
-    snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(child, '/') - child), child);
-    zkl_session_event(session, ZKL_NODE_CHILDREN, parent);
-}
-
-static void create_node(const struct zkl_op *op, struct zkl_result *result) {
-    bool numbered = op->mode == ZKL_SEQUENTIAL;
-    int at = find_node(numbered ? "" : op->path);
-    if (at < NODES && !numbered) result->error = ZKL_ERROR_NODE_EXISTS;
-    if (result->error) return;
-    if (!numbered) at = find_node("");
-    if (numbered) snprintf(server.nodes[at], PATH_SIZE, "%s%010d", op->path, server.made++);
-    else snprintf(server.nodes[at], PATH_SIZE, "%s", op->path);
-    server.watched[at] = false;
-    server.zxid++;
-    server.stats[at] = (struct zkl_stat){.czxid = server.zxid, .mzxid = server.zxid, .owner = ID};
-    result->created = server.nodes[at];
-    result->stat = server.stats[at];
-    tell_of_children(op->path);
-}
-
-static void delete_node(const char *path) {
-    char node[PATH_SIZE];
-    int at = find_node(path);
-    bool watched = server.watched[at];
-    snprintf(node, sizeof node, "%s", path);
-    server.nodes[at][0] = '\0';
-    server.zxid++;
-    if (watched) zkl_session_event(session, ZKL_NODE_DELETED, node);
-    tell_of_children(node);
-}
-
-static void list_nodes(const struct zkl_rpc *rpc) {
-    const char *names[NODES];
-    int count = 0;
-    for (int i = 0; i < NODES; i++)
-        if (*server.nodes[i]) names[count++] = strrchr(server.nodes[i], '/') + 1;
-    const struct zkl_answer answer = {.names = names, .count = count};
-    if (rpc->watch) server.children_watched = true;
-    zkl_session_answer(session, rpc->id, &answer);
-}
-
-static void get_node(const struct zkl_rpc *rpc) {
-    int at = find_node(rpc->path);
-    struct zkl_answer answer = {.error = ZKL_ERROR_NO_NODE};
-    if (at < NODES) answer = (struct zkl_answer){.stat = &server.stats[at], .data = ""};
-    if (at < NODES && rpc->watch) server.watched[at] = true;
-    zkl_session_answer(session, rpc->id, &answer);
-}
-
-static void write_node(const struct zkl_rpc *rpc) {
-    const struct zkl_op *op = rpc->ops;
-    struct zkl_result result = {0};
-    if (op->kind == ZKL_OP_DELETE) delete_node(op->path);
-    else create_node(op, &result);
-    const struct zkl_answer answer = {.error = result.error, .results = &result};
-    zkl_session_answer(session, rpc->id, &answer);
-}
-
-static void serve(void) {
-    const struct zkl_answer done = {0};
-    const struct zkl_rpc *rpc;
-    while ((rpc = zkl_session_next_rpc(session))) {
-        switch (rpc->kind) {
-        case ZKL_RPC_WRITE: write_node(rpc); break;
-        case ZKL_RPC_LIST: list_nodes(rpc); break;
-        case ZKL_RPC_GET: get_node(rpc); break;
-        default: zkl_session_answer(session, rpc->id, &done); break;
-        }
-    }
+    blocks += !in_tree;
 }
 
 /* --- a session and its waiters ----------------------------------------------------------- */
 
 enum { BATCH = 16, TURNS = 4, HAND_OVERS = TURNS * BATCH, MOST = 100000 };
 
-static const zkl_time TIMEOUT = 10 * ZKL_SECOND;
-
 static zkl_request *requests[MOST];
-static zkl_time now;
 static size_t first; /* the request that waits the longest, or holds */
 
 static void set_time(zkl_time time) {
@@ -145,18 +43,10 @@ static zkl_request *acquire(enum zkl_kind kind, size_t number, zkl_time timeout)
     return zkl_acquire(session, &options);
 }
 
-static void open_session(void) {
-    const struct zkl_settings settings = {.identity = "here:1",
-                                          .patience = TIMEOUT / 12,
-                                          .margin = 0.33,
-                                          .overhead = 4,
-                                          .reopen = true};
-    memset(&server, 0, sizeof server);
-    session = zkl_session_new(&settings);
-    set_time(1000 * ZKL_SECOND);
-    zkl_session_connected(session, ID, TIMEOUT);
-    zkl_session_tick(session);
-    serve();
+static void begin_session(void) {
+    open_session();
+    pass(0);
+    serve_requests();
     first = 0;
 }
 
@@ -165,39 +55,55 @@ static void queue(enum zkl_kind kind, size_t count, zkl_time timeout) {
     for (size_t i = 0; i < count; i++) {
         set_time(now + 1);
         requests[i] = acquire(kind, i, i == 0 ? ZKL_NEVER : timeout);
-        serve();
+        serve_requests();
     }
     take_events();
     CHECK(zkl_request_done(requests[0]));
 }
 
-static void close_session(size_t count) {
+static void end_session(size_t count) {
     zkl_session_close(session);
-    serve();
+    serve_requests();
     zkl_session_closed(session);
     for (size_t i = 0; i < count; i++) zkl_request_drop(requests[i]);
     zkl_session_free(session);
+    in_tree = true;
+    zkl_tree_free(tree);
+    in_tree = false;
 }
 
 /* --- steps ------------------------------------------------------------------------------- */
 
-static char other[PATH_SIZE]; /* node of another session in the line */
+static char other[NODE_SIZE]; /* node of another session in the line */
+
+/* Names of the line's nodes, the oldest first. Returns their number. */
+static int line(const char *const **names) {
+    int count = children_of("/hot", names);
+    CHECK(count > 0);
+    return count;
+}
 
 static void other_comes(void) {
-    const struct zkl_op op = {.path = "/hot/_c_00000000-0000-0002-0000-000000000000-lock-",
-                              .mode = ZKL_SEQUENTIAL};
-    struct zkl_result result = {0};
-    create_node(&op, &result);
-    snprintf(other, sizeof other, "%s", result.created);
+    const char *const *names;
+    write_by(others,
+             &(struct zkl_op){.kind = ZKL_OP_CREATE,
+                              .mode = ZKL_SEQUENTIAL,
+                              .path = "/hot/_c_00000000-0000-0002-0000-000000000000-lock-"});
+    int count = line(&names);
+    snprintf(other, sizeof other, "/hot/%s", names[count - 1]);
+}
+
+static void other_goes(const char *node) {
+    write_by(others, &(struct zkl_op){.kind = ZKL_OP_DELETE, .version = -1, .path = node});
 }
 
 /* The other session releases, and queues again. */
 static void other_takes_its_turn(void) {
-    char gone[PATH_SIZE];
+    char gone[NODE_SIZE];
     snprintf(gone, sizeof gone, "%s", other);
     other_comes();
-    delete_node(gone);
-    serve();
+    other_goes(gone);
+    serve_requests();
     take_events();
 }
 
@@ -208,12 +114,12 @@ static void hand_over(size_t count) {
     CHECK(lease != NULL);
     if (!lease) return;
     zkl_lease_release(lease);
-    serve();
+    serve_requests();
     zkl_lease_drop(lease);
     zkl_request_drop(mine);
     set_time(now + 1);
     requests[first] = acquire(ZKL_MUTEX, first, ZKL_NEVER);
-    serve();
+    serve_requests();
     take_events();
     first = (first + 1) % count;
     if (!zkl_request_done(requests[first])) other_takes_its_turn();
@@ -250,24 +156,33 @@ static void hand_over_all(size_t count) {
     for (int i = 0; i < HAND_OVERS; i++) hand_over(count);
 }
 
+/* The number of the newest node in the line. */
+static int newest_number(void) {
+    const char *const *names;
+    int count = line(&names);
+    return atoi(strrchr(names[count - 1], '-') + 1);
+}
+
 /* Each turn ends, and the next has a new node. */
 static void hand_over_in_turns(size_t count) {
-    int made = server.made;
+    int newest = newest_number();
     hand_over_all(count);
     uint64_t handed_over = blocks;
-    CHECK(server.made - made >= 2 * (TURNS - 1));
-    delete_node(other);
+    CHECK(newest_number() - newest >= 2 * (TURNS - 1));
+    other_goes(other);
     blocks = handed_over;
 }
 
 /* Tells the session of writes to the node that all waiters watch. */
 static void tell_of_writes(size_t count) {
-    int node = 0;
+    char node[NODE_SIZE];
+    const char *const *names;
     (void)count;
-    while (node + 1 < NODES && !server.nodes[node][0]) node++;
+    line(&names);
+    snprintf(node, sizeof node, "/hot/%s", names[0]);
     for (int i = 0; i < HAND_OVERS; i++) {
-        zkl_session_event(session, ZKL_NODE_CHANGED, server.nodes[node]);
-        serve();
+        zkl_session_event(session, ZKL_NODE_CHANGED, node);
+        serve_requests();
     }
 }
 
@@ -281,7 +196,7 @@ static void time_out(size_t count) {
 static void connect(size_t count) {
     (void)count;
     zkl_session_connected(session, ID, TIMEOUT);
-    serve();
+    serve_requests();
 }
 
 static void expire(size_t count) {
@@ -300,18 +215,18 @@ static const struct step {
   queueing = {"acquire", NULL, queue_up, 0},
   timeouts = {"timeout", queue_up_for_a_second, time_out, 0},
   unfair_timeouts = {"timeout, unfair", queue_up_unfair_for_a_second, time_out, 0},
-  expiry = {"expiry", queue_up, expire, 0}, closing = {"close", queue_up, close_session, 0},
+  expiry = {"expiry", queue_up, expire, 0}, closing = {"close", queue_up, end_session, 0},
   reconnecting = {"reconnect", queue_up_without_a_connection, connect, 0};
 
 /* --- few and many ------------------------------------------------------------------------ */
 
 static uint64_t count_blocks(const struct step *step, size_t count) {
-    open_session();
+    begin_session();
     if (step->prepare) step->prepare(count);
     blocks = 0;
     step->run(count);
     uint64_t each = blocks / (step->times ? step->times : count);
-    if (step->run != close_session) close_session(count);
+    if (step->run != end_session) end_session(count);
     printf("%-16s %6zu  %5" PRIu64 " blocks each\n", step->name, count, each);
     return each;
 }
