@@ -14,8 +14,6 @@ return {
       replace = "if (claim->state != ZKL_WAIT) return 0;",
       also = { { find = "ahead_gone(claim, contender, now)",
                  replace = "ahead_gone(claim, claim->ahead, now)" } } },
-    { "walk", "a claim asks for all former predecessors one after the other, a round trip each",
-      at = "ahead_gone", find = "claim->recheck = !claim->holders_list;" },
     { "look-at-nobody", "a waiting claim does not watch its predecessor's predecessor",
       at = "zkl_lookahead_watch", find = "return ZKL_DO_WATCH_LOOKAHEAD;", replace = "return 0;" },
     { "look-once", "a claim that has looked ahead looks no further",
@@ -205,8 +203,6 @@ return {
     { "forgotten-cancel", "a cancelled claim whose create is on its way is forgotten at once",
       at = "zkl_claim_cancel", find = "case ZKL_RECOVER_LIST:",
       replace = "case ZKL_RECOVER_LIST: return fail(claim, why) | become_gone(claim);" },
-    { "found-unranked", "a node that was found takes its place before the czxids are known",
-      at = "recovery_listed", find = "claim->node.list_serial = claim->line->serial;" },
     { "stale-news", "news of a former predecessor counts for the present one",
       at = "zkl_claim_got_ahead", find = "!is_waiting_for(claim, contender)",
       replace = "claim->state != ZKL_WAIT" },
@@ -328,9 +324,6 @@ return {
       find = "if (timeout > clock->timeout) clock->steady_since = clock->proof;" },
     { "epoch-again", "an epoch returns after a session has ended, and revives its leases",
       at = "zkl_clock_end", find = "clock->epoch++;", replace = "clock->epoch--;" },
-    { "old-proof", "a proof of the previous session counts in the next",
-      at = "zkl_clock_start",
-      find = "clock->proof = clock->steady_since = clock->certain_until = issued - timeout;" },
 
     -- --- one node of a fixed name ------------------------------------------------------
 
@@ -415,8 +408,6 @@ return {
         return fail(claim, why) | leave(claim);]] },
     { "signal-over-signal", "a signal is given to a waiter that has one, so one of two is lost",
       at = "add", find = ".kind = ZKL_OP_SET,", replace = ".kind = ZKL_OP_SET, .version = -1," },
-    { "signal-lost-with-reply", "a waiter that may still get the signal is passed over",
-      at = "zkl_claim_forwarded", find = "drop_ahead(claim);" },
     { "early-list", "the search for the next waiter is not repeated",
       at = "zkl_claim_resume",
       find = [[
@@ -481,8 +472,6 @@ return {
       find = "if (claim->reuse == ZKL_ONE_GRANT) claim->reuse = ZKL_MANY_GRANTS;",
       catch = { spec = "spec/queue_spec.lua",
                 tests = { "the queue shows tokens of turns, too" } } },
-    { "revoke-with-word", "a revocation next to the word that a lock is held is not heard",
-      at = "zkl_data_asks_to_give_way", find = "cut_off(data, &size, ZKL_HELD_WORD);" },
     { "kept-said-in-turns", "a successor does not know that its node says that it is held",
       at = "hand_over", find = "next->node = claim->node;",
       replace = "next->node = claim->node; next->node.says_held = false;" },

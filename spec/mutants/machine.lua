@@ -321,27 +321,25 @@ local function key(file, in_, text, after, nth)
 end
 
 
+-- Returns the entries, one for each mutant.
 local function entries()
-    local list, entry, part = {}, nil, nil
-    for line in files.read(EQUIVALENT):gmatch "[^\n]+" do
+    local list, site, reasoned = {}, nil, 0
+    local text = files.read(EQUIVALENT):gsub("\n  +", " ")
+    for line in text:gmatch "[^\n]+" do
         local sign, nth, rest = line:match "^([-+=])(%d*)%s*(.*)$"
         local file, in_ = line:match "^(src/%S+) (%S+)$"
-        if file then
-            entry = { file = file, in_ = in_ }
-        elseif sign == "-" then
-            entry = { file = entry.file, in_ = entry.in_, ["-"] = rest, ["+"] = "", ["="] = "",
-                      nth = nth }
-            list[#list + 1], part = entry, "-"
-        elseif sign then
-            entry[sign], part = rest, sign
-        elseif line:find "^  " then
-            entry[part] = entry[part] .. line:gsub("^ +", " ")
+        if sign == "+" then
+            local entry = { file = site.file, in_ = site.in_, text = site.text, after = rest }
+            list[#list + 1] = entry
+            list[key(site.file, site.in_, site.text, rest, site.nth)] = entry
+        elseif sign == "=" then
+            reasoned = #list
+        elseif sign or file then
+            assert(reasoned == #list, "no reason above: " .. line)
+            site = { file = file or site.file, in_ = in_ or site.in_, text = rest, nth = nth }
         end
     end
-    for _, each in ipairs(list) do
-        assert(each["="] ~= "", "no reason: " .. each["-"])
-        list[key(each.file, each.in_, each["-"], each["+"], each.nth)] = each
-    end
+    assert(reasoned == #list, "no reason at the end")
     return list
 end
 
@@ -420,7 +418,7 @@ local function print_report(list, chosen, equivalents)
         if not found[entry] then
             failed = failed + 1
             print(("\n%s: no such mutant any more in %s:\n-   %s\n+   %s"):format(
-                entry.file, entry.in_, entry["-"], entry["+"]))
+                entry.file, entry.in_, entry.text, entry.after))
         end
     end
     print(("\n%d mutants, %d of them equivalent"):format(#chosen, equal))
