@@ -417,7 +417,6 @@ describe("an event of truth.pl from the servers' logs", function()
             end
             assert_events({ "2.1 created x-lock-7", "1.1 lost x-lock-7 by 1,2" },
                            { second }, { second }, { second })
-            os.remove(library)
         end)
     end)
 end)

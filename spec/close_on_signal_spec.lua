@@ -136,16 +136,14 @@ describe("a signal that closes sessions #server #zklock.close_on_signal", functi
 
     it("a forked child ends by the signal, and its parent's sessions stay", function()
         if program.sanitizer == "tsan" then return end -- no handler runs in such a child
-        local library = program.library("system")
-        local holder = start(([[
-            local system = assert(package.loadlib(%q, "luaopen_system"))()
+        local holder = start[[
+            local system = require "spec.fault.program".system()
             assert(zklock.close_on_signal("TERM"))
             local child = system.fork(60)
             while child == 0 do os.execute("sleep 0.1") end
             os.execute("kill -TERM " .. child)
             assert(system.wait(child) == 143)
-            assert(lease:check(20))]]):format(library))
-        os.remove(library)
+            assert(lease:check(20))]]
         end_by(holder, "TERM", 128 + TERM)
         check_free()
     end)

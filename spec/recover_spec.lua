@@ -151,14 +151,11 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         check_still_held(stopped)
     end)
 
-    -- Starts a holder whose `source` can use the module `system`, and removes the module's file.
+    -- Starts a holder whose `source` can use the module `system`.
     local function start_forker(source)
-        local library = program.library("system")
-        local holder = start_holder(nil, ([[
-            local system = assert(package.loadlib(%q, "luaopen_system"))()
-            ]]):format(library) .. source)
-        os.remove(library)
-        return holder
+        return start_holder(nil, [[
+            local system = require "spec.fault.program".system()
+            ]] .. source)
     end
 
     it("the session is ended though a forked child, or a command, of its process lives", function()
@@ -347,10 +344,7 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
 
     it("a dead session is ended after a reconnect if no thread was free before", function()
         local library, limit = program.library("threads"), os.tmpname()
-        finally(function()
-            os.remove(library)
-            os.remove(limit)
-        end)
+        finally(function() os.remove(limit) end)
         os.remove(limit)
         local proxy = rig.proxy_for_test(server.hosts)
         kill_holder(nil, nil, { hosts = proxy.hosts })

@@ -86,7 +86,6 @@ describe("a session over TLS #server #zklock.connect", function()
         move_to(1)
         local library = program.library "names"
         start_client("zk1.test", ("NAMES=%s LD_PRELOAD=%s"):format(folder, library))
-        os.remove(library)
         local hosts = "127.0.0.1:" .. client_port
         assert.equal("connection", select(3, zklock.connect(hosts, { connect_timeout = 2 })))
         move_to(server_port)

@@ -29,24 +29,25 @@ local function new_pod()
     return pods[#pods]
 end
 
+-- Returns two pods, which have the names old.test and new.test.
+local function name_two_pods()
+    local old, new = new_pod(), new_pod()
+    set_addresses("old", old)
+    set_addresses("new", new)
+    return old, new
+end
+
 local function hosts_of(list)
     local hosts = {}
     for i, pod in ipairs(list) do hosts[i] = pod.hosts end
     return table.concat(hosts, ",")
 end
 
-local function shut_down(one)
-    one:shut()
-end
-
 setup(function()
     library = program.library("names")
     names = rig.shell("mktemp -d"):match("%S+")
 end)
-teardown(function()
-    os.remove(library)
-    rig.shell("rm -r %s", names)
-end)
+teardown(function() rig.shell("rm -r %s", names) end)
 before_each(function() pods = {} end)
 after_each(function()
     for _, each in ipairs(pods) do each:stop() end
@@ -93,6 +94,11 @@ local function hold(hosts, timeout, options)
     return child
 end
 
+-- Options of hold(), for a network without loopback.
+local function without_gate()
+    return { preload = program.library("without"), environment = "WITHOUT=gate" }
+end
+
 local function ask(child, verb, ...)
     child:tell(verb)
     child:says(...)
@@ -103,13 +109,18 @@ local function end_program(child)
     child:ends()
 end
 
+local function end_held(child)
+    ask(child, "held", "held")
+    end_program(child)
+end
+
 local function hold_while_resolver_hangs()
     local old, new = new_pod(), new_pod()
     set_addresses("zk", old)
     local child = hold("zk.test", 20)
     files.write(names .. "/hangs", "")
     set_addresses("zk", new)
-    shut_down(old)
+    old:shut()
     ask(child, "suspended", "suspended")
     return child
 end
@@ -121,9 +132,8 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         set_addresses("zk", old)
         local child = hold("zk.test", 6)
         set_addresses("zk", new)
-        shut_down(old)
-        ask(child, "held", "held")
-        end_program(child)
+        old:shut()
+        end_held(child)
     end)
 
     it("a session goes on when a name resolves to nothing for a while, then to other servers",
@@ -132,12 +142,11 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         set_addresses("zk", old[1], old[2])
         local child = hold("zk.test", 10)
         set_addresses("zk")
-        shut_down(old[1])
-        shut_down(old[2])
+        old[1]:shut()
+        old[2]:shut()
         ask(child, "suspended", "suspended")
         set_addresses("zk", new[1], new[2], new[3])
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     it("a session goes on when one server after the other moves #slow", function()
@@ -150,7 +159,7 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         local child = hold(table.concat(list, ","), 6)
         for i = 1, 3 do
             set_addresses("zk" .. i, new[i])
-            shut_down(old[i])
+            old[i]:shut()
             ask(child, "held", "held")
         end
         end_program(child)
@@ -167,10 +176,9 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
     -- As in a process with many thousand descriptors.
     it("waits and close end in time while a search for sockets hangs", function()
         local slow, hangs, own = program.library("without"), names .. "/hangs", new_pod()
-        finally(function() os.remove(slow) end)
         local child = hold(own.hosts, 20, { preload = slow, environment = "HANGS=" .. hangs })
         files.write(hangs, "")
-        shut_down(own)
+        own:shut()
         ask(child, "suspended", "suspended")
         ask(child, "wait", "timeout\tin time")
         ask(child, "close", "true")
@@ -181,42 +189,32 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
     it("a session goes on when a resolver answers after a while", function()
         local child = hold_while_resolver_hangs()
         os.remove(names .. "/hangs")
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     it("a session goes on with the new names of set_hosts()", function()
-        local old, new = new_pod(), new_pod()
-        set_addresses("old", old)
-        set_addresses("new", new)
+        local old = name_two_pods()
         local child = hold("old.test", 6)
         ask(child, "hosts new.test", "true")
-        shut_down(old)
-        ask(child, "held", "held")
-        end_program(child)
+        old:shut()
+        end_held(child)
     end)
 
     it("a suspended session goes on with the new names of set_hosts()", function()
-        local old, new = new_pod(), new_pod()
-        set_addresses("old", old)
-        set_addresses("new", new)
+        local old = name_two_pods()
         local child = hold("old.test", 6)
-        shut_down(old)
+        old:shut()
         ask(child, "suspended", "suspended")
         ask(child, "hosts new.test", "true")
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     it("a session keeps its servers if the new ones do not answer", function()
-        local old, new = new_pod(), new_pod()
-        set_addresses("old", old)
-        set_addresses("new", new)
-        shut_down(new)
+        local _, new = name_two_pods()
+        new:shut()
         local child = hold("old.test", 6)
         ask(child, "hosts new.test", "timeout")
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     it("a session keeps its servers if the call is interrupted before a new one answers", function()
@@ -238,34 +236,28 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
             return core.now() > over_at or not new:command("bytes"):find("down=0")
         end)
         assert.is_true(lease:check(20))
-        shut_down(new)
+        new:shut()
         old:command("cut")
         fault.wait_for_reconnects(session, 2) -- a greeting ended the first connection
         assert.is_true(lease:check(20))
     end)
 
     it("a session keeps its servers, and tells that, if libzookeeper cannot change them", function()
-        local odd = program.library("without")
-        finally(function() os.remove(odd) end)
         local old, new = new_pod(), new_pod()
-        local child = hold(old.hosts, 6, { preload = odd, environment = "WITHOUT=gate" })
+        local child = hold(old.hosts, 6, without_gate())
         ask(child, "hosts " .. new.hosts, "unsupported")
-        shut_down(new)
-        ask(child, "held", "held")
-        end_program(child)
+        new:shut()
+        end_held(child)
     end)
 
     it("a session goes to each server of an even number where libzookeeper cannot wait", function()
-        local odd = program.library("without")
-        finally(function() os.remove(odd) end)
         for i = 1, 4 do
             new_pod()
             if i > 1 then pods[i]:command("refuse") end
         end
-        local child = hold(hosts_of(pods), 6,
-                           { preload = odd, environment = "WITHOUT=gate" })
+        local child = hold(hosts_of(pods), 6, without_gate())
         for i = 2, 4 do
-            shut_down(pods[i - 1])
+            pods[i - 1]:shut()
             pods[i]:command("accept")
             ask(child, "held", "held")
         end
@@ -279,15 +271,14 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         set_addresses("old", old)
         local child = hold("old.test", 6)
         ask(child, "hosts " .. strangers.hosts, "conflict")
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     -- A session whose old servers are gone, and whose end the new one knows.
     local function expire_unnoticed(reopen)
         local old, new = new_pod(), new_pod()
         local session = rig.session(old.hosts, { timeout = 0.4, reopen = reopen })
-        shut_down(old)
+        old:shut()
         rig.becomes(session, "suspended")
         rig.wait_for("the session's end", function()
             return not server:ask("dump"):find("0x" .. session:id(), 1, true)
@@ -358,9 +349,8 @@ describe("a list with servers that do not answer #server #real", function()
             set_addresses("zk", own)
             local child = hold("zk.test", 8)
             set_addresses("zk", own, living, unpack(silent))
-            shut_down(own)
-            ask(child, "held", "held")
-            end_program(child)
+            own:shut()
+            end_held(child)
         end
     end)
 
@@ -370,12 +360,11 @@ describe("a list with servers that do not answer #server #real", function()
         set_addresses("zk", own)
         local child = hold("zk.test", 6)
         set_addresses("zk", silent, own)
-        shut_down(own)
+        own:shut()
         ask(child, "suspended", "suspended")
         rig.sleep_apart(1.5) -- so that each server was tried more than once
         own:command("accept")
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     it("a session is held if its server falls silent, and the other server comes back #lease:held",
@@ -388,8 +377,7 @@ describe("a list with servers that do not answer #server #real", function()
         ask(child, "suspended", "suspended")
         rig.sleep_apart(2.4) -- more than a third of the session timeout
         other:command("accept")
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     it("a session is held if its server falls silent for a while, and others for good #lease:held",
@@ -401,8 +389,7 @@ describe("a list with servers that do not answer #server #real", function()
         ask(child, "suspended", "suspended")
         rig.sleep_apart(2) -- so that each server was asked
         own:command("flow")
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     it("a session without leases lives on if its server comes back late, and the other stays " ..
@@ -424,14 +411,13 @@ describe("a list with servers that do not answer #server #real", function()
         set_addresses("zk", own)
         local child = hold("zk.test", 8)
         set_addresses("zk", own, silent)
-        shut_down(own)
+        own:shut()
         ask(child, "suspended", "suspended")
         rig.sleep_apart(1)
         set_addresses("zk", own)
         rig.sleep_apart(4.8) -- more than two thirds of the session timeout since the question
         own:command("accept")
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     it("servers that hang up cost no time #zklock.connect", function()
@@ -454,8 +440,7 @@ describe("a list with servers that do not answer #server #real", function()
         list[2]:command("refuse")
         list[1]:command("cut")
         list[2]:command("cut")
-        ask(child, "held", "held")
-        end_program(child)
+        end_held(child)
     end)
 
     it("a silent server among such proxies is passed over, too #session:state", function()
@@ -507,11 +492,9 @@ describe("a list with servers that do not answer #server #real", function()
 
     it("connect goes past a silent server also where libzookeeper cannot wait #zklock.connect",
        function()
-        local odd = program.library("without")
-        finally(function() os.remove(odd) end)
         local hosts = hosts_of{ silent_pods(1)[1], new_pod() }
         for _ = 1, 2 do
-            end_program(hold(hosts, 20, { preload = odd, environment = "WITHOUT=gate" }))
+            end_program(hold(hosts, 20, without_gate()))
         end
     end)
 end)

@@ -1,7 +1,7 @@
 /*
  * names.c - preloaded, a resolver with changing answers. NAME.test has the addresses in the file
  * $NAMES/NAME, "127.0.0.1:PORT" a line, or none without that file. While $NAMES/hangs exists, no
- * such name is answered.
+ * such name is answered, and while $NAMES/fails exists, none can be resolved for the moment.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -14,10 +14,10 @@
 typedef int resolver(const char *node, const char *service, const struct addrinfo *hints,
                      struct addrinfo **found);
 
-static void wait_while_hanging(const char *folder) {
+static int has(const char *folder, const char *name) {
     char path[500];
-    snprintf(path, sizeof path, "%s/hangs", folder);
-    while (access(path, F_OK) == 0) usleep(10000);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
 }
 
 static struct addrinfo *read_addresses(FILE *file, resolver *real) {
@@ -37,7 +37,8 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     const char *folder = getenv("NAMES"), *suffix = node ? strstr(node, ".test") : NULL;
     if (!folder || !suffix) return real(node, service, hints, found);
     char path[500];
-    wait_while_hanging(folder);
+    while (has(folder, "hangs")) usleep(10000);
+    if (has(folder, "fails")) return EAI_AGAIN;
     snprintf(path, sizeof path, "%s/%.*s", folder, (int)(suffix - node), node);
     FILE *file = fopen(path, "r");
     *found = read_addresses(file, real);

@@ -209,10 +209,6 @@ describe("a forked child #failures", function()
     it("calls return forked, and the end harms nobody, if the child's id is its parent's",
        function()
         local library, module = program.library("without"), program.library("system")
-        finally(function()
-            os.remove(library)
-            os.remove(module)
-        end)
         local parent = program.start(server.hosts, ([[
             local system = assert(package.loadlib(%q, "luaopen_system"))()
             local session = assert(zklock.connect(HOSTS, { timeout = 60 }))
@@ -496,14 +492,12 @@ describe("descriptors #session:close", function()
     ]]
 
     it("descriptors do not leak while a handle is being made by a slow thread", function()
-        local library = program.library("init")
-        finally(function() os.remove(library) end)
         local child = program.start(server.hosts, INHERITED .. [[
             local before = inherited "pipe"
             local session = assert(zklock.connect(HOSTS))
             say(inherited "pipe" - before)
             session:close()
-        ]], { preload = library })
+        ]], { preload = program.library("init") })
         child:says("0")
         child:ends()
     end)
@@ -549,7 +543,6 @@ describe("descriptors #session:close", function()
     it("descriptors do not leak, and a session goes to another server, without /dev/fd #server",
        function()
         local library = program.library("without")
-        finally(function() os.remove(library) end)
         local hosts, fail_over = prepare_failover()
         local child = program.start(hosts, INHERITED .. ([[
             local any = "%%-> %%a+"

@@ -12,6 +12,7 @@ local program = {}
 program.sanitizer = (os.getenv("ZKLOCK_LUA") or ""):match("%f[%w][at]san%f[%W]")
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
+local BUILD = os.getenv("BUILD") or "build"
 
 local PRELUDE = [[
 local HOSTS = %q
@@ -125,24 +126,28 @@ function Program:ends(status)
 end
 
 
---- Compiles spec/fault/NAME.c into a library for this Lua; returns its path.
+local libraries = {} -- paths, by name
+
+--- Compiles spec/fault/NAME.c into a library for this Lua, once, in the folder of builds. Returns
+-- its path. Specs that run at the same time may use the same file.
 function program.library(name)
-    local include = jit and "luajit-2.1" or "lua5.4" -- luacheck: globals jit
-    local path = os.tmpname()
-    local made = os.execute(("${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall " ..
-                             "-shared -fPIC -I/usr/include/%s -o %s spec/fault/%s.c -ldl")
-                            :format(include, path, name))
+    if libraries[name] then return libraries[name] end
+    local lua = jit and "luajit-2.1" or "lua5.4" -- luacheck: globals jit
+    local folder = ("%s/fault/%s"):format(BUILD, lua)
+    folder = rig.shell("mkdir -p %s && cd %s && pwd", folder, folder):match("[^\n]+")
+    local path = ("%s/%s.so"):format(folder, name)
+    local made = os.execute(("${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall -shared -fPIC " ..
+                             "-I/usr/include/%s -o %s.%d spec/fault/%s.c -ldl && mv %s.%d %s")
+                            :format(lua, path, rig.pid, name, path, rig.pid, path))
     assert(made == true or made == 0, "cannot compile " .. name)
+    libraries[name] = path
     return path
 end
 
 
 --- Returns the module of spec/fault/system.c.
 function program.system()
-    local path = program.library("system")
-    local open = assert(package.loadlib(path, "luaopen_system"))
-    os.remove(path)
-    return open()
+    return assert(package.loadlib(program.library("system"), "luaopen_system"))()
 end
 
 

@@ -14,7 +14,6 @@ describe("a process with a limit of threads #zklock.connect", function()
     local library, limit
 
     setup(function() library = program.library("threads") end)
-    teardown(function() os.remove(library) end)
     before_each(function()
         limit = os.tmpname()
         os.remove(limit)

@@ -25,37 +25,36 @@ end
 -- ZOOKEEPER-1998: libzookeeper resolves names on every turn of its loop, and neither sends nor
 -- delivers while it cannot.
 describe("trap 1: name resolution that fails #zklock.connect", function()
-    local library, broken
+    local names, options
 
-    setup(function()
-        library = program.library("resolver")
-        broken = os.tmpname()
-        os.remove(broken)
+    before_each(function()
+        names = rig.shell("mktemp -d"):match("%S+")
+        program.write(names .. "/zk", proxy.hosts)
+        options = { preload = program.library("names"), environment = "NAMES=" .. names }
     end)
 
-    teardown(function()
-        os.remove(library)
-        os.remove(broken)
-    end)
+    after_each(function() rig.shell("rm -r %s", names) end)
+
+    local function break_resolver() program.write(names .. "/fails", "") end
 
     it("a failure after connect costs no heartbeat, no lease and no reconnect #slow", function()
         local path = rig.path()
-        local child = program.start(proxy.hosts:gsub("^127.0.0.1", "localhost"), ([[
+        options.input = true
+        local child = program.start("zk.test", ([[
             local PATH = %q
             local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
             local lease = assert(session:mutex(PATH):acquire(20))
             say(lease:token_string())
             for line in io.lines() do
                 if line == "broken" then
-                    local _, _, code = zklock.connect("localhost:1", { connect_timeout = 0.1 })
+                    local _, _, code = zklock.connect("zk.test", { connect_timeout = 0.1 })
                     say(code)
                 elseif line == "state" then say(lease:state(), session:stats().reconnects)
                 elseif line == "check" then say(tostring(lease:check(2))) end
             end
-        ]]):format(path), { preload = library, environment = "BROKEN_RESOLVER=" .. broken,
-                            input = true })
+        ]]):format(path), options)
         local token = assert(child:line(), "no lock")
-        program.write(broken, "")
+        break_resolver()
         child:tell("broken")
         child:says("connection")
         local begin = core.now()
@@ -83,18 +82,18 @@ describe("trap 1: name resolution that fails #zklock.connect", function()
 
     it("a failure before connect returns connection at the deadline, and is cured with name " ..
        "resolution", function()
-        program.write(broken, "")
-        local child = program.start("localhost" .. proxy.hosts:match(":%d+$"), [[
+        break_resolver()
+        local child = program.start("zk.test", [[
             local core = require "zklock.core"
             local begin = core.now()
             local session, message, code = zklock.connect(HOSTS, { connect_timeout = 0.3 })
             say(tostring(session), code, core.now() - begin < 20)
             say(message)
-            os.remove(os.getenv("BROKEN_RESOLVER"))
+            os.remove(os.getenv("NAMES") .. "/fails")
             say(zklock.connect(HOSTS, { connect_timeout = 60 }) ~= nil)
-        ]], { preload = library, environment = "BROKEN_RESOLVER=" .. broken })
+        ]], options)
         child:says("nil\tconnection\ttrue")
-        assert.matches("localhost.*resolution", child:line())
+        assert.matches("zk%.test.*resolution", child:line())
         child:says("true")
         child:ends()
     end)
