@@ -106,12 +106,6 @@ describe("a wait in a condition #condition:wait", function()
         rig.release(reader)
     end)
 
-    it("a wait ends with closed when the session is closed", function()
-        local code, lease = scene:wait_while(a, function() a:close() end)
-        assert.equal("closed", code)
-        assert.equal("released", lease:state())
-    end)
-
     it("a wait returns lost if the lock's node was deleted unseen before", function()
         local lease, condition = scene:hold(a)
         rig.delete_node(server, path)

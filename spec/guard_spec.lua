@@ -186,23 +186,6 @@ describe("a guard whose session is in trouble #server #lease:guard", function()
             end)
         end)
     end
-
-    it("a guard that was not sent returns closed after close #slow", function()
-        proxy:break_off(session)
-        zklock.run(function()
-            check_refused("closed", nil, lease:guard{ { "set", store, "9" }, timeout = 20 })
-        end, function() session:close() end)
-        check_refused("released", nil, lease:guard{ { "set", store, "9" } })
-    end)
-
-    it("a guard costs one request", function()
-        assert(lease:guard{ { "set", store, "9" } })
-        local before = proxy:counts()
-        assert(lease:guard{ { "set", store, "9" }, { "check", store } })
-        local after = proxy:counts()
-        assert.equal(1, after.multi - before.multi)
-        assert.equal(0, after.getData - before.getData)
-    end)
 end)
 
 
@@ -254,13 +237,6 @@ describe("session:get #session:get", function()
         check_refused("no_node", nil, session:get(store .. "/none"))
         session:close()
         check_refused("closed", nil, session:get(store))
-    end)
-
-    it("get asks again when the answer is lost #server", function()
-        local session, proxy = rig.behind_proxy(server.hosts)
-        proxy:command("drop-reply getData 1")
-        assert.equal("10", (session:get(store, 20)))
-        assert.equal(1, session:stats().reconnects)
     end)
 
     it("get and guard return auth when an ACL refuses #server", function()

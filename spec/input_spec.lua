@@ -156,14 +156,6 @@ describe("the calls of a session #failures", function()
     test("mutex refuses a batch that is no number",
          function() session:mutex("/a", { order = "turns", batch = "x" }) end,
          "batch must be a number")
-    it("mutex refuses batch 0, and the message does not speak of seconds", function()
-        local message = rig.blames("batch must be a whole number, 1 to 1024",
-            function() session:mutex("/a", { order = "turns", batch = 0 }) end)
-        assert.is_nil(message:find("seconds", 1, true), message)
-    end)
-    test("mutex refuses a batch without turns", function() session:mutex("/a", { batch = 5 }) end,
-         'batch belongs to order = "turns"')
-
     test("mutex refuses tokens of another kind",
          function() session:mutex("/a", { token = "czxid" }) end,
          'token must be "turns", not "czxid"')

@@ -171,17 +171,6 @@ describe("a wait for a mutex #lock:acquire", function()
             proxy:break_off(session)
         end)
 
-        it('a wait, also of 0 seconds, ends at its deadline with "timeout", not "connection" ' ..
-           "#clock", function()
-            for _, seconds in ipairs{ 0, 0.2 } do
-                assert.equal("timeout", (rig.takes(seconds, 5, code_of, other, seconds)))
-            end
-            assert.equal("timeout", select(3, other:queue(0.1)))
-            proxy:command("accept")
-            rig.becomes(session, "connected")
-            assert.is_truthy(other:acquire(20))
-        end)
-
         it("a wait ends at its deadline by itself while the session is suspended", function()
             local code
             zklock.run(function() code = code_of(other, 0.2) end, function()
@@ -256,16 +245,6 @@ describe("a wait for a mutex #lock:acquire", function()
             rig.wait_for("told", function() return session:stats().callback_errors == 1 end)
             lease:release()
         end)
-    end)
-
-    it("a wait outlives a cut connection #server", function()
-        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
-        rig.wait_while(session:mutex(path), { timeout = 20 }, function()
-            proxy:command("cut")
-            rig.wait_for("the reconnect", function() return session:stats().reconnects == 1 end)
-            lease:release()
-        end)
-        assert.equal(1, #server:nodes(path))
     end)
 
     it("a waiter gets the lock after the holder's process was killed (REQ-08, DEMO-15) #server " ..

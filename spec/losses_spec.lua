@@ -45,6 +45,10 @@ end
 
 local function mutex(session) return session:mutex(PATH) end
 
+local function unfair_mutex(session) return session:mutex(OTHER, { order = "none" }) end
+
+local function release(case) return outcome(case.lease:release{ wait = PATIENT }) end
+
 
 -- Lets the actor begin, and returns a second later.
 local function start_actor(case)
@@ -87,8 +91,7 @@ local operations = {
         act = hold, outcome = "held",
     },
     ["taking a lock without an order"] = {
-        lock = function(session) return session:mutex(OTHER, { order = "none" }) end,
-        act = hold, outcome = "held",
+        lock = unfair_mutex, act = hold, outcome = "held",
     },
     ["taking permits"] = {
         lock = function(session) return session:semaphore(OTHER, 3) end,
@@ -126,10 +129,9 @@ local operations = {
         end,
         outcome = "held",
     },
-    ["releasing a lock"] = {
-        begin = hold,
-        act = function(case) return outcome(case.lease:release{ wait = PATIENT }) end,
-        outcome = "true",
+    ["releasing a lock"] = { begin = hold, act = release, outcome = "true" },
+    ["releasing a lock without an order"] = {
+        lock = unfair_mutex, begin = hold, act = release, outcome = "true",
     },
     ["checking a lease"] = {
         begin = hold,
@@ -191,6 +193,7 @@ local operations = {
             local set
             set, _, code = member:set("2", PATIENT)
             member:leave()
+            wait_until(case, function() return case.session:stats().in_flight == 0 end)
             return set and "left" or code
         end,
         outcome = "left",

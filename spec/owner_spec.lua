@@ -67,17 +67,6 @@ describe("an owner #lock:acquire", function()
     local lock
     before_each(function() lock = session:mutex(rig.path()) end)
 
-    it("an owner enters again without a request #server", function()
-        local own, proxy = rig.behind_proxy(server.hosts, { timeout = 30 })
-        local far = own:mutex(rig.path())
-        local first = hold(far)
-        proxy:reset()
-        local second = assert(far:acquire(20))
-        assert.is_true(second:release())
-        assert.equal(0, proxy:counts().flights)
-        assert.equal("held", first:state())
-    end)
-
     local function acquire_as(owner)
         return hold(lock, { timeout = 5, owner = owner })
     end

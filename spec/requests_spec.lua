@@ -366,12 +366,6 @@ describe("the requests #lock:acquire", function()
         assert_counts{ getChildren = 1, flights = 1, events = 1 }
     end)
 
-    it("a try on a path that does not exist creates the path, and is granted", function()
-        local lease = hold(session:mutex(rig.path()), 0)
-        assert.equal("held", lease:state())
-        assert.equal(1, #server:nodes(lease.path))
-    end)
-
     it("an idle session sends only pings #slow", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         start_counting()

@@ -221,15 +221,6 @@ describe("close #session:close", function()
         assert.equal(0, select(2, child:finish()))
     end)
 
-    it("close gives up in time when the server is silent #server #slow", function()
-        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
-        local lease = assert(session:mutex(rig.path()):acquire(20))
-        proxy:command("blackhole")
-        rig.takes(0, 15, session.close, session)
-        assert.equal("closed", session:state())
-        assert.equal("released", lease:state())
-    end)
-
     if _VERSION >= "Lua 5.4" then
         it("the end of a scope closes the session", function()
             local path = rig.path()

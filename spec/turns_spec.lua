@@ -3,7 +3,6 @@
 -- The seed article's S1, Q-02.
 
 local fault = require "spec.fault.fault"
-local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -430,21 +429,6 @@ describe("the end of a turn #order_turns", function()
         assert.same({ "closed", "closed", "closed", "closed", "closed" }, codes)
         assert.equal(before.grants, a:stats().grants)
         assert.equal(before.creates, a:stats().creates)
-    end)
-
-    it("another process gets the lock after the turn's process was killed #server #slow", function()
-        local child = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
-            local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
-            local lock = session:mutex(PATH, { order = "turns" })
-            local lease = assert(lock:acquire(20))
-            say "held"
-            zklock.run(function() lock:acquire{ timeout = 60, owner = "x" } end,
-                       function() lock:acquire{ timeout = 60, owner = "y" } end)
-        ]])
-        child:says("held")
-        assert(rig.wait_while(turns(b), { timeout = LONG }, function() child:signal("KILL") end))
-        child:ends(128 + 9)
-        wait_for_nodes(1)
     end)
 end)
 

@@ -1,9 +1,8 @@
 --- [lua luajit asan tsan memory worlds] The mutex without an order has one node of a fixed name,
--- for the quickest contender. The seed article's S1, ALG-05, PIT-01, BUG-03, DEMO-17.
+-- for the quickest contender. The seed article's S1, ALG-05, PIT-01, BUG-03.
 
 local now = require("zklock.waiting.runtime").now
 local fault = require "spec.fault.fault"
-local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -137,27 +136,6 @@ describe("an unfair mutex #order_none", function()
         end
         blames('"turns"', function() a:mutex(path, { order = "none", batch = 2 }) end)
     end)
-
-    it("a stopped holder knows the loss when it wakes (DEMO-17) #server #slow", function()
-        local holder = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
-            local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
-            local lease = assert(session:mutex(PATH, { order = "none" }):acquire(20))
-            say(lease:token_string())
-            while lease:state() == "held" do zklock.sleep(0.01) end
-            while lease:state() ~= "lost" do zklock.sleep(0.01) end
-            say((select(3, lease:check(20))))
-            say((select(3, lease:release())))
-            session:close()
-        ]])
-        local token = tonumber((assert(holder:line(), "no holder")))
-        holder:signal("STOP")
-        local lease = hold(a:mutex(path, UNFAIR), 20)
-        assert.is_true(lease.token > token)
-        holder:signal("CONT")
-        holder:says("lost", "lost")
-        holder:ends()
-        assert.is_true(lease:check(20))
-    end)
 end)
 
 
@@ -239,35 +217,9 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         lock, others = use(session:mutex(path, UNFAIR)), a:mutex(path, UNFAIR)
     end)
 
-    local function cut(loss)
-        proxy:command(loss)
-        return session:stats().reconnects
-    end
-
-    local function wait_for_reconnect(before)
-        rig.wait_for("the reconnect", function() return session:stats().reconnects > before end)
-    end
-
-    for how, case in pairs{
-        ["was carried out leaves a node, which is held"] = { "drop-reply create2 1", 1 },
-        ["never arrived is repeated"] = { "drop-request create2 1", 2 },
-    } do
-        it("a create without a reply that " .. how, function()
-            local before, creates = cut(case[1]), session:stats().creates
-            local lease = hold(lock)
-            wait_for_reconnect(before)
-            assert.equal(creates + case[2], session:stats().creates)
-            assert.equal(fault.czxid(server, path .. "/lock"), lease:token_string())
-            assert.is_true(lease:check(20))
-            release(lease)
-            wait_for_no_node()
-            come_to_rest(session)
-        end)
-    end
-
     it("a revocation that comes before the look after a lost reply is heard", function()
         local lease, heard
-        cut("drop-reply create2 1")
+        proxy:command("drop-reply create2 1")
         proxy:command("refuse")
         zklock.run(function() lease = hold(lock) end, function()
             rig.becomes(session, "suspended")
@@ -281,7 +233,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
 
     local function take_meanwhile(loss, begin)
         local theirs, mine
-        cut(loss)
+        proxy:command(loss)
         proxy:command("refuse")
         zklock.run(function() mine = begin() end, function()
             rig.becomes(session, "suspended")
@@ -316,19 +268,8 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         come_to_rest(session)
     end)
 
-    it("a delete that never arrived is repeated once the node's owner is known", function()
-        local lease = hold(lock)
-        local deletes = session:stats().deletes
-        local before = cut("drop-request delete 1")
-        release(lease)
-        wait_for_reconnect(before)
-        assert.equal(deletes + 2, session:stats().deletes)
-        wait_for_no_node()
-        come_to_rest(session)
-    end)
-
     it("a wait without a reply ends at its deadline, and the node is removed", function()
-        cut("drop-reply create2 1")
+        proxy:command("drop-reply create2 1")
         proxy:command("refuse")
         assert.equal("timeout", code_of(lock, 0.5))
         proxy:command("accept")
@@ -379,9 +320,9 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
 
     it("a waiter's get without a reply is repeated", function()
         local lease = hold(others)
-        local before = cut("drop-reply getData 1")
+        proxy:command("drop-reply getData 1")
         local mine = wait_while(lock, { timeout = 20 }, function()
-            wait_for_reconnect(before)
+            fault.wait_for_reconnects(session, 1)
             rig.settle(session)
             lease:release()
         end)

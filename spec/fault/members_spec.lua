@@ -60,18 +60,6 @@ describe("a join #session:join", function()
         end)
     end
 
-    it("a leave without a reply leaves nothing", function()
-        local member = join()
-        hears(told, "a=")
-        proxy:command "drop-reply delete 1"
-        member:leave()
-        hears(told, "")
-        fault.wait_for_reconnects(session, 1)
-        catch_up(session)
-        rig.wait_for_stats(session, { watches = 0 })
-        assert.equal("", told[#told])
-    end)
-
     it("a member that left may join again with other data while the removal is lost", function()
         local first = join("1")
         hears(told, "a=1")

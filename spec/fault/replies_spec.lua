@@ -53,20 +53,6 @@ describe("a lost reply #lock:acquire", function()
         end)
     end
 
-    it("two parents and the node are created in spite of lost replies", function()
-        local fresh = session:mutex(rig.path() .. "/a/b")
-        proxy:command "drop-reply createContainer 1"
-        proxy:command "cut-after createContainer 2"
-        proxy:command "drop-reply create2 3"
-        local lease = rig.hold(fresh)
-        assert.equal(1, #server:nodes(fresh.path))
-        assert.is_true(session:stats().reconnects >= 2, "no fault happened")
-        release(lease)
-        server:wait_for_nodes(fresh.path, 0)
-        come_to_rest(session)
-        assert.equal(0, proxy:counts().multi)
-    end)
-
     it("a delete without a reply has removed the node (go-zk)", function()
         local lease = rig.hold(lock)
         proxy:command "drop-reply delete 1"
