@@ -28,8 +28,8 @@ end
 
 -- Acquires and releases a lock with `keep`, so that its node is kept. Returns the lock and the last
 -- token.
-local function leave_kept(session, options)
-    local lock = lock_with_keep(session or a, LONG, options)
+local function leave_kept(session, options, seconds)
+    local lock = lock_with_keep(session or a, seconds, options)
     local lease = hold(lock)
     assert(lease:release())
     settle(lock.session)
@@ -270,6 +270,66 @@ describe("a kept lock #a_lock_that_is_kept", function()
                        function() a:mutex(path, { keep = seconds }) end)
         end
         rig.blames("keep must be a number", function() a:mutex(path, { keep = "5" }) end)
+    end)
+end)
+
+
+describe("the time to keep a lock #a_lock_that_is_kept", function()
+    it("the time may be very short", function()
+        local last = 0
+        for _, keep in ipairs{ 1e-300, 1e-9, 1e-6, 0.001 } do
+            local lock = lock_with_keep(a, keep)
+            for _ = 1, 5 do
+                local lease = hold(lock)
+                assert.is_true(lease.token > last)
+                last = lease.token
+                assert(lease:release())
+            end
+            wait_for_nodes(0)
+        end
+    end)
+
+    it("the time may be very long", function()
+        for _, keep in ipairs{ 1e9, 1e18, 1.7e308 } do
+            path = rig.path()
+            local lock, token = leave_kept(a, {}, keep)
+            assert.equal(token + 1, hold(lock, 0).token)
+        end
+    end)
+
+    it("the time is that of the lock object with the last grant", function()
+        local _, token = leave_kept()
+        local short = hold(lock_with_keep(a, 0.1))
+        assert.equal(token + 1, short.token)
+        assert(short:release())
+        wait_for_nodes(0)
+
+        local lease
+        repeat
+            path = rig.path()
+            _, token = leave_kept(a, {}, 0.5)
+            lease = hold(lock_with_keep(a))
+        until lease.token == token + 1
+        assert(lease:release())
+        zklock.sleep(0.6)
+        wait_for_nodes(1)
+
+        assert(hold(a:mutex(path, { token = "turns" })):release())
+        wait_for_nodes(0)
+    end)
+
+    it("the time begins anew with each release", function()
+        local lock, token = leave_kept(a, {}, 0.5)
+        for i = 1, 6 do
+            zklock.sleep(0.1)
+            local lease = hold(lock)
+            if lease.token ~= token + i then
+                assert.is_true(lease.token > token) -- on a machine that stood still for so long
+                break
+            end
+            assert(lease:release())
+        end
+        wait_for_nodes(0)
     end)
 end)
 

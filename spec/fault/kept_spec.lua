@@ -15,8 +15,8 @@ local hold, release, settle, wait_for = rig.hold, rig.release, rig.settle, rig.w
 local server, path, other
 
 
-local function leave_kept(session, options)
-    local lock = session:mutex(path, options or { keep = LONG })
+local function leave_kept(session)
+    local lock = session:mutex(path, { keep = LONG })
     local lease = hold(lock)
     assert(lease:release())
     settle(session)
@@ -202,69 +202,5 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
         settle(session)
         other = rig.session(server.hosts):mutex(path, { token = "turns" })
         assert.is_true(get_within(0).token > token)
-    end)
-end)
-
-
-describe("the time to keep a lock #a_lock_that_is_kept", function()
-    local session
-
-    before_each(function() session = rig.session(server.hosts, { timeout = LONG }) end)
-
-    it("the time may be very short", function()
-        local last = 0
-        for _, keep in ipairs{ 1e-300, 1e-9, 1e-6, 0.001 } do
-            local lock = session:mutex(path, { keep = keep })
-            for _ = 1, 5 do
-                local lease = hold(lock)
-                assert.is_true(lease.token > last)
-                last = lease.token
-                assert(lease:release())
-            end
-            server:wait_for_nodes(path, 0)
-        end
-    end)
-
-    it("the time may be very long", function()
-        for _, keep in ipairs{ 1e9, 1e18, 1.7e308 } do
-            path = rig.path()
-            local lock, token = leave_kept(session, { keep = keep })
-            assert.equal(token + 1, hold(lock, 0).token)
-        end
-    end)
-
-    it("the time is that of the lock object with the last grant", function()
-        local _, token = leave_kept(session, { keep = LONG })
-        local short = hold(session:mutex(path, { keep = 0.1 }))
-        assert.equal(token + 1, short.token)
-        assert(short:release())
-        server:wait_for_nodes(path, 0)
-
-        local lease
-        repeat
-            path = rig.path()
-            _, token = leave_kept(session, { keep = 0.5 })
-            lease = hold(session:mutex(path, { keep = LONG }))
-        until lease.token == token + 1
-        assert(lease:release())
-        zklock.sleep(0.6)
-        server:wait_for_nodes(path, 1)
-
-        assert(hold(session:mutex(path, { token = "turns" })):release())
-        server:wait_for_nodes(path, 0)
-    end)
-
-    it("the time begins anew with each release #slow", function()
-        local lock, token = leave_kept(session, { keep = 0.5 })
-        for i = 1, 6 do
-            zklock.sleep(0.1)
-            local lease = hold(lock)
-            if lease.token ~= token + i then
-                assert.is_true(lease.token > token) -- on a machine that stood still for so long
-                break
-            end
-            assert(lease:release())
-        end
-        server:wait_for_nodes(path, 0)
     end)
 end)
