@@ -374,30 +374,23 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         rig.hold(connect():mutex(path))
     end)
 
-    it("a session that was closed without a connection is left to the next process #slow",
-       function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local session = connect{ hosts = proxy.hosts }
-        rig.hold(session:mutex(path))
-        proxy:break_off(session)
-        session:close()
-        assert.equal(1, #list())
-        proxy:pass()
-        rig.hold(connect{ hosts = proxy.hosts }:mutex(path))
-    end)
-
-    it("a session that was closed towards a silent server is left to the next process #slow",
-       function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local session = connect{ hosts = proxy.hosts }
-        rig.hold(session:mutex(path))
-        proxy:command("blackhole")
-        session:close()
-        proxy:command("cut")
-        assert.equal(1, #list())
-        proxy:pass()
-        rig.hold(connect{ hosts = proxy.hosts }:mutex(path))
-    end)
+    for how, fall_silent in pairs{
+        ["without a connection"] = function(proxy, session) proxy:break_off(session) end,
+        ["towards a silent server"] = function(proxy) proxy:command("blackhole") end,
+    } do
+        it(("a session that was closed %s is left to the next process #slow"):format(how),
+           function()
+            local proxy = rig.proxy_for_test(server.hosts)
+            local session = connect{ hosts = proxy.hosts }
+            rig.hold(session:mutex(path))
+            fall_silent(proxy, session)
+            session:close()
+            proxy:command("cut")
+            assert.equal(1, #list())
+            proxy:pass()
+            rig.hold(connect{ hosts = proxy.hosts }:mutex(path))
+        end)
+    end
 
     it("a new session's file replaces the old after an expiry #slow", function()
         local quick = rig.shared()
