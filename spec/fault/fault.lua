@@ -1,4 +1,4 @@
---- Stops servers, cuts off and ends sessions, and checks failed calls, for the specs of faults.
+--- Wipes servers, cuts off and ends sessions, and checks failed calls, for the specs of faults.
 
 local assert = require "luassert"
 local rig = require "spec.rig"
@@ -15,11 +15,6 @@ end
 --- Returns the czxid of a node, as text, or nil without the node.
 function fault.czxid(server, node)
     return fault.foreign(server, "stat %s", node):match("czxid=(%d+)")
-end
-
-
-function fault.pause(server, n)
-    server:pause(n)
 end
 
 

@@ -9,10 +9,7 @@ local server, host, path
 describe("a callback in nginx #nginx #callbacks", function()
     setup(function() server = rig.shared() end)
     before_each(function() path = rig.path() end)
-    after_each(function()
-        rig.close_sessions()
-        nginx.stop_all()
-    end)
+    after_each(function() nginx.stop_all() end)
 
     local function start(http)
         host = nginx.start{

@@ -13,11 +13,8 @@ local function wait_for_contenders(count) server:wait_for_nodes(path, count) end
 
 describe("combine in nginx #nginx #lock:combine", function()
     setup(function() server = rig.shared() end)
-    before_each(function() host, path = nil, rig.path() end)
-    after_each(function()
-        rig.close_sessions()
-        nginx.stop_all(host)
-    end)
+    before_each(function() path = rig.path() end)
+    after_each(function() nginx.stop_all(host) end)
 
     local function start(options)
         host = nginx.start(options)

@@ -22,12 +22,8 @@ describe("an end in nginx #nginx #session:close", function()
     before_each(function()
         path = rig.path()
         lock = rig.session(server.hosts):mutex(path)
-        host = nil
     end)
-    after_each(function()
-        rig.close_sessions()
-        nginx.stop_all(host)
-    end)
+    after_each(function() nginx.stop_all(host) end)
 
     local function start(options) host = nginx.start(options) end
 

@@ -77,14 +77,8 @@ local ENDLESS = [[
 
 describe("a worker that is told to exit #nginx #session:close", function()
     setup(function() server = rig.shared() end)
-    before_each(function()
-        path = rig.path()
-        host = nil
-    end)
-    after_each(function()
-        rig.close_sessions()
-        nginx.stop_all(host)
-    end)
+    before_each(function() path = rig.path() end)
+    after_each(function() nginx.stop_all(host) end)
 
     -- A location /NAME that runs the code in a timer, or at the worker's exit if `late` is set.
     local function location(name, code, late)

@@ -90,10 +90,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
             counts[#counts + 1] = count_hosts(list)
         end))
     end)
-    after_each(function()
-        rig.close_sessions()
-        nginx.stop_all()
-    end)
+    after_each(function() nginx.stop_all() end)
 
     it("the limit is halved, is whole while one host is down, and is halved after its restart " ..
        "#slow", function()
@@ -181,10 +178,7 @@ describe("a member in nginx #nginx #session:join", function()
         path = rig.path()
         host = nginx.start{ http = "lua_shared_dict let_go 100k;" }
     end)
-    after_each(function()
-        rig.close_sessions()
-        nginx.stop_all()
-    end)
+    after_each(function() nginx.stop_all() end)
 
     -- Joins in the worker, or in the new worker after a reload.
     local function join()

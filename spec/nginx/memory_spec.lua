@@ -7,10 +7,7 @@ local rig = require "spec.rig"
 describe("a server in memory, in nginx #nginx #zklock.memory", function()
     local host, query
 
-    before_each(function()
-        query = "hosts=memory:shop&path=" .. rig.path()
-        host = nil
-    end)
+    before_each(function() query = "hosts=memory:shop&path=" .. rig.path() end)
     after_each(function() nginx.stop_all(host) end)
 
     local function get(what) return host:get(what .. query).body end

@@ -86,7 +86,6 @@ describe("the shop with MySQL #nginx", function()
     end)
     after_each(function()
         gate:close()
-        rig.close_sessions()
         nginx.stop_all()
     end)
 

@@ -258,8 +258,10 @@ local function stop(self)
 end
 
 
---- Ends every nginx. Fails if temporary files are left, or the log of `host` tells of trouble.
+--- Closes the rig's sessions, and ends every nginx. Fails if temporary files are left, or the log
+-- of `host` tells of trouble.
 function nginx.stop_all(host)
+    rig.close_sessions()
     local troubles = {}
     for _, each in ipairs(started) do
         local told, left = stop(each)

@@ -30,11 +30,7 @@ local pages = {
 describe("resty_lock in nginx #nginx #resty_lock:lock", function()
     setup(function() server = rig.shared() end)
     before_each(function() name = rig.path():gsub("/", "-") end)
-    after_each(function()
-        rig.close_sessions()
-        nginx.stop_all(host)
-        host = nil
-    end)
+    after_each(function() nginx.stop_all(host) end)
 
     local APP = 'local app = require("spec.nginx.resty_lock_app")'
 

@@ -2,7 +2,6 @@
 
 local files = require "spec.files"
 local nginx = require "spec.nginx.nginx"
-local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -45,9 +44,8 @@ end
 
 describe("zklock in nginx #nginx #zklock.driver", function()
     setup(function() server = rig.shared() end)
-    before_each(function() host, path = nil, rig.path() end)
+    before_each(function() path = rig.path() end)
     after_each(function()
-        rig.close_sessions()
         zklock.driver(nil)
         nginx.stop_all(host)
     end)
@@ -343,7 +341,7 @@ describe("zklock in nginx #nginx #zklock.driver", function()
         local own = rig.server()
         start{ environment = "ZK_HOSTS=" .. own.hosts }
         ask "keep"
-        fault.pause(own)
+        own:pause()
         local begun = host:begin("/close")
         rig.wait_for("the close", function() return ask("session"):find("closed") end)
         local ping = host:get("/ping")
