@@ -18,8 +18,6 @@ local ONE_OWNER = { one_owner = true }
 describe("zklock graph #server", function()
     local server, path, session
 
-    setup(commands.open)
-    teardown(commands.close)
     before_each(function() server, path, session = rig.begin(1) end)
     after_each(commands.end_all)
 
@@ -55,11 +53,14 @@ describe("zklock graph #server", function()
 
     local function path_of(i) return ("%s/%d"):format(path, i) end
 
-    local function while_in_circle(count, fn)
-        local own, sessions = new_named(count, function(each, i) return each:mutex(path_of(i)) end)
+    -- Calls fn() while each of `count` sessions holds a lock and waits for the next session's lock.
+    -- make(session, number) makes a lock, by default a mutex.
+    local function while_in_circle(count, fn, make)
+        make = make or function(each, i) return each:mutex(path_of(i)) end
+        local own, sessions = new_named(count, make)
         hold_each(own)
         local wanted = {}
-        for i, each in ipairs(sessions) do wanted[i] = each:mutex(path_of(i % count + 1)) end
+        for i, each in ipairs(sessions) do wanted[i] = make(each, i % count + 1) end
         while_waiting(wanted, fn)
     end
 
@@ -114,26 +115,16 @@ describe("zklock graph #server", function()
 
         it("a circle is only a possible deadlock without --one-owner, because a session may " ..
         "have several owners", function()
-            local own, sessions = new_named(2, function(each, i) return each:mutex(path_of(i)) end)
-            hold_each(own)
-            local wanted = { sessions[1]:mutex(path_of(2)), sessions[2]:mutex(path_of(1)) }
-            while_waiting(wanted, function()
+            while_in_circle(2, function()
                 expect(ends(1, "graph %s", path), "possible deadlock, certain only if each")
                 expect(ends(1, "graph --json %s", path), '"certain":false')
             end)
         end)
 
         it("a circle of semaphores is only a possible deadlock", function()
-            local own, sessions = new_named(2, function(each, i)
-                return each:semaphore(path_of(i), 1)
-            end)
-            hold_each(own)
-            local wanted = {
-                sessions[1]:semaphore(path_of(2), 1), sessions[2]:semaphore(path_of(1), 1),
-            }
-            while_waiting(wanted, function()
+            while_in_circle(2, function()
                 expect(ends(1, "graph --one-owner %s", path), "possible deadlock")
-            end)
+            end, function(each, i) return each:semaphore(path_of(i), 1) end)
         end)
 
         it("a circle may lead through a multi-lock that is only ahead in line", function()

@@ -22,6 +22,17 @@ local function close(opened)
 end
 
 
+-- Returns a path of each ensemble.
+local function find_paths(client)
+    local found = {}
+    for n = 1, PATHS do
+        local path = "/locks/sku-" .. n
+        found[client:session(path) == client.sessions[1] and 1 or 2] = path
+    end
+    return found
+end
+
+
 describe("the recipe of two ensembles", function()
     local opened
 
@@ -91,11 +102,7 @@ describe("the recipe of two ensembles", function()
 
     it("the paths of one ensemble go on while the other is away", function()
         local client = connect(BOTH)
-        local paths = {}
-        for n = 1, PATHS do
-            local path = "/locks/sku-" .. n
-            paths[client:session(path) == client.sessions[1] and 1 or 2] = path
-        end
+        local paths = find_paths(client)
         zklock.memory("ensemble-one"):cut(client.sessions[1])
         assert(client:mutex(paths[2]):acquire(5)):release()
         assert.equal("suspended", client:session(paths[1]):state())
@@ -109,15 +116,6 @@ describe("the recipe of two ensembles without an answer from the second #server"
     local PATIENCE = { connect_timeout = 2 }
     local server = rig.shared()
     local opened, proxy, both, paths
-
-    local function find_paths(client)
-        local found = {}
-        for n = 1, PATHS do
-            local path = "/locks/sku-" .. n
-            found[client:session(path) == client.sessions[1] and 1 or 2] = path
-        end
-        return found
-    end
 
     before_each(function()
         local root = rig.path()
