@@ -181,18 +181,6 @@ describe("a session that is cut off #zklock.memory", function()
         assert.equal("1", (one:get("/stock")))
     end)
 
-    it("a watch hears of a change during the cut after heal()", function()
-        local lease, value = rig.hold(two:mutex(BUN)), nil
-        assert(lease:guard{ { "create", "/stock", "1" } })
-        local stop = assert(one:watch("/stock", function(data) value = data end))
-        rig.wait_for("1", function() return value == "1" end)
-        memory:cut(one)
-        assert(lease:guard{ { "set", "/stock", "2" } })
-        memory:heal(one)
-        rig.wait_for("2", function() return value == "2" end)
-        stop()
-    end)
-
     it("a session that is closed during the cut leaves its nodes for its timeout #slow", function()
         local three = rig.session(HOSTS, { timeout = 60 })
         rig.hold(three:mutex(BUN))
