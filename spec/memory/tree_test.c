@@ -1,4 +1,7 @@
-/* tree_test.c - the promises of tree.h. */
+/*
+ * tree_test.c - the promises of tree.h about sessions, time, containers and many nodes, and some
+ * about requests. differential.c has all about requests, which a real server answers like the tree.
+ */
 #include <stdlib.h>
 
 #include "path.h"
@@ -11,46 +14,6 @@ static void nodes(void) {
         CHECK_IS(s.answer.size, 0);
         CHECK_IS(erase(s.one, "/", -1), ZKL_ERROR_BAD_ARGUMENTS);
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/"), ZKL_ERROR_NODE_EXISTS);
-    }
-    TEST("a node is created once, below an existing node that is not ephemeral") {
-        CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a/b"), ZKL_ERROR_NO_NODE);
-        CHECK_TEXT(create_path(s.one, ZKL_PERSISTENT, "/a"), "/a");
-        CHECK_IS(create(s.two, ZKL_PERSISTENT, "/a"), ZKL_ERROR_NODE_EXISTS);
-        CHECK(!s.answer.results[0].created);
-        CHECK_IS(create(s.one, ZKL_EPHEMERAL, "/a/b"), 0);
-        CHECK_IS(create(s.one, ZKL_EPHEMERAL, "/a/b/c"), ZKL_ERROR_NO_CHILDREN_FOR_EPHEMERALS);
-    }
-    TEST("a node with children is not deleted") {
-        create(s.one, ZKL_PERSISTENT, "/a");
-        create(s.one, ZKL_PERSISTENT, "/a/b");
-        CHECK_IS(erase(s.one, "/a", -1), ZKL_ERROR_NOT_EMPTY);
-        CHECK_IS(erase(s.one, "/a/b", -1), 0);
-        CHECK_IS(erase(s.one, "/a/b", -1), ZKL_ERROR_NO_NODE);
-        CHECK_IS(erase(s.one, "/a", -1), 0);
-        CHECK(!node_exists("/a"));
-    }
-    TEST("a list has the names of the children, the oldest first") {
-        create(s.one, ZKL_PERSISTENT, "/a");
-        create(s.one, ZKL_PERSISTENT, "/a/z");
-        create(s.one, ZKL_PERSISTENT, "/a/b");
-        create(s.one, ZKL_PERSISTENT, "/a/b/c");
-        CHECK_IS(count_children("/a"), 2);
-        CHECK_TEXT(s.answer.names[0], "z");
-        CHECK_TEXT(s.answer.names[1], "b");
-        CHECK_IS(ask_kind(s.one, ZKL_RPC_LIST, "/none"), ZKL_ERROR_NO_NODE);
-    }
-    TEST("data may be any bytes, empty or missing") {
-        struct zkl_op op = {.kind = ZKL_OP_CREATE, .path = "/a", .data = "x\0y", .size = 3};
-        CHECK_IS(write_one(s.one, op), 0);
-        CHECK_IS(ask_kind(s.two, ZKL_RPC_GET, "/a"), 0);
-        CHECK_IS(s.answer.size, 3);
-        CHECK(memcmp(s.answer.data, "x\0y", 3) == 0);
-        CHECK_IS(set(s.one, "/a", "", -1), 0);
-        ask_kind(s.two, ZKL_RPC_GET, "/a");
-        CHECK_IS(s.answer.size, 0);
-        CHECK_IS(set(s.one, "/a", NULL, -1), 0);
-        ask_kind(s.two, ZKL_RPC_GET, "/a");
-        CHECK_IS(s.answer.size, -1);
     }
     TEST("session 0 may read, but not watch, write or sync") {
         CHECK_IS(ask_kind(0, ZKL_RPC_LIST, "/"), 0);
@@ -107,63 +70,6 @@ static void paths(void) {
             CHECK_IS(zkl_node_path_is_valid(table[i].path, true), table[i].sequential);
         }
     }
-    TEST("every request refuses an invalid path") {
-        CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
-        CHECK_IS(set(s.one, "a", "", -1), ZKL_ERROR_BAD_ARGUMENTS);
-        CHECK_IS(erase(s.one, "/a//b", -1), ZKL_ERROR_BAD_ARGUMENTS);
-        for (enum zkl_rpc_kind kind = ZKL_RPC_LIST; kind <= ZKL_RPC_UNWATCH_CHILDREN; kind++)
-            CHECK_IS(ask_kind(s.one, kind, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
-    }
-}
-
-static void versions(void) {
-    TEST("every transaction has a zxid, also a failed one") {
-        create(s.one, ZKL_PERSISTENT, "/a");
-        int64_t first = s.answer.results[0].stat.czxid;
-        create(s.one, ZKL_PERSISTENT, "/a");
-        ask_kind(s.one, ZKL_RPC_GET, "/a");
-        ask_kind(s.one, ZKL_RPC_SYNC, "/a");
-        create(s.one, ZKL_PERSISTENT, "/b");
-        CHECK_IS(s.answer.results[0].stat.czxid, first + 2);
-        zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
-        zkl_tree_close(s.tree, s.two);
-        create(s.one, ZKL_PERSISTENT, "/c");
-        CHECK_IS(s.answer.results[0].stat.czxid, first + 5);
-    }
-    TEST("a set raises the node's version, and fails if it asks for another version") {
-        create(s.one, ZKL_PERSISTENT, "/a");
-        int64_t made = s.answer.results[0].stat.czxid;
-        CHECK_IS(set(s.one, "/a", "x", 0), 0);
-        CHECK_IS(s.answer.results[0].stat.version, 1);
-        CHECK_IS(set(s.one, "/a", "y", 0), ZKL_ERROR_BAD_VERSION);
-        CHECK_IS(set(s.one, "/a", "z", -1), 0);
-        CHECK_IS(ask_kind(s.one, ZKL_RPC_EXISTS, "/a"), 0);
-        CHECK_IS(s.answer.stat->czxid, made);
-        CHECK_IS(s.answer.stat->mzxid, made + 3);
-        CHECK_IS(s.answer.stat->version, 2);
-        CHECK_IS(s.answer.stat->aversion, 0);
-        CHECK_IS(erase(s.one, "/a", 1), ZKL_ERROR_BAD_VERSION);
-        CHECK_IS(erase(s.one, "/a", 2), 0);
-        CHECK_IS(set(s.one, "/a", "x", -1), ZKL_ERROR_NO_NODE);
-    }
-    TEST("a check fails without the node, and without the version unless that is -1") {
-        struct zkl_op op = {.kind = ZKL_OP_CHECK, .version = -1, .path = "/a"};
-        CHECK_IS(write_one(s.one, op), ZKL_ERROR_NO_NODE);
-        create(s.one, ZKL_PERSISTENT, "/a");
-        CHECK_IS(write_one(s.one, op), 0);
-        op.version = 1;
-        CHECK_IS(write_one(s.one, op), ZKL_ERROR_BAD_VERSION);
-    }
-    TEST("a stat names the session that owns an ephemeral node; other nodes have no owner") {
-        create(s.one, ZKL_PERSISTENT, "/p");
-        CHECK_IS(s.answer.results[0].stat.owner, 0);
-        create(s.two, ZKL_EPHEMERAL, "/p/e");
-        CHECK_IS(s.answer.results[0].stat.owner, s.two);
-        create(s.two, ZKL_SEQUENTIAL, "/p/s-");
-        CHECK_IS(s.answer.results[0].stat.owner, s.two);
-        create(s.two, ZKL_CONTAINER, "/p/c");
-        CHECK_IS(s.answer.results[0].stat.owner, 0);
-    }
 }
 
 static void numbers(void) {
@@ -176,14 +82,6 @@ static void numbers(void) {
         create(s.two, ZKL_SEQUENTIAL, "/none/n-");
         CHECK_IS(s.answer.error, ZKL_ERROR_NO_NODE);
         CHECK_TEXT(create_path(s.two, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-0000000003");
-    }
-    TEST("a parent that was deleted and created again counts from 0") {
-        create(s.one, ZKL_PERSISTENT, "/q");
-        create(s.one, ZKL_PERSISTENT, "/q/a");
-        erase(s.one, "/q/a", -1);
-        erase(s.one, "/q", -1);
-        create(s.one, ZKL_PERSISTENT, "/q");
-        CHECK_TEXT(create_path(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-0000000000");
     }
     TEST("the counter stays at INT32_MAX, and wraps only inside a transaction (Q-02)") {
         create(s.one, ZKL_PERSISTENT, "/q");
@@ -205,27 +103,8 @@ static void numbers(void) {
     ((struct zkl_op){                                                                              \
         .kind = ZKL_OP_SET, .version = (version_), .path = (path_), .data = "set", .size = 3})
 #define DELETE(path_) ((struct zkl_op){.kind = ZKL_OP_DELETE, .version = -1, .path = (path_)})
-#define TEST_VERSION(path_, version_)                                                              \
-    ((struct zkl_op){.kind = ZKL_OP_CHECK, .version = (version_), .path = (path_)})
 
 static void transactions(void) {
-    TEST("a transaction does all operations, in order, with one zxid") {
-        CHECK_IS(MULTI(s.one, CREATE("/a"), CREATE("/a/b"), SET("/a", 0), TEST_VERSION("/a", 1),
-                       CREATE("/c"), DELETE("/c")),
-                 0);
-        CHECK_TEXT(s.answer.results[1].created, "/a/b");
-        CHECK_IS(s.answer.results[1].stat.czxid, 0);
-        CHECK_IS(s.answer.results[2].stat.version, 1);
-        CHECK_TEXT(s.answer.results[4].created, "/c");
-        int64_t zxid = s.answer.results[2].stat.czxid;
-        CHECK_IS(s.answer.results[2].stat.mzxid, zxid);
-        ask_kind(s.one, ZKL_RPC_GET, "/a/b");
-        CHECK_IS(s.answer.stat->czxid, zxid);
-        CHECK(!node_exists("/c"));
-        create(s.one, ZKL_PERSISTENT, "/d");
-        CHECK_IS(s.answer.results[0].stat.czxid, zxid + 1);
-        CHECK_IS(multi(s.one, NULL, 0), 0);
-    }
     TEST("a failed transaction changes nothing; errors are 0 before the failure, -2 after it") {
         create(s.one, ZKL_PERSISTENT, "/a");
         set(s.one, "/a", "older", -1);
@@ -255,18 +134,6 @@ static void transactions(void) {
         zkl_tree_close(s.tree, s.one);
         CHECK_TEXT(next_event(), "two deleted /a/b");
     }
-    TEST("a transaction fires watches in the order of its operations, each once") {
-        create(s.one, ZKL_PERSISTENT, "/a");
-        watch(s.two, ZKL_RPC_GET, "/a");
-        watch(s.two, ZKL_RPC_EXISTS, "/b");
-        watch(s.one, ZKL_RPC_EXISTS, "/c");
-        CHECK_IS(MULTI(s.one, CREATE("/b"), SET("/a", 0), CREATE("/c"), DELETE("/a"), DELETE("/c")),
-                 0);
-        CHECK_TEXT(next_event(), "two created /b");
-        CHECK_TEXT(next_event(), "two changed /a");
-        CHECK_TEXT(next_event(), "one created /c");
-        CHECK_TEXT(next_event(), "");
-    }
 }
 
 static void watches(void) {
@@ -284,16 +151,6 @@ static void watches(void) {
         CHECK(one_first || strcmp(first, "two changed /a") == 0);
         CHECK_TEXT(next_event(), one_first ? "two changed /a" : "one changed /a");
         set(s.two, "/a", "y", -1);
-        CHECK_TEXT(next_event(), "");
-    }
-    TEST("exists sets a watch of a missing node, get and list do not") {
-        CHECK_IS(watch(s.one, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
-        CHECK(!s.answer.stat);
-        CHECK_IS(watch(s.two, ZKL_RPC_GET, "/a"), ZKL_ERROR_NO_NODE);
-        CHECK_IS(watch(s.two, ZKL_RPC_LIST, "/a"), ZKL_ERROR_NO_NODE);
-        create(s.one, ZKL_PERSISTENT, "/a");
-        CHECK_TEXT(next_event(), "one created /a");
-        create(s.one, ZKL_PERSISTENT, "/a/b");
         CHECK_TEXT(next_event(), "");
     }
     TEST("a watch of children fires when the next child comes or goes, once") {
@@ -328,28 +185,6 @@ static void watches(void) {
         CHECK_TEXT(next_event(), "");
         create(s.one, ZKL_PERSISTENT, "/a");
         erase(s.one, "/a", -1);
-        CHECK_TEXT(next_event(), "");
-    }
-    TEST("a watch of children and a watch of data are removed separately") {
-        create(s.one, ZKL_PERSISTENT, "/a");
-        watch(s.one, ZKL_RPC_LIST, "/a");
-        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
-        watch(s.one, ZKL_RPC_GET, "/a");
-        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH_CHILDREN, "/a"), 0);
-        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH_CHILDREN, "/a"), ZKL_ERROR_NO_WATCHER);
-        create(s.one, ZKL_PERSISTENT, "/a/b");
-        CHECK_TEXT(next_event(), "");
-        set(s.one, "/a", "x", -1);
-        CHECK_TEXT(next_event(), "one changed /a");
-    }
-    TEST("a watch is removed once, for one session") {
-        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
-        watch(s.one, ZKL_RPC_EXISTS, "/a");
-        watch(s.two, ZKL_RPC_EXISTS, "/a");
-        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH, "/a"), 0);
-        CHECK_IS(ask_kind(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
-        create(s.one, ZKL_PERSISTENT, "/a");
-        CHECK_TEXT(next_event(), "two created /a");
         CHECK_TEXT(next_event(), "");
     }
 }
@@ -543,7 +378,6 @@ int main(void) {
     check_before(scene_open);
     nodes();
     paths();
-    versions();
     numbers();
     transactions();
     watches();
