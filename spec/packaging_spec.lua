@@ -116,7 +116,8 @@ describe("make install", function()
                      rig.shell("cd %s/usr/share/lua/5.3 && find * ! -type d | sort", folder))
         assert.equal("zklock/child.so\nzklock/core.so\n",
                      rig.shell("cd %s/usr/lib/lua/5.3 && ls */*", folder))
-        for script, file in pairs{ manual = "man/man1/zklock.1", types = "zklock/types/zklock.lua" } do
+        local written = { manual = "man/man1/zklock.1", types = "zklock/types/zklock.lua" }
+        for script, file in pairs(written) do
             assert.equal(rig.shell("lua5.4 rig/%s.lua", script),
                          rig.shell("cat %s/usr/share/%s", folder, file))
         end
