@@ -86,6 +86,19 @@ local function only_runner(done)
 end
 
 
+-- Ends the session while it is away, and lets another session, which is returned, join by the name
+-- "a" meanwhile.
+local function take_name_while_away(session, folder)
+    local memory = zklock.memory "members-page"
+    memory:cut(session)
+    memory:expire(session)
+    local other = rig.session "memory:members-page"
+    assert(other:join(folder, { name = "a" }))
+    memory:heal(session)
+    return other
+end
+
+
 after_each(rig.close_sessions)
 
 
@@ -203,15 +216,11 @@ describe("jobs that members share #session:members", function()
 
     it("a member whose name another took while it was away has no job, and joins again later",
        function()
-        local memory, session = zklock.memory "members-page", rig.session "memory:members-page"
+        local session = rig.session "memory:members-page"
         local share = assert(jobs.join(session, "/jobs", "a"))
         assert.is_true(share:stay())
         rig.wait_for("the share", function() return share:mine "job" end)
-        memory:cut(session)
-        memory:expire(session)
-        local other = rig.session "memory:members-page"
-        assert(other:join("/jobs", { name = "a" }))
-        memory:heal(session)
+        local other = take_name_while_away(session, "/jobs")
         rig.wait_for("the conflict", function() return share.member:state() == "conflict" end)
         for _ = 1, 2 do
             rig.check_refused("conflict", "/jobs/a", share:stay())
@@ -331,22 +340,6 @@ describe("a timer of the cluster #session:members", function()
         end
     end)
 
-    it("the next member runs the timer when the first goes", function()
-        local folder, hosts = rig.path(), rig.shared().hosts
-        local first, second = rig.session(hosts), rig.session(hosts)
-        local ran = {}
-        zklock.run(function()
-            assert(once(first, folder, "a", 0.01, function() ran.a = true end, ignore))
-        end, function()
-            assert(once(second, folder, "b", 0.01, function() ran.b = true end, ignore))
-        end, function()
-            rig.wait_for("the first member's run", function() return ran.a end)
-            first:close()
-            rig.wait_for("the second member's run", function() return ran.b end)
-            second:close()
-        end)
-    end)
-
     it("the next member runs the timer when the function of the first raises, until the first " ..
        "joins again", function()
         local folder, hosts = rig.path(), rig.shared().hosts
@@ -375,18 +368,13 @@ describe("a timer of the cluster #session:members", function()
 
     it("a member whose name another took while it was away says so, and joins again later",
        function()
-        local memory, session = zklock.memory "members-page", rig.session "memory:members-page"
-        local log, ran = {}, false
+        local session, log, ran = rig.session "memory:members-page", {}, false
         zklock.run(function()
             assert(once(session, "/taken", "a", 0.01, function() ran = true end,
                         function(why) log[#log + 1] = why end))
         end, function()
             rig.wait_for("a run", function() return ran end)
-            memory:cut(session)
-            memory:expire(session)
-            local other = rig.session "memory:members-page"
-            assert(other:join("/taken", { name = "a" }))
-            memory:heal(session)
+            local other = take_name_while_away(session, "/taken")
             rig.wait_for("the report", function() return log[1] end)
             assert.matches("^conflict: /taken/a", log[1])
             ran = false
