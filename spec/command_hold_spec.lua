@@ -13,8 +13,6 @@ describe("zklock hold #server", function()
     local server, path, session
     local handles = {}
 
-    setup(commands.open)
-    teardown(commands.close)
     before_each(function() server, path, session = rig.begin(1) end)
     after_each(function()
         for _, handle in ipairs(handles) do commands.outcome("release %s", handle) end

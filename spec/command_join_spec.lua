@@ -12,8 +12,6 @@ local join = commands.verb "join"
 describe("zklock #server", function()
     local server, folder, session
 
-    setup(commands.open)
-    teardown(commands.close)
     before_each(function() server, folder, session = rig.begin(1) end)
     after_each(commands.end_all)
 

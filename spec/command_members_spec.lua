@@ -8,8 +8,6 @@ local start, ends, expect = commands.start, commands.ends, commands.expect
 describe("zklock members #server", function()
     local server, folder, session
 
-    setup(commands.open)
-    teardown(commands.close)
     before_each(function() server, folder, session = rig.begin(1) end)
     after_each(commands.end_all)
 

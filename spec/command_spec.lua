@@ -21,8 +21,6 @@ local AS_ROOT = "--reuid 0 --regid 0 --clear-groups"
 describe("zklock #server", function()
     local server, path, session
 
-    setup(commands.open)
-    teardown(commands.close)
     before_each(function() server, path, session = rig.begin(1) end)
     after_each(commands.end_all)
 

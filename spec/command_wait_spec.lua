@@ -12,8 +12,6 @@ local REFUSED = UNHEARD:format("the connection was refused")
 describe("zklock #server", function()
     local server, path, proxy
 
-    setup(commands.open)
-    teardown(commands.close)
     before_each(function()
         server, path = rig.begin(0)
         proxy = rig.proxy_for_test(server.hosts)

@@ -7,7 +7,7 @@ local rig = require "spec.rig"
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 
 local commands = { LUA = LUA }
-local folder -- of the spec's files
+local folder -- of the test's files
 local number, started = 0, {}
 
 
@@ -21,23 +21,18 @@ commands.IMMORTAL = [[sh -c '
     while :; do sleep 0.02; done']]
 
 
-function commands.open()
-    folder = rig.shell("mktemp -d"):match("[^\n]+")
-end
-
-
-function commands.close() rig.shell("rm -rf %s", folder) end
-
-
---- Kills the processes that a failed test leaves, and closes the sessions.
+--- Kills the processes that a failed test leaves, closes the sessions, and removes the files.
 function commands.end_all()
     for process in pairs(started) do process:signal("KILL") end
     started = {}
     rig.close_sessions()
+    if folder then rig.shell("rm -rf %s", folder) end
+    folder = nil
 end
 
 
 function commands.fresh_path()
+    folder = folder or rig.shell("mktemp -d"):match("[^\n]+")
     number = number + 1
     return ("%s/%d"):format(folder, number)
 end
