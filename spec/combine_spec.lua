@@ -14,14 +14,9 @@ after_each(rig.close_sessions)
 
 describe("combine #lock:combine", function()
     local session, path, lock
-    before_each(function()
-        session, path = rig.session(server.hosts), rig.path()
-        lock = session:mutex(path)
-    end)
+    before_each(function() lock, session, path = rig.mutex() end)
 
-    local function hold_elsewhere()
-        return rig.hold_elsewhere(server, path)
-    end
+    local function hold_elsewhere() return rig.hold_elsewhere(server, path) end
 
     local function check_nothing_left()
         rig.come_to_rest(session)

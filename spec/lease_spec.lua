@@ -37,10 +37,8 @@ end
 
 describe("a token #lease.token #lease:token_string", function()
     local session, lock
-    before_each(function()
-        session = rig.session(server.hosts)
-        lock = session:mutex(rig.path())
-    end)
+    before_each(function() lock, session = rig.mutex() end)
+
     it("a token grows with every grant, over all sessions and paths (Q-01, Q-03)", function()
         local last, other = 0, rig.session(server.hosts)
         for i = 1, 20 do
@@ -275,10 +273,7 @@ end)
 
 describe("on_lost #lease:on_lost", function()
     local session, lock
-    before_each(function()
-        session = rig.session(server.hosts, { timeout = 30 })
-        lock = session:mutex(rig.path())
-    end)
+    before_each(function() lock, session = rig.mutex{ timeout = 30 } end)
 
     it("on_lost never tells of a release, by whichever way", function()
         local told, kept = {}, {}

@@ -14,11 +14,7 @@ after_each(rig.close_sessions)
 
 describe("a mutex #session:mutex", function()
     local session, path, lock
-    before_each(function()
-        session = rig.session(server.hosts)
-        path = rig.path()
-        lock = session:mutex(path)
-    end)
+    before_each(function() lock, session, path = rig.mutex() end)
 
     it("acquire takes no argument, nil, a number, or a table", function()
         for _, arg in ipairs{ 0, 5, 0.5, math.huge, 1e300, {}, { timeout = 5 }, { owner = "me" },

@@ -47,8 +47,7 @@ end
 
 
 local function open_session()
-    local session = rig.session(rig.shared().hosts)
-    local lock = session:mutex(rig.path())
+    local lock, session = rig.mutex()
     return session, lock, assert(lock:acquire(5))
 end
 

@@ -1015,6 +1015,13 @@ function rig.path()
 end
 
 
+--- Returns a mutex of a new path in a new session of the shared server, the session and the path.
+function rig.mutex(options)
+    local session, path = rig.session(rig.shared().hosts, options), rig.path()
+    return session:mutex(path), session, path
+end
+
+
 --- Returns the shared server, a new path, and this number of sessions.
 function rig.begin(session_count)
     local server = rig.shared()

@@ -11,17 +11,11 @@ local COLLECTED = coroutine.close and "" or " #real" -- luacheck: globals corout
 local server = rig.shared()
 local session, path, lock
 
-before_each(function()
-    session, path = rig.session(server.hosts, { timeout = 10 }), rig.path()
-    lock = session:mutex(path)
-end)
-
+before_each(function() lock, session, path = rig.mutex{ timeout = 10 } end)
 after_each(function() zklock.driver(nil) end)
 after_each(rig.close_sessions)
 
-local function hold_elsewhere()
-    return rig.hold(rig.session(server.hosts):mutex(path))
-end
+local function hold_elsewhere() return rig.hold_elsewhere(server, path) end
 
 
 describe("run #zklock.run", function()

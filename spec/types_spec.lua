@@ -96,8 +96,7 @@ end
 describe("the types", function()
     local session, lock, objects
     before_each(function()
-        session = rig.session(server.hosts)
-        lock = session:mutex(rig.path())
+        lock, session = rig.mutex()
         local rwlock = session:rwlock(rig.path())
         objects = {
             zklock = zklock, session = session, lock = lock, rwlock = rwlock,

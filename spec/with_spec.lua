@@ -10,11 +10,7 @@ local unpack = table.unpack or unpack
 
 describe("with #lock:with", function()
     local session, path, lock
-    before_each(function()
-        session = rig.session(server.hosts)
-        path = rig.path()
-        lock = session:mutex(path)
-    end)
+    before_each(function() lock, session, path = rig.mutex() end)
     after_each(rig.close_sessions)
     after_each(function() zklock.driver(nil) end)
 

@@ -126,8 +126,7 @@ describe("a forked child #failures", function()
 
     it("every call returns forked, or raises it if it has no code, and none hangs (kazoo-519)",
        function()
-        local session = rig.session(server.hosts)
-        local lock = session:mutex(rig.path())
+        local lock, session = rig.mutex()
         local lease = assert(lock:acquire(20))
         local changes, config = 0, rig.path()
         local stop = assert(session:watch(config, function() changes = changes + 1 end))
@@ -226,8 +225,7 @@ describe("a forked child #failures", function()
     end)
 
     it("making a lock, printing and collecting do no harm", function()
-        local session = rig.session(server.hosts)
-        local lock = session:mutex(rig.path())
+        local lock, session = rig.mutex()
         local lease = assert(lock:acquire(20))
         local lines = in_child(function(say)
             say(tostring(session):match("forked") or tostring(session))
@@ -254,8 +252,7 @@ describe("a forked child #failures", function()
 
     it("a session of the child works beside the parent's #server", function()
         if TSAN then return end
-        local session = rig.session(server.hosts)
-        local lock = session:mutex(rig.path())
+        local lock, session = rig.mutex()
         local lease = assert(lock:acquire(20))
         local own_path = rig.path()
         local lines = in_child(function(say)
@@ -381,8 +378,7 @@ describe("a forked child #failures", function()
     it("calls in a child return forked also if the parent's threads were busy at the fork",
     function()
         if program.sanitizer then return end
-        local session = rig.session(server.hosts)
-        local lock = session:mutex(rig.path())
+        local lock, session = rig.mutex()
         zklock.run(function()
             for _ = 1, 200 do assert(lock:acquire(20)):release() end
         end, function()

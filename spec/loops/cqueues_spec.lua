@@ -13,9 +13,8 @@ describe("cqueues #zklock.driver", function() promises(loop, it, before_each, af
 describe("in cqueues #zklock.driver", function()
     local session, path, lock, holder
     before_each(function()
-        session, path = rig.session(server.hosts), rig.path()
-        lock = session:mutex(path)
-        holder = rig.hold(rig.session(server.hosts):mutex(path))
+        lock, session, path = rig.mutex()
+        holder = rig.hold_elsewhere(server, path)
     end)
     after_each(rig.close_sessions)
 

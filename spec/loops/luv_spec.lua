@@ -17,9 +17,8 @@ describe("luv #zklock.driver", function() promises(loop, it, before_each, after_
 describe("in luv #zklock.driver", function()
     local session, path, lock, holder
     before_each(function()
-        session, path = rig.session(server.hosts), rig.path()
-        lock = session:mutex(path)
-        holder = rig.hold(rig.session(server.hosts):mutex(path))
+        lock, session, path = rig.mutex()
+        holder = rig.hold_elsewhere(server, path)
     end)
     after_each(function() zklock.driver(nil) end)
     after_each(rig.close_sessions)

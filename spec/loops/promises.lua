@@ -25,11 +25,7 @@ return function(loop, it, before_each, after_each)
     local session, path, lock
     local run, sleep = loop.run, loop.sleep
 
-    before_each(function()
-        session = rig.session(server.hosts)
-        path = rig.path()
-        lock = session:mutex(path)
-    end)
+    before_each(function() lock, session, path = rig.mutex() end)
     after_each(function() zklock.driver(nil) end)
     after_each(rig.close_sessions)
 

@@ -8,8 +8,7 @@ describe("a session in a second thread #context", function()
     it("dispatch() and waits are refused with context, and go on in the session's own thread",
        function()
         local system = program.system()
-        local session = rig.session(rig.shared().hosts)
-        local lock = session:mutex(rig.path())
+        local lock, session = rig.mutex()
         local holder = rig.hold(rig.session(session.hosts):mutex(lock.path))
         for _, call in ipairs{ function() session:dispatch() end,
                                function() lock:acquire(20) end,
