@@ -329,6 +329,7 @@ static void show_session(const char *what) {
     if (strcmp(what, "claims") == 0) say("claims %d", zkl_session_has_claims(session));
     else if (strcmp(what, "due") == 0) say_due("due", zkl_session_due_since_tick(session));
     else if (strcmp(what, "next") == 0) say_due("next", zkl_session_due(session));
+    else if (strcmp(what, "end") == 0) say_due("end", zkl_session_leases_end(session));
     else if (strcmp(what, "state") == 0) say("%s", session_states[zkl_session_state(session)]);
     else if (strcmp(what, "connection") == 0)
         say("connection %s", session_states[zkl_session_connection_state(session)]);
