@@ -2,7 +2,6 @@
 -- socket, the bell, wakes it. This process plays nginx; spec/nginx starts a real one. Other hosts
 -- wait for the session's descriptor.
 
-local core = require "zklock.core"
 local files = require "spec.files"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
@@ -148,10 +147,9 @@ describe("a session's descriptor #session:fd", function()
         assert.is_true(kept:done())
     end)
 
-    it("the descriptor shows news after fd(), also after a poll", function()
+    it("the descriptor shows news after fd()", function()
         local fd = session:fd()
         assert.equal(-1, system.read(fd))
-        core.poll({ session.handle }, 0)
         local kept = make_news(session)
         assert.equal(1, system.read(fd))
         assert.is_true(kept:done())

@@ -74,7 +74,7 @@ end
 
 --- Sleeps without dispatching.
 function rig.sleep_apart(seconds)
-    if not current.world() then return core.poll({}, seconds) end
+    if not current.world() then return core.sleep(seconds) end
     apart(function() zklock.sleep(seconds) end)
 end
 

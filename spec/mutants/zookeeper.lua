@@ -490,15 +490,15 @@ return {
 
     -- --- the descriptor ------------------------------------------------------------------
 
-    { "fd-always", "each event is written to a descriptor, whether anybody looks or not",
-      at = "fill_pipe", find = "!(self->fd_taken || self->polls > 0)",
-      replace = "self->pipe[1] < 0",
+    { "fd-always", "each event is written to a descriptor, whether anybody asked for it or not",
+      at = "zkl_inbox_init", find = "self->pipe[0] = self->pipe[1] = -1;",
+      replace = "(void)!pipe2(self->pipe, O_CLOEXEC | O_NONBLOCK);",
       catch = by("bell", "hand-overs do not write to a descriptor that nobody reads") },
-    { "fd-forgotten", "a descriptor that was given away reports events only during a poll",
-      at = "zkl_client_fd", find = "if (fd >= 0) self->fd_taken = true;",
-      catch = by("bell", "the descriptor shows news after fd(), also after a poll") },
+    { "fd-forgotten", "a descriptor that was given away reports no later event",
+      at = "wake_program", find = "fill_pipe(self);",
+      catch = by("bell", "the descriptor shows news after fd()") },
     { "fd-from-now", "a descriptor does not tell of what happened before it was asked for",
-      at = "zkl_client_fd", find = "if (!is_empty(self)) fill_pipe(self);",
+      at = "zkl_client_fd", find = "if (opened && !is_empty(self)) fill_pipe(self);",
       catch = by("bell", "the descriptor shows news from before fd()") },
 
     -- --- sessions in a folder ----------------------------------------------------------------
@@ -546,7 +546,7 @@ return {
     -- --- the bell ------------------------------------------------------------------------
 
     { "bell-any-peer", "any process that is quicker gets the connection",
-      at = "is_from_this_process", find = "peer.pid == getpid()", replace = "peer.pid > 0",
+      at = "is_from_this_process", find = "process == getpid()", replace = "process > 0",
       catch = by("bell", "the bell hangs up on another process, even on one that") },
     { "bell-no-rest", "each event rings, heard or not",
       at = "zkl_bell_ring", find = "|| self->rung",

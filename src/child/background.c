@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -223,13 +222,12 @@ static int listen_for_words(lua_State *L) {
  */
 static int wait_for_news(lua_State *L) {
     const struct background *self = check_background(L);
-    zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
     struct pollfd polled[] = {
         {.fd = self->peer, .events = POLLIN},
         {.fd = self->client < 0 ? self->listener : -1, .events = POLLIN},
         {.fd = (int)luaL_optinteger(L, 2, -1), .events = POLLIN},
     };
-    poll(polled, 3, rest > INT_MAX ? INT_MAX : (int)rest);
+    poll(polled, 3, zkl_poll_timeout(zkl_lua_time(L, 3)));
     return 0;
 }
 

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@
 #include "minder.h"
 
 #define CHILD_BOX "zklock.child"
-#define REST_LOOK 20 /* milliseconds between looks at a dead minder's command */
+#define REST_LOOK (ZKL_SECOND / 50) /* between looks at a dead minder's command */
 
 struct child {
     int socket;         /* to the minder; -1: the minder is gone */
@@ -210,14 +209,13 @@ static int suspend(lua_State *L) {
 /* child:wait(descriptor or nil, seconds): for news, or until the descriptor is readable */
 static int wait_for_news(lua_State *L) {
     const struct child *child = check_child(L);
-    zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
-    if (child->rest_may_live) rest = REST_LOOK;
+    zkl_time timeout = child->rest_may_live ? REST_LOOK : zkl_lua_time(L, 3);
     struct pollfd polled[] = {
         {.fd = signal_pipe[0], .events = POLLIN},
         {.fd = child->socket, .events = POLLIN},
         {.fd = (int)luaL_optinteger(L, 2, -1), .events = POLLIN},
     };
-    poll(polled, 3, rest > INT_MAX ? INT_MAX : (int)rest);
+    poll(polled, 3, zkl_poll_timeout(timeout));
     return 0;
 }
 

@@ -2,8 +2,8 @@
  * binding.h - the Lua face of src/session and src/shell, verbs without policy for lua/zklock.
  *
  * Userdata are boxes, owned by Lua, each for one thread at a time. A box is pushed empty, and
- * filled when nothing can raise any more, so an error leaves a collectable box. Only
- * session:wait(), session:close() and core.poll() block. Nothing yields.
+ * filled when nothing can raise any more, so an error leaves a collectable box. Only the methods
+ * wait() and close(), and core.sleep(), block. Nothing yields.
  *
  * A finalizer may run at any call that may make a Lua object (lua_pushstring(), in some Luas
  * lua_pushcfunction()), and may call any verb. So no mutex is held at such a call. Data that a verb
@@ -50,7 +50,6 @@ int zkl_lua_trials(lua_State *L);
 int zkl_lua_ask(lua_State *L);
 int zkl_lua_acquire_options(lua_State *L);
 int zkl_lua_world(lua_State *L);
-int zkl_lua_poll(lua_State *L);
 int zkl_lua_totals(lua_State *L);
 
 struct zkl_world *zkl_lua_check_world(lua_State *L, int index);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../core/claim_state.h"
@@ -51,6 +52,15 @@ static int identity(lua_State *L) {
 static int now(lua_State *L) {
     zkl_lua_push_time(L, zkl_now());
     return 1;
+}
+
+/* core.sleep(seconds): blocks; a signal ends it early */
+static int block(lua_State *L) {
+    zkl_time time = zkl_lua_time(L, 1);
+    const struct timespec pause = {.tv_sec = (time_t)(time / ZKL_SECOND),
+                                   .tv_nsec = (long)(time % ZKL_SECOND)};
+    nanosleep(&pause, NULL);
+    return 0;
 }
 
 /* core.thread() -> a number unique among this process's running threads */
@@ -233,7 +243,7 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"trials", zkl_lua_trials},
                                          {"ask", zkl_lua_ask},
                                          {"acquire_options", zkl_lua_acquire_options},
-                                         {"poll", zkl_lua_poll},
+                                         {"sleep", block},
                                          {"board", zkl_lua_board},
                                          {"totals", zkl_lua_totals},
                                          {"now", now},

@@ -158,21 +158,6 @@ static int poke(lua_State *L) {
     return 0;
 }
 
-/* core.poll({session, ...}, seconds) -> true if a session has news */
-int zkl_lua_poll(lua_State *L) {
-    luaL_checktype(L, 1, LUA_TTABLE);
-    zkl_time timeout = zkl_lua_time(L, 2);
-    size_t count = zkl_lua_length(L, 1);
-    zkl_client **clients = lua_newuserdata(L, (count + 1) * sizeof(zkl_client *));
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, 1, (int)i + 1);
-        clients[i] = zkl_lua_check_threaded(L, -1);
-        lua_pop(L, 1);
-    }
-    lua_pushboolean(L, zkl_client_poll(clients, count, timeout));
-    return 1;
-}
-
 void zkl_lua_open_news(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"accept", accept_program},

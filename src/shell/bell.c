@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "linux.h"
 
 #define SOCKET_NAME "/bell"
 
@@ -83,10 +84,9 @@ int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]) {
 }
 
 static bool is_from_this_process(int connection) {
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-    return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           peer.pid == getpid();
+    uid_t user;
+    pid_t process;
+    return zkl_linux_peer(connection, &user, &process) && process == getpid();
 }
 
 /* Accepts the connection of this process, and closes those of other processes. -1: none. */

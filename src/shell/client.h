@@ -10,8 +10,8 @@
  *
  * Threads. Any thread of the process that opened the client may call, unless it holds a lock for
  * which another thread waits between zkl_client_enter() and zkl_client_leave(). Nothing calls back;
- * events wait in the inbox. Only zkl_client_close() and functions named wait or poll block, for a
- * bounded time.
+ * events wait in the inbox. Only zkl_client_close() and functions named wait block, for a bounded
+ * time.
  *
  * Fork. A forked child may only call zkl_client_foreign(), and zkl_client_drop(), which does
  * nothing there.
@@ -113,9 +113,6 @@ bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more);
 
 /* Waits until the inbox is not empty. False: `timeout` passed first. */
 bool zkl_client_wait(zkl_client *client, zkl_time timeout);
-
-/* Waits until any of several inboxes is not empty. False: none is. A signal ends the wait early. */
-bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout);
 
 /*
  * A board lists the clients that have events, by numbers, for a program with many clients. The

@@ -1,8 +1,6 @@
 /* inbox.c - wakes the program when the inbox gets events. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -16,9 +14,8 @@ static bool is_empty(const struct threaded *self) {
     return !zkl_client_has_events(&self->client);
 }
 
-/* Without a descriptor or a poll no thread would read the byte. */
 static void fill_pipe(struct threaded *self) {
-    if (self->pipe_full || !(self->fd_taken || self->polls > 0)) return;
+    if (self->pipe_full || self->pipe[1] < 0) return;
     self->pipe_full = write(self->pipe[1], "", 1) == 1;
 }
 
@@ -59,46 +56,13 @@ void zkl_inbox_destroy(struct threaded *self) {
     close(self->pipe[1]);
 }
 
-/* The pipe's reading end. -1: errno. */
-static int open_pipe(struct threaded *self) {
-    if (self->pipe[0] < 0 && pipe2(self->pipe, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
-    return self->pipe[0];
-}
-
+/* If pipe2() fails, the pipe's ends stay -1. */
 int zkl_client_fd(zkl_client *client) {
     struct threaded *self = zkl_threaded(client);
     zkl_lock(client);
-    int fd = open_pipe(self);
-    if (fd >= 0) self->fd_taken = true;
-    if (!is_empty(self)) fill_pipe(self);
+    bool opened = self->pipe[0] >= 0 || pipe2(self->pipe, O_CLOEXEC | O_NONBLOCK) == 0;
+    if (opened && !is_empty(self)) fill_pipe(self);
+    int fd = self->pipe[0];
     zkl_unlock(client);
     return fd;
-}
-
-static int begin_poll(zkl_client *client) {
-    struct threaded *self = zkl_threaded(client);
-    zkl_lock(client);
-    int fd = open_pipe(self);
-    if (fd >= 0) self->polls++;
-    if (!is_empty(self)) fill_pipe(self);
-    zkl_unlock(client);
-    return fd;
-}
-
-static void end_poll(zkl_client *client) {
-    zkl_lock(client);
-    zkl_threaded(client)->polls--;
-    zkl_unlock(client);
-}
-
-bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout) {
-    struct pollfd *polled = calloc(count + 1, sizeof *polled);
-    if (!polled) return false;
-    for (size_t i = 0; i < count; i++)
-        polled[i] = (struct pollfd){.fd = begin_poll(clients[i]), .events = POLLIN};
-    int ready = poll(polled, (nfds_t)count, zkl_poll_timeout(timeout));
-    for (size_t i = 0; i < count; i++)
-        if (polled[i].fd >= 0) end_poll(clients[i]);
-    free(polled);
-    return ready > 0;
 }

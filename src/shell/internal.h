@@ -23,9 +23,7 @@ struct threaded {
     pthread_cond_t alarm;  /* the timer's next round is due earlier */
 
     bool broadcast_news; /* at the next unlock */
-    int pipe[2];         /* -1 until fd_taken or polls */
-    bool fd_taken;       /* by zkl_client_fd(), so each event fills the pipe */
-    size_t polls;        /* running calls of zkl_client_poll(), which also need the pipe */
+    int pipe[2];         /* -1 until zkl_client_fd(); from then on each event fills the pipe */
     bool pipe_full;      /* the pipe holds its one byte */
     int listener;        /* for the program's connection; -1: none */
     char socket_path[ZKL_SOCKET_PATH];
@@ -47,7 +45,6 @@ static inline struct threaded *zkl_threaded(const zkl_client *client) {
  * 0: no memory. From the first call on each fork counts.
  */
 unsigned zkl_process_number(void);
-int zkl_poll_timeout(zkl_time timeout); /* in milliseconds for poll(), rounded up */
 void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due);
 
 /* inbox.c; the mutex is held */

@@ -3,6 +3,7 @@
  */
 #include "now.h"
 
+#include <limits.h>
 #include <time.h>
 
 zkl_time zkl_now(void) {
@@ -18,4 +19,9 @@ zkl_time zkl_now(void) {
 zkl_time zkl_due(zkl_time timeout) {
     zkl_time now = zkl_now();
     return timeout >= ZKL_NEVER - now ? ZKL_NEVER : now + timeout;
+}
+
+int zkl_poll_timeout(zkl_time timeout) {
+    bool forever = timeout / 1000000 >= INT_MAX;
+    return forever ? -1 : (int)((timeout + 999999) / 1000000);
 }

@@ -1,7 +1,6 @@
 /*
  * thread.c - threads, a client's mutex, and the identity of this process.
  */
-#include <limits.h>
 #include <signal.h>
 #include <time.h>
 
@@ -35,11 +34,6 @@ void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_t
     time.tv_sec += (time_t)(rest / ZKL_SECOND + until / ZKL_SECOND);
     time.tv_nsec = (long)(until % ZKL_SECOND);
     pthread_cond_timedwait(condition, mutex, &time);
-}
-
-int zkl_poll_timeout(zkl_time timeout) {
-    bool forever = timeout / 1000000 >= INT_MAX;
-    return forever ? -1 : (int)((timeout + 999999) / 1000000);
 }
 
 void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due) {

@@ -75,7 +75,7 @@ end
 
 -- Blocks the whole server, its coroutines and ZooKeeper events.
 local function block_until_removed(path)
-    while exists(path) do core.poll({}, POLL) end
+    while exists(path) do core.sleep(POLL) end
     return "wakes"
 end
 

@@ -14,7 +14,7 @@ local servers = require "zklock.seckill.server"
 local LONGEST_START = 60 -- seconds; the parent ends the sale sooner if a server does not start
 
 
-local function block(seconds) core.poll({}, seconds) end
+local function block(seconds) core.sleep(seconds) end
 
 
 -- Reports a strategy, a store or a purchase that calls os.exit.

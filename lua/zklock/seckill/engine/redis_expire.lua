@@ -32,7 +32,7 @@ function way.try(lock)
     if not engine.redis:call("setnx", lock.name, "LOCKED") then
         return nil, engine.options.poll + MOST_JITTER * math.random()
     end
-    if engine.options.gap > 0 then core.poll({}, engine.options.gap) end
+    if engine.options.gap > 0 then core.sleep(engine.options.gap) end
     local asked_at, lease = core.now(), lease_of(lock)
     engine.redis:call("expire", lock.name, ("%d"):format(lease))
     return { expires = asked_at + lease }
