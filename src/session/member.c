@@ -189,9 +189,9 @@ void zkl_member_lose_sight(struct zkl_member *member) {
     if (member->node == MEMBER_NODE_OURS) member->node = MEMBER_NODE_UNSEEN;
 }
 
-void zkl_member_start(struct zkl_member *member) {
-    if (!zkl_follower_may_ask(&member->base)) return;
-    if (member->base.session->now < member->act_at) return;
+void zkl_member_start(struct follower *follower) {
+    struct zkl_member *member = (struct zkl_member *)follower;
+    if (!zkl_follower_may_ask(follower) || follower->session->now < member->act_at) return;
     bool ours = member->node == MEMBER_NODE_OURS;
     member->act_at = ZKL_NEVER;
     zkl_member_lose_sight(member);
@@ -235,10 +235,6 @@ static bool has_room(struct zkl_session *session, const char *path) {
     return zkl_room_make(session, ROOM_OF_WATCHERS, cost(session, path), watched);
 }
 
-static void start(struct follower *follower) {
-    zkl_member_start((struct zkl_member *)follower);
-}
-
 static zkl_time due(const struct follower *follower) {
     return ((const struct zkl_member *)follower)->act_at;
 }
@@ -247,8 +243,8 @@ static void end(struct follower *follower) {
     zkl_member_end((struct zkl_member *)follower, ZKL_CLOSED, 0);
 }
 
-static const struct follower_class class = {FOLLOWER_MEMBER,   start, due, zkl_member_event,
-                                            zkl_member_expire, end};
+static const struct follower_class class = {FOLLOWER_MEMBER,  zkl_member_start,  due,
+                                            zkl_member_event, zkl_member_expire, end};
 
 /* NULL: out of memory. */
 static struct zkl_member *new_member(struct zkl_session *session, const char *path,
@@ -274,7 +270,7 @@ static void begin(struct zkl_member *member, struct zkl_request *request) {
     session->node_bytes += cost(session, member->path);
     member->join = request;
     request->member = member;
-    zkl_member_start(member);
+    zkl_member_start(&member->base);
 }
 
 /* Nodes of the old member are the new member's to find and to remove. */
@@ -343,7 +339,7 @@ static void set_data(struct zkl_member *member, struct zkl_request *request, cha
     *end_of_sets = request;
     zkl_request_ref(request);
     zkl_member_act_after(member, 0);
-    zkl_member_start(member);
+    zkl_member_start(&member->base);
 }
 
 zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeout) {
@@ -360,7 +356,7 @@ static void leave(struct zkl_member *member) {
     zkl_member_change_state(member, ZKL_MEMBER_LEAVING);
     if (member->node == MEMBER_NODE_ABSENT) zkl_member_note_absence(member);
     else if (!member->base.asker.calls) zkl_member_act_after(member, 0);
-    zkl_member_start(member);
+    zkl_member_start(&member->base);
 }
 
 void zkl_member_drop(zkl_member *member) {

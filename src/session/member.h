@@ -80,6 +80,6 @@ void zkl_member_check_later(struct zkl_member *member);
 void zkl_member_read(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc);
 void zkl_member_event(struct follower *follower, enum zkl_node_event event, const char *node);
 void zkl_member_expire(struct follower *follower, enum zkl_code refusal);
-void zkl_member_start(struct zkl_member *member); /* if a step is due */
+void zkl_member_start(struct follower *follower); /* if a step is due */
 
 #endif

@@ -77,9 +77,7 @@ static void see_nothing(struct zkl_member *member) {
     }
 }
 
-static void answer_get(struct zkl_member *member, const struct call *call,
-                       const struct answer *answer) {
-    (void)call;
+static void answer_get(struct zkl_member *member, const struct answer *answer) {
     const char *data = member->data;
     if (answer->reply == ZKL_UNKNOWN) zkl_member_act_after(member, MEMBER_PAUSE);
     else if (answer->reply == ZKL_DONE)
@@ -92,9 +90,7 @@ static void answer_get(struct zkl_member *member, const struct call *call,
  * An exists does not show the data, so unsettled data are written again. From 3.8.4 on servers hide
  * the owner of a node that we may not read. We may read our own, so such a node is a stranger's.
  */
-static void answer_exists(struct zkl_member *member, const struct call *call,
-                          const struct answer *answer) {
-    (void)call;
+static void answer_exists(struct zkl_member *member, const struct answer *answer) {
     static const struct zkl_stat strangers = {.owner = 0};
     if (answer->reply == ZKL_DONE)
         see(member, answer->stat, member->settled_number < member->data_number);
@@ -114,9 +110,7 @@ static void note_refusal(struct zkl_member *member, const struct answer *answer)
     member->refusal_error = answer->rc;
 }
 
-static void answer_create(struct zkl_member *member, const struct call *call,
-                          const struct answer *answer) {
-    (void)call;
+static void answer_create(struct zkl_member *member, const struct answer *answer) {
     if (answer->reply == ZKL_ABSENT)
         member->parents = member->parents == MEMBER_PARENTS_MADE ? MEMBER_PARENTS_MISSING_AGAIN
                                                                  : MEMBER_PARENTS_MISSING;
@@ -136,9 +130,7 @@ static bool is_in_doubt(const struct answer *answer) {
 }
 
 /* The own write fired the watch, so the node is read again at once, with a new watch. */
-static void answer_set(struct zkl_member *member, const struct call *call,
-                       const struct answer *answer) {
-    (void)call;
+static void answer_set(struct zkl_member *member, const struct answer *answer) {
     if (answer->reply == ZKL_DONE) {
         see(member, answer->stat, false);
         zkl_member_act_after(member, 0);
@@ -153,20 +145,17 @@ static void answer_set(struct zkl_member *member, const struct call *call,
     }
 }
 
-static void answer_remove(struct zkl_member *member, const struct call *call,
-                          const struct answer *answer) {
-    (void)call;
+static void answer_remove(struct zkl_member *member, const struct answer *answer) {
     assert(member->state == ZKL_MEMBER_LEAVING);
     if (is_in_doubt(answer)) zkl_member_act_after(member, MEMBER_PAUSE);
     else if (answer->reply == ZKL_REFUSED) zkl_member_check_later(member);
     else zkl_member_note_absence(member);
 }
 
-static void (*const handlers[MEMBER_CALLS])(struct zkl_member *, const struct call *,
-                                            const struct answer *) = {
-    [MEMBER_PARENT] = answer_parent, [MEMBER_CREATE] = answer_create,
-    [MEMBER_GET] = answer_get,       [MEMBER_EXISTS] = answer_exists,
-    [MEMBER_SET] = answer_set,       [MEMBER_REMOVE] = answer_remove,
+static void (*const handlers[MEMBER_CALLS])(struct zkl_member *, const struct answer *) = {
+    [MEMBER_CREATE] = answer_create, [MEMBER_GET] = answer_get,
+    [MEMBER_EXISTS] = answer_exists, [MEMBER_SET] = answer_set,
+    [MEMBER_REMOVE] = answer_remove,
 };
 
 static void answer_member(const struct call *call, const struct answer *answer) {
@@ -175,8 +164,9 @@ static void answer_member(const struct call *call, const struct answer *answer) 
     bool is_lost = answer->reply == ZKL_UNKNOWN && !call->unsent_error;
     if (kind == MEMBER_CREATE && is_lost) expect_late_create(member, answer->now);
     if (member->state == ZKL_MEMBER_ENDED) return;
-    handlers[kind](member, call, answer);
-    zkl_member_start(member);
+    if (kind == MEMBER_PARENT) answer_parent(member, call, answer);
+    else handlers[kind](member, answer);
+    zkl_member_start(&member->base);
 }
 
 const struct call_kind zkl_member_calls[MEMBER_CALLS] = {
@@ -196,7 +186,7 @@ void zkl_member_event(struct follower *follower, enum zkl_node_event event, cons
         zkl_member_change_state(member, ZKL_MEMBER_JOINING);
     if (member->state == ZKL_MEMBER_LEAVING) return; /* the answers decide */
     zkl_member_act_after(member, 0);
-    zkl_member_start(member);
+    zkl_member_start(follower);
 }
 
 void zkl_member_suspend_all(struct zkl_session *session) {

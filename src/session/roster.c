@@ -189,9 +189,10 @@ static enum zkl_code pin(struct zkl_roster *roster) {
     return room ? ZKL_NO_MEMORY : ZKL_TOO_MANY;
 }
 
-static void start(struct zkl_roster *roster) {
-    struct zkl_session *session = roster->base.session;
-    if (!zkl_follower_may_ask(&roster->base)) return;
+static void start(struct follower *follower) {
+    struct zkl_roster *roster = (struct zkl_roster *)follower;
+    struct zkl_session *session = follower->session;
+    if (!zkl_follower_may_ask(follower)) return;
     if (roster->asked_session != session->common.session) mark_stale(roster, true);
     else if (session->now >= roster->check_at) mark_stale(roster, false);
     if (session->now < roster->look_at) return;
@@ -360,7 +361,7 @@ static void answer_get(struct zkl_roster *roster, struct seen *seen, const struc
 
 static void finish_round(struct zkl_roster *roster) {
     post_news(roster);
-    start(roster);
+    start(&roster->base);
 }
 
 static void answer_roster(const struct call *call, const struct answer *answer) {
@@ -394,14 +395,10 @@ static void hear(struct follower *follower, enum zkl_node_event event, const cha
     if (seen) seen->stale = true;
     if (!seen || event == ZKL_NODE_DELETED) roster->must_list = true;
     look_in(roster, seen && event == ZKL_NODE_DELETED ? PAUSE : 0);
-    start(roster);
+    start(follower);
 }
 
 /* --- as a follower --------------------------------------------------------------------------- */
-
-static void start_follower(struct follower *follower) {
-    start((struct zkl_roster *)follower);
-}
 
 static zkl_time due(const struct follower *follower) {
     const struct zkl_roster *roster = (const struct zkl_roster *)follower;
@@ -420,8 +417,7 @@ static void end(struct follower *follower) {
     zkl_events_remove(follower->session, &follower->news);
 }
 
-static const struct follower_class class = {
-    FOLLOWER_ROSTER, start_follower, due, hear, expire, end};
+static const struct follower_class class = {FOLLOWER_ROSTER, start, due, hear, expire, end};
 
 /* --- the ways in ---------------------------------------------------------------------------- */
 
@@ -443,7 +439,7 @@ zkl_roster *zkl_members(zkl_session *session, const char *folder, enum zkl_code 
     *why = pin(roster);
     if (*why == ZKL_OK) {
         zkl_follower_enlist(&roster->base);
-        start(roster);
+        start(&roster->base);
         return roster;
     }
     zkl_asker_unref(&roster->base.asker);

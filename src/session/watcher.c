@@ -119,7 +119,8 @@ static bool has_to_look(const struct zkl_watcher *watcher) {
 }
 
 /* 0: now. */
-static zkl_time due_of(const struct zkl_watcher *watcher) {
+static zkl_time due(const struct follower *follower) {
+    const struct zkl_watcher *watcher = (const struct zkl_watcher *)follower;
     return has_to_look(watcher) ? watcher->look_at : watcher->check_at;
 }
 
@@ -150,9 +151,9 @@ static enum zkl_code pin(struct zkl_watcher *watcher) {
     return ZKL_OK;
 }
 
-static void start(struct zkl_watcher *watcher) {
-    if (!zkl_follower_may_ask(&watcher->base)) return;
-    if (watcher->base.session->now < due_of(watcher)) return;
+static void start(struct follower *follower) {
+    struct zkl_watcher *watcher = (struct zkl_watcher *)follower;
+    if (!zkl_follower_may_ask(follower) || follower->session->now < due(follower)) return;
     if (!watcher->watch) pin(watcher);
     if (!watcher->watch) {
         try_later(watcher);
@@ -196,7 +197,7 @@ static void answer_look(const struct call *call, const struct answer *answer) {
     else answer_exists(watcher, call, answer);
     watcher->check_at = answer->now + watcher->base.session->common.clock.timeout;
     zkl_session_tick_by(watcher->base.session, watcher->check_at);
-    start(watcher);
+    start(&watcher->base);
 }
 
 static const struct call_kind exists_call = {.answer = answer_look, .is_sound = zkl_answer_is_stat};
@@ -208,18 +209,10 @@ static void hear(struct follower *follower, enum zkl_node_event event, const cha
     bool about = event != ZKL_NODE_CHILDREN && strcmp(watcher->path, node) == 0;
     if (!about || !watcher->watch) return;
     look_in(watcher, 0);
-    start(watcher);
+    start(follower);
 }
 
 /* --- as a follower --------------------------------------------------------------------------- */
-
-static void start_follower(struct follower *follower) {
-    start((struct zkl_watcher *)follower);
-}
-
-static zkl_time due_of_follower(const struct follower *follower) {
-    return due_of((const struct zkl_watcher *)follower);
-}
 
 static void expire(struct follower *follower, enum zkl_code refusal) {
     if (refusal != ZKL_OK) give_up((struct zkl_watcher *)follower, refusal);
@@ -233,8 +226,7 @@ static void end(struct follower *follower) {
     zkl_events_remove(follower->session, &follower->news);
 }
 
-static const struct follower_class class = {
-    FOLLOWER_WATCHER, start_follower, due_of_follower, hear, expire, end};
+static const struct follower_class class = {FOLLOWER_WATCHER, start, due, hear, expire, end};
 
 /* --- the ways in ------------------------------------------------------------------------------ */
 
@@ -256,7 +248,7 @@ zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *wh
     *why = pin(watcher);
     if (watcher->watch) {
         zkl_follower_enlist(&watcher->base);
-        start(watcher);
+        start(&watcher->base);
         return watcher;
     }
     zkl_asker_unref(&watcher->base.asker);
