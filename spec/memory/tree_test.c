@@ -216,7 +216,7 @@ static void sessions(void) {
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a"), ZKL_ERROR_SESSION_EXPIRED);
         CHECK(!s.answer.results);
         CHECK_IS(ask_kind(s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
-        CHECK(!zkl_tree_touch(s.tree, s.one, s.now));
+        CHECK(!zkl_tree_retime(s.tree, s.one, MEMORY_TIMEOUT, s.now));
         CHECK(!node_exists("/a"));
     }
     TEST("a session expires when nothing was heard of it for its timeout") {
@@ -224,7 +224,7 @@ static void sessions(void) {
         watch(s.two, ZKL_RPC_GET, "/a");
         CHECK_IS(zkl_tree_due(s.tree), s.now + MEMORY_TIMEOUT);
         s.now += MEMORY_TIMEOUT - 1;
-        CHECK(zkl_tree_touch(s.tree, s.two, s.now));
+        CHECK(zkl_tree_retime(s.tree, s.two, MEMORY_TIMEOUT, s.now));
         zkl_tree_tick(s.tree, s.now);
         CHECK(zkl_tree_session_lives(s.tree, s.one));
         s.now++;

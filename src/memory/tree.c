@@ -112,13 +112,6 @@ bool zkl_tree_session_lives(const struct zkl_tree *tree, uint64_t session) {
     return find_session(tree, session) != NULL;
 }
 
-bool zkl_tree_touch(struct zkl_tree *tree, uint64_t id, zkl_time now) {
-    zkl_tree_tick(tree, now);
-    struct zkl_tree_session *session = find_session(tree, id);
-    if (session) note_sign_of_life(tree, session);
-    return session != NULL;
-}
-
 bool zkl_tree_retime(struct zkl_tree *tree, uint64_t id, zkl_time timeout, zkl_time now) {
     zkl_tree_tick(tree, now);
     struct zkl_tree_session *session = find_session(tree, id);

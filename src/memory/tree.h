@@ -44,9 +44,6 @@ void zkl_tree_expire(struct zkl_tree *tree, uint64_t session);
 
 bool zkl_tree_session_lives(const struct zkl_tree *tree, uint64_t session);
 
-/* A sign of life, such as a ping. False: expired. */
-bool zkl_tree_touch(struct zkl_tree *tree, uint64_t session, zkl_time now);
-
 /* A sign of life that sets a new timeout; ZKL_NEVER: no expiry. False: expired. */
 bool zkl_tree_retime(struct zkl_tree *tree, uint64_t session, zkl_time timeout, zkl_time now);
 
