@@ -1,11 +1,6 @@
 /* member.c - the box of a member, a node that exists as long as the user wants. */
 #include "binding.h"
 
-static int id(lua_State *L) {
-    lua_pushnumber(L, (lua_Number)zkl_member_id(zkl_lua_check(L, 1, ZKL_MEMBER_BOX)->object));
-    return 1;
-}
-
 /*
  * member:state() -> "joining", "joined" or the reason of the member's end; the server's reason or
  * nil; count of changes | nothing, after a finalizer's drop
@@ -50,7 +45,7 @@ static int collect(lua_State *L) {
 
 void zkl_lua_open_member(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"drop", drop}, {"id", id}, {"set", set}, {"state", state}, {"__gc", collect}, {NULL, NULL},
+        {"drop", drop}, {"set", set}, {"state", state}, {"__gc", collect}, {NULL, NULL},
     };
     zkl_lua_add_methods(L, ZKL_MEMBER_BOX, methods);
 }

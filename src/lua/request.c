@@ -73,14 +73,16 @@ static int lease(lua_State *L) {
     return 1 + result(L);
 }
 
-/* request:member(), when done with "ok" -> member */
+/* request:member(), when done with "ok" -> member, id */
 static int member(lua_State *L) {
     struct zkl_box *member_box = zkl_lua_push_box(L, ZKL_MEMBER_BOX);
     struct zkl_box *request_box = lua_touserdata(L, 1);
     zkl_member *taken = zkl_request_member(zkl_lua_enter(L, ZKL_REQUEST_BOX));
+    uint64_t id_of_taken = taken ? zkl_member_id(taken) : 0;
     if (taken) zkl_lua_fill(member_box, request_box->client, taken);
     zkl_lua_leave(L);
-    return taken ? 1 : 0;
+    lua_pushnumber(L, (lua_Number)id_of_taken);
+    return taken ? 2 : 0;
 }
 
 /*

@@ -3,11 +3,6 @@
 
 #include "binding.h"
 
-static int id(lua_State *L) {
-    lua_pushnumber(L, (lua_Number)zkl_roster_id(zkl_lua_check(L, 1, ZKL_ROSTER_BOX)->object));
-    return 1;
-}
-
 static void push_listed(lua_State *L, const struct zkl_listed *listed) {
     lua_createtable(L, 0, 4);
     lua_pushstring(L, listed->name);
@@ -81,7 +76,7 @@ static int collect(lua_State *L) {
 
 void zkl_lua_open_roster(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"drop", drop}, {"id", id}, {"look", look}, {"told", told}, {"__gc", collect}, {NULL, NULL},
+        {"drop", drop}, {"look", look}, {"told", told}, {"__gc", collect}, {NULL, NULL},
     };
     static const lua_CFunction functions[] = {push_roll};
     zkl_lua_add_methods(L, ZKL_ROSTER_BOX, methods);

@@ -310,33 +310,35 @@ static int revoke(lua_State *L) {
     return push_begun(L, zkl_revoke);
 }
 
-/* Fills the box at the top with the object, and leaves the client. */
-static int finish_box(lua_State *L, zkl_client *client, void *object, enum zkl_code why) {
+/* Fills the box at the top with the object, leaves the client, and pushes the object's id. */
+static int finish_box(lua_State *L, zkl_client *client, void *object, uint64_t id,
+                      enum zkl_code why) {
     if (object) zkl_lua_fill(lua_touserdata(L, -1), client, object);
     zkl_client_leave(client);
-    if (object) return 1;
-    if (why == ZKL_OK) return luaL_error(L, "not enough memory");
-    return zkl_lua_fail(L, zkl_code_name(why));
+    if (!object && why == ZKL_OK) return luaL_error(L, "not enough memory");
+    if (!object) return zkl_lua_fail(L, zkl_code_name(why));
+    lua_pushnumber(L, (lua_Number)id);
+    return 2;
 }
 
-/* session:watch(path) -> watcher; nil, code */
+/* session:watch(path) -> watcher, id; nil, code */
 static int watch(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2);
     enum zkl_code why;
     zkl_lua_push_box(L, ZKL_WATCHER_BOX);
     zkl_watcher *watcher = zkl_watch(zkl_client_enter(client), path, &why);
-    return finish_box(L, client, watcher, why);
+    return finish_box(L, client, watcher, watcher ? zkl_watcher_id(watcher) : 0, why);
 }
 
-/* session:members(folder) -> roster; nil, code */
+/* session:members(folder) -> roster, id; nil, code */
 static int members(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *folder = luaL_checkstring(L, 2);
     enum zkl_code why;
     zkl_lua_push_box(L, ZKL_ROSTER_BOX);
     zkl_roster *roster = zkl_members(zkl_client_enter(client), folder, &why);
-    return finish_box(L, client, roster, why);
+    return finish_box(L, client, roster, roster ? zkl_roster_id(roster) : 0, why);
 }
 
 void zkl_lua_open_session(lua_State *L) {

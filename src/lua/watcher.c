@@ -4,11 +4,6 @@
 
 #include "binding.h"
 
-static int id(lua_State *L) {
-    lua_pushnumber(L, (lua_Number)zkl_watcher_id(zkl_lua_check(L, 1, ZKL_WATCHER_BOX)->object));
-    return 1;
-}
-
 /* Copies the data, which may be freed while Lua pushes them. False: no memory. */
 static bool copy_data(struct zkl_sight *sight) {
     char *data = malloc(sight->size + 1);
@@ -70,7 +65,7 @@ static int collect(lua_State *L) {
 
 void zkl_lua_open_watcher(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"drop", drop}, {"id", id}, {"look", look}, {"told", told}, {"__gc", collect}, {NULL, NULL},
+        {"drop", drop}, {"look", look}, {"told", told}, {"__gc", collect}, {NULL, NULL},
     };
     static const lua_CFunction functions[] = {push_sight};
     zkl_lua_add_methods(L, ZKL_WATCHER_BOX, methods);

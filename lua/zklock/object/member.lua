@@ -156,8 +156,7 @@ function Member.new(request, session, path)
     local code, detail = request.handle:result()
     if code == "conflict" and not detail then detail = OURS end -- no server was asked
     if code ~= "ok" then return nil, describe(code, path, detail), code end
-    self.handle = request.handle:member()
-    self.id = self.handle:id()
+    self.handle, self.id = request.handle:member()
     return self
 end
 

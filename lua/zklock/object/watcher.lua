@@ -80,9 +80,9 @@ function Watcher.new(session, verb, path, fn)
         fn = fn,
         caller = Caller.new(),
     }, Watcher)
-    local handle, code = session.handle[verb](session.handle, path)
-    if not handle then return nil, code end
-    self.handle, self.id = handle, handle:id()
+    local handle, id = session.handle[verb](session.handle, path)
+    if not handle then return nil, id end -- the code
+    self.handle, self.id = handle, id
     session.watchers[self.id] = self
     return self
 end
