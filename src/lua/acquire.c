@@ -40,11 +40,6 @@ int zkl_lua_acquire_options(lua_State *L) {
     return 1;
 }
 
-static struct zkl_acquire_options check_options(lua_State *L, int index) {
-    const struct zkl_acquire_options *options = luaL_checkudata(L, index, ZKL_ACQUIRE_OPTIONS);
-    return *options;
-}
-
 static int push_begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
     bool done = request && zkl_request_done(request);
     zkl_lua_push_request(L, client, request);
@@ -52,26 +47,36 @@ static int push_begun_acquire(lua_State *L, zkl_client *client, zkl_request *req
     return 3;
 }
 
-static void read_call_options(lua_State *L, int table, struct zkl_acquire_options *options) {
-    luaL_checktype(L, table, LUA_TTABLE);
-    int timeout = zkl_lua_push_field(L, table, "timeout"),
-        hold = zkl_lua_push_field(L, table, "max_hold");
-    options->trying = lua_isnumber(L, timeout) && lua_tonumber(L, timeout) == 0;
-    options->quiet = !lua_toboolean(L, zkl_lua_push_field(L, table, "on_queued"));
-    options->max_waiters =
-        (int32_t)luaL_optinteger(L, zkl_lua_push_field(L, table, "max_waiters"), 0);
-    options->max_hold = lua_isnil(L, hold) ? 0 : zkl_lua_time(L, hold);
-    options->permits = (int32_t)luaL_optinteger(L, zkl_lua_push_field(L, table, "permits"), 0);
+enum { OWNER = 3, TIMEOUT, CALLERS, OPTIONS }; /* arguments of both verbs */
+
+/* The lock's options at `index`, with those of the call. */
+static struct zkl_acquire_options read_options(lua_State *L, int index,
+                                               const char *const *callers) {
+    const struct zkl_acquire_options *of_lock = luaL_checkudata(L, index, ZKL_ACQUIRE_OPTIONS);
+    struct zkl_acquire_options options = *of_lock;
+    luaL_checktype(L, OPTIONS, LUA_TTABLE);
+    int timeout = zkl_lua_push_field(L, OPTIONS, "timeout"),
+        hold = zkl_lua_push_field(L, OPTIONS, "max_hold");
+    options.owner = luaL_checkstring(L, OWNER);
+    options.timeout = zkl_lua_time(L, TIMEOUT);
+    options.callers = callers;
+    options.trying = lua_isnumber(L, timeout) && lua_tonumber(L, timeout) == 0;
+    options.quiet = !lua_toboolean(L, zkl_lua_push_field(L, OPTIONS, "on_queued"));
+    options.max_waiters =
+        (int32_t)luaL_optinteger(L, zkl_lua_push_field(L, OPTIONS, "max_waiters"), 0);
+    options.max_hold = lua_isnil(L, hold) ? 0 : zkl_lua_time(L, hold);
+    options.permits = (int32_t)luaL_optinteger(L, zkl_lua_push_field(L, OPTIONS, "permits"), 0);
     lua_pop(L, 5);
+    return options;
 }
 
 /* Pushes an array of pointers to the listed texts, NULL at the end. Without a list returns NULL. */
-static const char *const *push_callers(lua_State *L, int index) {
-    if (lua_isnoneornil(L, index)) return NULL;
-    size_t count = zkl_lua_length(L, index);
+static const char *const *push_callers(lua_State *L) {
+    if (lua_isnoneornil(L, CALLERS)) return NULL;
+    size_t count = zkl_lua_length(L, CALLERS);
     const char **callers = lua_newuserdata(L, (count + 1) * sizeof *callers);
     for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, index, (int)i + 1);
+        lua_rawgeti(L, CALLERS, (int)i + 1);
         callers[i] = luaL_checkstring(L, -1); /* the list keeps the text */
         lua_pop(L, 1);
     }
@@ -82,11 +87,7 @@ static const char *const *push_callers(lua_State *L, int index) {
 /* session:acquire(lock_options, owner, timeout, callers, options) -> request, id, done */
 static int acquire(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    struct zkl_acquire_options options = check_options(L, 2);
-    options.owner = luaL_checkstring(L, 3);
-    options.timeout = zkl_lua_time(L, 4);
-    read_call_options(L, 6, &options);
-    options.callers = push_callers(L, 5);
+    struct zkl_acquire_options options = read_options(L, 2, push_callers(L));
     zkl_session *session = zkl_lua_begin_request(L, client);
     return push_begun_acquire(L, client, zkl_acquire(session, &options));
 }
@@ -95,23 +96,13 @@ static int acquire(lua_State *L) {
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
-    struct zkl_acquire_options common = {.owner = luaL_checkstring(L, 3),
-                                         .timeout = zkl_lua_time(L, 4)};
-    read_call_options(L, 6, &common);
     size_t count = zkl_lua_length(L, 2);
     luaL_argcheck(L, count > 0, 2, "no lock");
-    common.callers = push_callers(L, 5);
+    const char *const *callers = push_callers(L);
     struct zkl_acquire_options *options = lua_newuserdata(L, count * sizeof *options);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 2, (int)i + 1);
-        options[i] = check_options(L, lua_gettop(L));
-        options[i].owner = common.owner;
-        options[i].timeout = common.timeout;
-        options[i].trying = common.trying;
-        options[i].quiet = common.quiet;
-        options[i].callers = common.callers;
-        options[i].max_waiters = common.max_waiters;
-        options[i].max_hold = common.max_hold;
+        options[i] = read_options(L, lua_gettop(L), callers);
         lua_pop(L, 1);
     }
     zkl_session *session = zkl_lua_begin_request(L, client);
