@@ -3,7 +3,7 @@
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local failure = require "zklock.value.failure"
-local node_data = require "zklock.value.node_data"
+local read_data = require "zklock.value.node_data"
 local refusal = require "zklock.command.refusal"
 local show = require "zklock.command.show"
 local status = require "zklock.command.status"
@@ -121,7 +121,7 @@ local function remove_as_seen(session, node)
     local data, version, code = session:get(node)
     if code == "no_node" then return false end
     if not data then connect.fail(version, code) end
-    local _, _, asked = node_data.read(data)
+    local _, _, asked = read_data(data)
     if not asked then return false end
     local ok, message
     ok, message, code = session:await(session.handle:break_node(node, version, timeout), timeout,

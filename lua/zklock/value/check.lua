@@ -132,11 +132,6 @@ function check.is_index(key, length)
 end
 
 
-local function check_table(given, what)
-    if type(given) ~= "table" then refuse("%s must be a table, not %s", what, show(given)) end
-end
-
-
 local function refuse_unknown(name, names, what)
     if names[name] then return end
     refuse("unknown option %s in %s; known: %s", show(name), what,
@@ -148,7 +143,7 @@ end
 ---@param names table<string, any>
 ---@param what string  for messages
 function check.known(given, names, what)
-    check_table(given, what)
+    check.type(given, "table", what)
     for name in pairs(given) do refuse_unknown(name, names, what) end
 end
 
@@ -162,7 +157,7 @@ function check.complete(given, checks, defaults, what)
     local result = {}
     for name, default in pairs(defaults) do result[name] = default end
     if given == nil then return result end
-    check_table(given, what)
+    check.type(given, "table", what)
     for name, value in pairs(given) do
         refuse_unknown(name, checks, what)
         checks[name](value, name)

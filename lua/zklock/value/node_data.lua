@@ -6,19 +6,14 @@ local core = require "zklock.core"
 
 local REVOKE, HELD_WORD = core.revoke_data, core.held_word .. "$"
 
-local _M = {}
-
 
 ---@param text string
 ---@return string identity
 ---@return string? data
 ---@return boolean asked to give way
 ---@return boolean held
-function _M.read(text)
+return function(text)
     local rest, held_words = text:gsub(HELD_WORD, "")
     local identity, data = rest:match("^([^\n]*)\n?(.*)$")
     return identity, data ~= "" and data or nil, rest == REVOKE, held_words > 0
 end
-
-
-return _M

@@ -135,9 +135,7 @@ end
 
 
 function _M.path(path)
-    if type(path) ~= "string" then
-        refuse("a lock path must be a string, not %s", show(path))
-    end
+    check.type(path, "string", "a lock path")
     check.size(path, "a lock path", check.PATH_SIZE)
     local why = flaw(path)
     if why then refuse("the lock path %s %s", show(path), why) end
@@ -458,9 +456,7 @@ end
 
 
 function _M.callback(fn, what)
-    if type(fn) ~= "function" then
-        refuse("%s must be a function, not %s", what, show(fn))
-    end
+    check.callback(fn, what)
     return fn
 end
 

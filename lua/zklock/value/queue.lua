@@ -1,7 +1,7 @@
 --- Takes the contenders of a lock from a C request, in the form of lock:queue().
 
 local failure = require "zklock.value.failure"
-local node_data = require "zklock.value.node_data"
+local read_data = require "zklock.value.node_data"
 
 ---@class zklock.Contender
 ---@field position integer
@@ -32,7 +32,7 @@ end
 
 
 local function complete(entry, at_front)
-    local identity, data, asked, says_held = node_data.read(entry.data)
+    local identity, data, asked, says_held = read_data(entry.data)
     entry.identity, entry.data = identity, data
     entry.revoked = asked or nil
     entry.held = at_front and held_at_front(entry, says_held)
