@@ -92,7 +92,7 @@ local function ask(held, session, path)
     local asked, timeout = {}, session:timeout()
     for _, entry in ipairs(held) do
         local request = session.handle:revoke(path .. "/" .. entry.name, timeout)
-        local ok, message, code = session:await(request, timeout, wait.take_code, path)
+        local ok, message, code = session:await(request, timeout, wait.take, path)
         if ok then asked[#asked + 1] = entry
         elseif code ~= "no_node" then connect.fail(message, code) end
     end
@@ -125,7 +125,7 @@ local function remove_as_seen(session, node)
     if not asked then return false end
     local ok, message
     ok, message, code = session:await(session.handle:break_node(node, version, timeout), timeout,
-                                      wait.take_code, node)
+                                      wait.take, node)
     if not ok and code ~= "conflict" then connect.fail(message, code) end
     return not ok
 end

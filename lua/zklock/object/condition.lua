@@ -69,19 +69,12 @@ function Condition:wait(lease, timeout)
 end
 
 
-local function take_count(request, folder)
-    local code, detail = request.handle:result()
-    if code == "ok" then return request.handle:signalled() end
-    return failure(code, folder, detail)
-end
-
-
 local function signal(self, lease, timeout, method, wakes_all)
     local _, message, code = refusal(self, lease, method)
     if code then return nil, message, code end
     timeout = options.timeout(timeout, self.lock.session:timeout())
     local handle = lease.handle:signal(self.folder, wakes_all, timeout)
-    return self.lock.session:await(handle, timeout, take_count, self.folder)
+    return self.lock.session:await(handle, timeout, wait.take, self.folder, "signalled")
 end
 
 

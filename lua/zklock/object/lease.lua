@@ -91,7 +91,7 @@ function methods:check(timeout)
     local session = self.session
     if self.handle:gone() then return failure(self.handle:gone(), self.path) end
     timeout = options.timeout(timeout, session:timeout())
-    return session:await(self.handle:check(timeout), timeout, wait.take_code, self.path)
+    return session:await(self.handle:check(timeout), timeout, wait.take, self.path)
 end
 
 
@@ -180,7 +180,7 @@ function methods:release(opts)
         local session = self.session
         if self.handle:gone() then return failure(self.handle:gone(), self.path) end
         local release = self.handle:release_and_confirm(timeout)
-        return session:await(release, timeout, wait.take_code, self.path)
+        return session:await(release, timeout, wait.take, self.path)
     end
     local code = self.handle:release()
     if code == "ok" then return true end

@@ -206,7 +206,7 @@ function verbs.revoke(self, timeout)
         local left = max(deadline - now(), 0)
         local handle = session.handle:revoke(self.path .. "/" .. entry.name, left)
         local ok
-        ok, message, code = session:await(handle, left, wait.take_code, self.path)
+        ok, message, code = session:await(handle, left, wait.take, self.path)
         if not ok then return nil, message, code end
         count = count + 1
     end

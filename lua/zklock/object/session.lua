@@ -287,13 +287,6 @@ end
 Session.set_hosts = require "zklock.object.move"
 
 
-local function take_data(request, path)
-    local code, detail = request.handle:result()
-    if code ~= "ok" then return failure(code, path, detail) end
-    return request.handle:data()
-end
-
-
 --- Reads a node. A holder reads all that earlier holders wrote.
 ---@param path string
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
@@ -304,7 +297,7 @@ function Session:get(path, timeout)
     options.node(path)
     if self:gone() then return failure(self:gone(), path) end
     timeout = options.timeout(timeout, self:timeout())
-    return self:await(self.handle:get(path, timeout), timeout, take_data, path)
+    return self:await(self.handle:get(path, timeout), timeout, wait.take, path, "data")
 end
 
 

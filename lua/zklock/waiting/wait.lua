@@ -40,10 +40,13 @@ function _M.wait(session, request, timeout, take, ...)
 end
 
 
-function _M.take_code(request, path)
-    local code, detail = request.handle:result()
-    if code == "ok" then return true end
-    return failure(code, path, detail)
+--- Takes the request's result by that verb of its handle; without a verb true.
+function _M.take(request, path, verb)
+    local handle = request.handle
+    local code, detail = handle:result()
+    if code ~= "ok" then return failure(code, path, detail) end
+    if not verb then return true end
+    return handle[verb](handle)
 end
 
 
