@@ -46,15 +46,10 @@ local function steps_of(sale)
     local waiter = longest_waiter(sale)
     local strangers = strangers_before(sale, waiter)
     if not strangers[1] then return {} end
-    local list = {
-        { at = waiter.asked, what = "comes_for", detail = waiter.product, purchase = waiter },
-        { at = waiter.granted, what = "granted", purchase = waiter },
-    }
-    for _, row in ipairs(strangers) do
-        list[#list + 1] = {
-            at = row.granted, what = "buys_other", detail = row.product, purchase = row,
-        }
-    end
+    local list, add = steps.list()
+    add(waiter.asked, "comes_for", waiter, waiter.product)
+    add(waiter.granted, "granted", waiter)
+    for _, row in ipairs(strangers) do add(row.granted, "buys_other", row, row.product) end
     return steps.sorted(list)
 end
 

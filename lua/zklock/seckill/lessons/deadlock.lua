@@ -70,15 +70,15 @@ end
 
 
 local function steps_of(sale)
-    local list = {}
+    local list, add = steps.list()
     for _, note in ipairs(sale.notes) do
         local what, lock = parts_of(note)
         for _, row in ipairs(sale.rows) do
             local is_same_buyer = row.buyer == note.buyer
             if is_same_buyer and row.lock == lock then
-                list[#list + 1] = { at = note.at, what = what, detail = lock, purchase = row }
+                add(note.at, what, row, lock)
             elseif is_same_buyer and note.line == "gives up" and not row.granted then
-                list[#list + 1] = { at = note.at, what = "gives_up", purchase = row }
+                add(note.at, "gives_up", row)
             end
         end
     end

@@ -74,19 +74,16 @@ end
 local function steps_of(sale)
     local waiter, others = most_overtaken(sale)
     if not waiter then return {} end
-    local list = { { at = waiter.asked, what = "comes", purchase = waiter } }
-    for _, each in ipairs(others) do
-        list[#list + 1] = {
-            at = each.granted, what = "overtakes", detail = waiter.buyer, purchase = each,
-        }
-    end
+    local list, add = steps.list()
+    add(waiter.asked, "comes", waiter)
+    for _, each in ipairs(others) do add(each.granted, "overtakes", each, waiter.buyer) end
     local sleeps = sleeps_of(sale, waiter.buyer)
     local last = sleeps[#sleeps]
     list[#list + 1] = { at = last.at, purchase = waiter, text = {
         en = ("asks in vain, and sleeps %g s"):format(last.seconds),
         zh = ("又没问到，睡 %g 秒"):format(last.seconds),
     } }
-    list[#list + 1] = { at = waiter.granted, what = "comes_too_late", purchase = waiter }
+    add(waiter.granted, "comes_too_late", waiter)
     return steps.sorted(list)
 end
 

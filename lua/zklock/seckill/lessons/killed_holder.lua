@@ -35,10 +35,7 @@ end
 
 -- The killed buyer, the next holder, and the buyers that gave up.
 local function steps_of(sale)
-    local list = {}
-    local function add(at, what, purchase)
-        list[#list + 1] = { at = at, what = what, purchase = purchase }
-    end
+    local list, add = steps.list()
     for _, purchase in ipairs(sale.purchases) do
         for _, fault in ipairs(sale.faults) do
             if fault.target == "server " .. purchase.server then

@@ -41,10 +41,7 @@ end
 local function steps_of(sale)
     if sale.verdict == "right" then return steps.of(sale) end
     local late, victim, other = chain(sale)
-    local list = {}
-    local function add(at, what, purchase, detail)
-        list[#list + 1] = { at = at, what = what, purchase = purchase, detail = detail }
-    end
+    local list, add = steps.list()
     add(sale.faults[1].at, "stop", late)
     add(sale.faults[1].ended, "wakes", late)
     for _, each in ipairs{ victim, other } do
@@ -52,7 +49,7 @@ local function steps_of(sale)
         add(each.written, "writes", each, each.left)
     end
     add(victim.written, "deletes", victim)
-    steps.add_looks(list, sale, { late, victim })
+    steps.add_looks(add, sale, { late, victim })
     add(late.released, "deletes", late)
     return steps.sorted(list)
 end

@@ -29,14 +29,12 @@ end
 
 
 local function steps_of(sale)
-    local list, last = {}, last_holder(sale)
+    local last, list, add = last_holder(sale), steps.list()
     for _, each in ipairs(sale.purchases) do
-        if each.outcome == "timeout" then
-            list[#list + 1] = { at = each.told, what = "gives_up", purchase = each }
-        end
+        if each.outcome == "timeout" then add(each.told, "gives_up", each) end
     end
     if not list[1] then return list end
-    list[#list + 1] = { at = last.granted, what = "granted", purchase = last }
+    add(last.granted, "granted", last)
     return steps.sorted(list)
 end
 

@@ -59,10 +59,7 @@ end
 
 -- The steps of the first holder, and of the buyers that gave up.
 local function steps_of(sale)
-    local list, first = {}, buyers.granted(sale.rows)[1]
-    local function add(at, what, row)
-        if at then list[#list + 1] = { at = at, what = what, purchase = row } end
-    end
+    local first, list, add = buyers.granted(sale.rows)[1], steps.list()
     for _, row in ipairs(sale.rows) do
         if row == first then
             add(row.granted, "granted", row)

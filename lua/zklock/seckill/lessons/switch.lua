@@ -70,16 +70,12 @@ local HEARD = {
 
 -- The two lost updates, with the reads and writes of both buyers of each pair.
 local function lost_updates(sale)
-    local list, by_left = {}, {}
+    local by_left, list, add = {}, steps.list()
     for _, purchase in ipairs(sale.purchases) do
         local other = by_left[purchase.left]
         for _, each in ipairs(other and { other, purchase } or {}) do
-            for at, what in pairs{ granted = "reads", written = "writes" } do
-                list[#list + 1] = {
-                    at = each[at], what = what, purchase = each,
-                    detail = what == "reads" and each.read or each.left,
-                }
-            end
+            add(each.granted, "reads", each, each.read)
+            add(each.written, "writes", each, each.left)
         end
         by_left[purchase.left] = purchase
     end

@@ -48,44 +48,49 @@ local function refused_pair(sale)
 end
 
 
-local function add_purchase(list, sale, purchase)
-    local function add(at, what, detail)
+--- A new list of steps, and a function that adds a buyer's step, or nothing without its time.
+---@return table[] list
+---@return fun(at: number?, what: string, purchase: table, detail: any?) add
+function steps.list()
+    local list = {}
+    return list, function(at, what, purchase, detail)
         if at then
-            list[#list + 1] = { at = at, what = what, detail = detail, purchase = purchase }
+            list[#list + 1] = { at = at, what = what, purchase = purchase, detail = detail }
         end
     end
-    add(purchase.granted, "reads", purchase.read)
+end
+
+
+local function add_purchase(add, sale, purchase)
+    add(purchase.granted, "reads", purchase, purchase.read)
     if sale.commits then
-        add(purchase.written, "prepares", purchase.left)
-        add(purchase.released, "releases")
-        add(purchase.told, "commits", purchase.left)
+        add(purchase.written, "prepares", purchase, purchase.left)
+        add(purchase.released, "releases", purchase)
+        add(purchase.told, "commits", purchase, purchase.left)
     elseif purchase.written then
-        add(purchase.written, "writes", purchase.left)
+        add(purchase.written, "writes", purchase, purchase.left)
     elseif purchase.outcome == "late" then
-        add(purchase.told, "late")
+        add(purchase.told, "late", purchase)
     end
 end
 
 
 -- Adds the stops, or their ends, of these buyers' servers.
-local function add_faults(list, sale, purchases, what)
+local function add_faults(add, sale, purchases, what)
     for _, purchase in ipairs(purchases) do
         local fault = buyers.first_fault(purchase, sale, "stop")
-        if fault then
-            local at = what == "stop" and fault.at or fault.ended
-            list[#list + 1] = { at = at, what = what, purchase = purchase }
-        end
+        if fault then add(what == "stop" and fault.at or fault.ended, what, purchase) end
     end
 end
 
 
 --- Adds these buyers' looks at their leases.
-function steps.add_looks(list, sale, purchases)
+function steps.add_looks(add, sale, purchases)
     for _, note in ipairs(sale.notes) do
         local state = note.line:match "^its hold is (%l+)$"
         for _, purchase in ipairs(purchases) do
             if state and note.buyer == purchase.buyer then
-                list[#list + 1] = { at = note.at, what = "looks_" .. state, purchase = purchase }
+                add(note.at, "looks_" .. state, purchase)
             end
         end
     end
@@ -106,11 +111,11 @@ end
 
 
 local function steps_of(sale, purchases, lookers)
-    local list = {}
-    add_faults(list, sale, purchases, "wakes")
-    for _, purchase in ipairs(purchases) do add_purchase(list, sale, purchase) end
-    steps.add_looks(list, sale, lookers)
-    add_faults(list, sale, purchases, "stop")
+    local list, add = steps.list()
+    add_faults(add, sale, purchases, "wakes")
+    for _, purchase in ipairs(purchases) do add_purchase(add, sale, purchase) end
+    steps.add_looks(add, sale, lookers)
+    add_faults(add, sale, purchases, "stop")
     return steps.sorted(list)
 end
 
