@@ -1,4 +1,4 @@
---- checks.lua - parts of the suite that may catch a drawn mutant, the cheapest first.
+--- checks.lua - parts of the suite that may catch a mutant, the cheapest first.
 --
 -- Each has its specs and `command`, which runs some of them in a tree. The lists of specs are the
 -- Makefile's, by way of mutants.mk.

@@ -11,6 +11,7 @@
 -- stay in build/mutants/machine/results.tsv until the sources or the check's tests change, so an
 -- interrupted run goes on.
 
+local checks = require "spec.mutants.checks"
 local files = require "spec.files"
 local ranks = require "spec.mutants.ranks"
 local shell = require "spec.mutants.shell"
@@ -29,16 +30,6 @@ local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -D_FORT
 local PLANTED = { file = "src/core/clock.c", in_ = "zkl_clock_phase",
                   text = "clock->connected && now < clock->certain_until",
                   after = "clock->connected && !(now < clock->certain_until)" }
--- The command for a spec, by the kind of server.
-local RUN = {
-    world = "lua5.4 spec/in_world.lua --exclude-tags=nginx,server,real",
-    memory = "timeout -k 5 300 lua5.4 $(command -v busted) --exclude-tags=nginx,server,slow,clock",
-}
-local SPECS = [[(cd %s && ulimit -S -t 300 &&
-    export LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" &&
-    export LUA_CPATH="build/5.4/?.so;;" ZKLOCK_LUA=lua5.4 ZKLOCK_SERVER=memory SEED=1 &&
-    export ZKL_MUTANT=%d &&
-    for spec in %s; do %s -o TAP $spec || { echo "died: $spec"; exit 1; }; done)]]
 
 
 -- --- the mutants ------------------------------------------------------------------------------
@@ -133,13 +124,19 @@ end
 
 -- --- the checks -------------------------------------------------------------------------------
 
--- Judges one mutant, and prints a line as judge.h does.
-local function judge_by_specs(kind, id)
-    local specs = os.getenv(kind == "world" and "IN_WORLDS" or "IN_MEMORY")
-    local output, status = shell.run(SPECS, PLAIN, id, specs, RUN[kind])
-    local why = output:match "\nnot ok %d+ %- ([^\n]+)" or output:match "died: (%S+)"
-    print(("%d\t%s\t0\t%s"):format(id, status == 0 and "survived" or "killed",
-                                  status == 0 and "" or why or "ends early"))
+-- Judges one mutant by a part of the suite, and prints a line as judge.h does.
+local function judge_by_specs(part, id)
+    local verdict, why = "survived", ""
+    for _, spec in ipairs(checks[part].specs) do
+        local command = checks.command(checks[part], PLAIN, { spec }, "", 900)
+        local output, status = shell.run("export ZKL_MUTANT=%d; %s", id, command)
+        if status ~= 0 then
+            local failed = ("\n" .. output):match "\nnot ok %d+ %- ([^\n]+)"
+            verdict, why = "killed", failed or "died: " .. spec
+            break
+        end
+    end
+    print(("%d\t%s\t0\t%s"):format(id, verdict, why))
 end
 
 
@@ -151,7 +148,7 @@ local CHECKS = {
     { "C test of all states", PLAIN .. "/build/judge_table", 1, "spec/core" },
     { "C tests, sanitized", ASAN .. "/build/judge_units", 8, "spec/core spec/session" },
     { "schedules, sanitized", ASAN .. "/build/judge_schedules", 4, "spec/sim" },
-    { "worlds", "lua5.4 spec/mutants/machine.lua --by world", 1, "lua spec/*.lua" },
+    { "worlds", "lua5.4 spec/mutants/machine.lua --by worlds", 1, "lua spec/*.lua" },
     { "memory", "lua5.4 spec/mutants/machine.lua --by memory", 1, "lua spec/*.lua spec/fault" },
 }
 

@@ -5,8 +5,8 @@
 MUTANTS ?=
 mutants-lua = BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) \
 	ZOOKEEPER_LIBDIR=$(ZOOKEEPER_LIBDIR) \
-	IN_WORLDS="$(call runs,worlds)" IN_MEMORY="$(call runs,memory)" \
-	$(LUA) spec/mutants/$(1).lua
+	ALL_SPECS="$(specs) $(laboratory)" IN_WORLDS="$(call runs,worlds)" \
+	IN_MEMORY="$(call runs,memory)" $(LUA) spec/mutants/$(1).lua
 
 mutants: $(BUILD)/rig/proxy
 	@$(call mutants-lua,run) $(MUTANTS)
@@ -23,8 +23,7 @@ DRAW ?= 1
 CHECKS ?= worlds memory luajit server nginx slow slow-nginx
 
 mutants-drawn: $(on-5.4) $(BUILD)/5.1/zklock/core.so
-	@ALL_SPECS="$(specs) $(laboratory)" CHECKS="$(CHECKS)" \
-		$(call mutants-lua,drawn) $(COUNT) $(DRAW) $(MUTANTS)
+	@CHECKS="$(CHECKS)" $(call mutants-lua,drawn) $(COUNT) $(DRAW) $(MUTANTS)
 
 mutants-machine: COUNT = 1000
 mutants-machine: KILLS = 1
