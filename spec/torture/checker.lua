@@ -73,23 +73,18 @@ local function rule_of_paths(name, text, field, check)
 end
 
 
-local function is_shared(claim)
-    return claim.kind == "read" or claim.kind == "permit"
-end
-
-
 -- Keeps the best grant of a path. Returns put(claim), and excluding(claim), which returns the best
 -- grant so far that excludes the claim, in O(1).
 local function best(is_better)
     local best_of_all, best_exclusive
     local function put(claim)
         if not best_of_all or is_better(claim, best_of_all) then best_of_all = claim end
-        if not is_shared(claim) and (not best_exclusive or is_better(claim, best_exclusive)) then
+        if not claim.is_shared and (not best_exclusive or is_better(claim, best_exclusive)) then
             best_exclusive = claim
         end
     end
     return put, function(claim)
-        if is_shared(claim) then return best_exclusive end
+        if claim.is_shared then return best_exclusive end
         return best_of_all
     end
 end

@@ -9,6 +9,7 @@
 --   batch, count   in turns, the grants of a batch, and the number of earlier grants of its turn
 --   keep, count    of a kept lock, how long its node may stay, and the number of earlier grants
 --   trying         it is a try
+--   is_shared      it reads, or wants permits
 --   reads    of a reader, { at, element, certain (it held then) }
 --   downgrading, downgraded (moments), answer   of a writer that went on to read only
 --     reads_only   since when it acts as a reader; a reader always (0), others never (huge)
@@ -92,6 +93,7 @@ local take = {
             process = event.process, place = event.place, invoked = event.at,
             permits = tonumber(event.permits), batch = tonumber(event.batch),
             keep = tonumber(event.keep), inside = event.inside, after = event.after,
+            is_shared = event.kind == "read" or event.kind == "permit",
             notices = {}, reads = {}, nodes = {},
         }
         table.insert(self.claims, claim)

@@ -49,11 +49,6 @@ end
 
 -- --- holds ------------------------------------------------------------------------------
 
-local function is_shared(claim)
-    return claim.kind == "read" or claim.kind == "permit"
-end
-
-
 local function outcome_of(claim)
     if not claim.granted then return claim.code or "killed" end
     if claim.over == huge then return "killed" end
@@ -64,7 +59,7 @@ end
 local function purchase_of(m, claim, place_index)
     return {
         buyer = claim.id, server = place_index[claim.place], product = claim.path,
-        shared = is_shared(claim) or nil, asked = moment(m, claim.invoked),
+        shared = claim.is_shared or nil, asked = moment(m, claim.invoked),
         granted = moment(m, claim.granted),
         released = claim.granted and moment(m, max(claim.over, claim.granted)),
         token = claim.token and ("%.0f"):format(claim.token), outcome = outcome_of(claim),
@@ -81,7 +76,7 @@ local function exclusions_of(m, claims)
                               released = moment(m, min(to, m.finished)) }
     end
     for _, claim in ipairs(claims) do
-        if claim.granted and is_shared(claim) then
+        if claim.granted and claim.is_shared then
             add(claim, claim.granted, claim.over, true)
         elseif claim.granted then
             add(claim, claim.granted, claim.alone_until)
