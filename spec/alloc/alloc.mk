@@ -10,4 +10,5 @@ $(BUILD)/alloc/zklock/core.so: LIBS += $(shell spec/sim/wraps spec/alloc/failing
 
 test-alloc: $(BUILD)/alloc/zklock/core.so $(BUILD)/tests-asan/alloc/line_test $(BUILD)/asan/lua \
 		$(RIG)
+	@spec/core/run $(BUILD)/tests-asan/alloc/line_test
 	@$(call with,alloc) ZKLOCK_LUA=$(BUILD)/asan/lua rig/zookeeper run -t 200 -- spec/alloc/run
