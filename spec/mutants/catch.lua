@@ -179,8 +179,7 @@ local function by_spec(tree, row)
     output, status = run_spec(tree, row)
     files.write(("%s/%s.log"):format(tree, row.name), output)
     if is_missing(output) then return verdict("broken", tail(output)) end
-    local failed = output:match("\nnot ok %d+ %- ([^\n]+)") or
-                   output:match("^not ok %d+ %- ([^\n]+)")
+    local failed = ("\n" .. output):match("\nnot ok %d+ %- ([^\n]+)")
     if failed then return verdict("caught", failed) end
     if SIGNALS[status] then return verdict("caught", SIGNALS[status]) end
     if status ~= 0 then

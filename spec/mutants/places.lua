@@ -12,6 +12,8 @@ local function set(words)
     return members
 end
 
+places.set = set
+
 
 local LUA = {
     words = set("and break do else elseif end false for function goto if in local nil not or " ..

@@ -12,14 +12,9 @@
 
 local places = require "spec.mutants.places"
 
+local set = places.set
+
 local switch = {}
-
-
-local function set(words)
-    local members = {}
-    for word in words:gmatch("%S+") do members[word] = true end
-    return members
-end
 
 
 local SWAPS = { ["=="] = "!=", ["!="] = "==", ["<"] = "<=", ["<="] = "<", [">"] = ">=",
