@@ -602,17 +602,6 @@ function chapters.expire(book)
     first:release()
 end
 
-
--- --- on a server in memory -----------------------------------------------------------------------
-
--- Returns the number of a lock's nodes, 0 also without the memory to tell.
-local function count_nodes(path)
-    local ok, nodes = pcall(server.nodes, server, path)
-    return ok and #nodes or 0
-end
-
-
--- Loses the connection with the answer to a create, and heals it.
 -- Longer without a server than its timeout, so that the session's probe (zookeeper/probe.c) opens.
 function chapters.probe(book)
     local session = book.session
@@ -629,6 +618,16 @@ function chapters.probe(book)
 end
 
 
+-- --- on a server in memory -----------------------------------------------------------------------
+
+-- Returns the number of a lock's nodes, 0 also without the memory to tell.
+local function count_nodes(path)
+    local ok, nodes = pcall(server.nodes, server, path)
+    return ok and #nodes or 0
+end
+
+
+-- Loses the connection with the answer to a create, and heals it.
 function chapters.memory_cut(book)
     local lock, session = book.lock, book.session
     use(lock)
