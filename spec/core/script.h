@@ -201,7 +201,7 @@ static inline void script_rewrite(const char *name) {
 }
 
 /* Runs the named files, or all files that match the pattern. */
-static inline int script_main(int argc, char **argv, const char *pattern) {
+static inline void script_files(int argc, char **argv, const char *pattern) {
     bool rewrites = argc > 1 && strcmp(argv[1], "--rewrite") == 0;
     glob_t found = {0};
     if (argc <= 1 && glob(pattern, 0, NULL, &found) != 0)
@@ -212,6 +212,10 @@ static inline int script_main(int argc, char **argv, const char *pattern) {
         else script_file(argv[i], NULL);
     }
     globfree(&found);
+}
+
+static inline int script_main(int argc, char **argv, const char *pattern) {
+    script_files(argc, argv, pattern);
     return check_report();
 }
 
