@@ -169,11 +169,6 @@ static zkl_actions join(struct zkl_claim *claim) {
     return 0;
 }
 
-static zkl_actions want(struct zkl_claim *claim) {
-    zkl_claim_set_permits(claim, (int32_t)number(1, 1), (int32_t)number(2, 1));
-    return 0;
-}
-
 static zkl_actions batch(struct zkl_claim *claim) {
     bool by_time = is(1, "time");
     zkl_claim_set_batch(claim, by_time ? ZKL_BATCH_BY_TIME : (int32_t)number(1, 1));
@@ -652,7 +647,6 @@ static const struct {
     {"offline", .happens = connect},
     {"online", .happens = connect},
     {"open", .happens = enter, .makes_scene = true},
-    {"drop-lookahead", .told = zkl_claim_drop_lookahead},
     {"own-changed", .happens = zkl_claim_own_changed},
     {"own-deleted", .happens = zkl_claim_own_deleted},
     {"parents", .happens = parents},
@@ -684,7 +678,6 @@ static const struct {
     {"ahead-is-held", .happens = ahead_is_held},
     {"mark-overwritten", .happens = zkl_claim_mark_overwritten},
     {"wake", .happens = zkl_claim_wake},
-    {"want", .happens = want},
     {"yield", .happens = zkl_claim_yield},
 };
 
