@@ -95,8 +95,12 @@ static const char *name_of(const char *text) {
         return made;
     }
     const char *dash = strrchr(text, '-');
-    if (!dash || !isdigit((unsigned char)dash[1]) || (dash[1] == '0' && dash[2])) return text;
-    snprintf(made, sizeof name[0], "%.*s%010d", (int)(dash + 1 - text), text, atoi(dash + 1));
+    if (!dash) return text;
+    bool is_max = strcmp(dash, "-max") == 0, is_number = isdigit((unsigned char)dash[1]);
+    bool is_short = is_number && (dash[1] != '0' || !dash[2]) && strlen(dash) <= 10;
+    if (!is_max && !is_short) return text;
+    snprintf(made, sizeof name[0], "%.*s%010d", (int)(dash + 1 - text), text,
+             is_max ? INT32_MAX : atoi(dash + 1));
     return made;
 }
 
@@ -261,6 +265,32 @@ static zkl_actions line(struct zkl_claim *claim) {
     size_t made = 0;
     for (size_t i = 1; i < words; i++) made += names_of(word[i], names + made);
     CHECK(zkl_line_replace(claim->line, names, made));
+    return 0;
+}
+
+/* place <number> [<czxid>]: the claim's node, as in the newest list */
+static zkl_actions place(struct zkl_claim *claim) {
+    claim->node.sequence = (int32_t)number(1, 0);
+    claim->node.czxid = number(2, 1000 + claim->node.sequence);
+    claim->node.list_serial = claim->line->serial;
+    return 0;
+}
+
+/* known <name> <czxid> */
+static zkl_actions known(struct zkl_claim *claim) {
+    struct zkl_contender *found = contender(claim, 1);
+    if (found) found->czxid = number(2, 0);
+    return 0;
+}
+
+/* about <name>: says a contender's czxid, first list and predecessor */
+static zkl_actions about(struct zkl_claim *claim) {
+    const struct zkl_contender *found = contender(claim, 1);
+    if (!found) return 0;
+    script_separate();
+    script_say("czxid %" PRId64 ", list %" PRIu32, found->czxid, found->first_list);
+    found = zkl_line_ahead_of(claim->line, found);
+    if (found) script_say(", behind %s", word_for(found->name));
     return 0;
 }
 
@@ -445,12 +475,13 @@ static const struct field {
 #define FIELDS                                                                                     \
     OF_CLAIM(permits), OF_CLAIM(limit), OF_CLAIM(max_waiters), OF_CLAIM(reuse), OF_CLAIM(trying),  \
         OF_CLAIM(wanted), OF_CLAIM(stalled), OF_CLAIM(announced), OF_CLAIM(rounds),                \
-        OF_CLAIM(rank_gets), OF_CLAIM(holders_list), OF_CLAIM(looking_ahead), OF_CLAIM(epoch),     \
-        OF_CLAIM(last_of_turn), OF_CLAIM(awaits_list), OF_CLAIM(node.czxid), OF_CLAIM(node.nonce), \
-        OF_CLAIM(node.sequence), OF_CLAIM(node.grants), OF_CLAIM(node.watched),                    \
-        OF_CLAIM(node.doubted), OF_CLAIM(node.contended), OF_CLAIM(node.says_held),                \
-        OF_LINE(count), OF_LINE(tries), OF_LINE(incomplete), OF_LINE(path_exists),                 \
-        OF_LINE(changed), OF_LINE(backoff.gave_back), OF_COMMON(session), OF_COMMON(clock.epoch)
+        OF_CLAIM(recheck), OF_CLAIM(rank_gets), OF_CLAIM(holders_list), OF_CLAIM(looking_ahead),   \
+        OF_CLAIM(epoch), OF_CLAIM(last_of_turn), OF_CLAIM(awaits_list), OF_CLAIM(node.czxid),      \
+        OF_CLAIM(node.nonce), OF_CLAIM(node.sequence), OF_CLAIM(node.grants),                      \
+        OF_CLAIM(node.watched), OF_CLAIM(node.doubted), OF_CLAIM(node.contended),                  \
+        OF_CLAIM(node.says_held), OF_LINE(count), OF_LINE(serial), OF_LINE(exhausted),             \
+        OF_LINE(tries), OF_LINE(incomplete), OF_LINE(path_exists), OF_LINE(changed),               \
+        OF_LINE(backoff.gave_back), OF_COMMON(session), OF_COMMON(clock.epoch)
     FIELDS};
 
 /* A field may be named without the part before its dot. */
@@ -500,10 +531,30 @@ static void show_names(const struct zkl_line *of) {
     for (size_t i = 0; i < of->count; i++) script_say(" %s", word_for(of->contenders[i]->name));
 }
 
+/* Says the kinds for which the line is free. */
+static void show_free(const struct zkl_line *of) {
+    script_say("free");
+    for (int kind = ZKL_MUTEX; kind <= ZKL_WRITE; kind++)
+        if (zkl_line_is_free(of, (enum zkl_kind)kind)) script_say(" %s", zkl_kind_names[kind]);
+}
+
+static void show_unranked(const struct zkl_claim *claim) {
+    struct zkl_contender *each = NULL;
+    script_say("unranked");
+    while ((each = zkl_line_unranked(claim->line, claim, each)))
+        script_say(" %s", word_for(each->name));
+}
+
 static const char *claim_word(const struct zkl_claim *claim) {
     for (size_t i = 0; i < CLAIMS; i++)
         if (claims[i].claim == claim) return claims[i].name;
     return "none";
+}
+
+static void show_claims(const struct zkl_line *of) {
+    script_say("claims");
+    for (const struct zkl_claim *each = of->claims; each; each = each->next)
+        script_say(" %s", claim_word(each));
 }
 
 static const char *contender_word(const struct zkl_contender *of) {
@@ -557,6 +608,17 @@ static void show_one(struct zkl_claim *claim, const char *what) {
     static const char *const watches[] = {"unwatched", "asked", "watched"};
     static const char *const progress[] = {"no waiter", "came", "began", "settled"};
     if (strcmp(what, "line") == 0) show_names(claim->line);
+    else if (strcmp(what, "claims") == 0) show_claims(claim->line);
+    else if (strcmp(what, "free") == 0) show_free(claim->line);
+    else if (strcmp(what, "unranked") == 0) show_unranked(claim);
+    else if (strcmp(what, "nearest") == 0)
+        script_say("nearest %s", contender_word(zkl_line_ahead(claim->line, claim)));
+    else if (strcmp(what, "before") == 0)
+        script_say("before %zu", zkl_line_count_ahead(claim->line, claim));
+    else if (strcmp(what, "keepable") == 0)
+        script_say("keepable %s", contender_word(zkl_line_first_keepable(claim->line)));
+    else if (strcmp(what, "others") == 0)
+        script_say("others %d", zkl_line_may_have_others(claim->line));
     else if (strcmp(what, "state") == 0) script_say("%s", scene_states[claim->state]);
     else if (strcmp(what, "name") == 0)
         script_say("name %s", *claim->node.name ? claim->node.name : "none");
@@ -614,6 +676,7 @@ static const struct {
     void (*told)(struct zkl_claim *claim);
     bool makes_scene; /* it makes a scene, and has no outcome */
 } verbs[] = {
+    {"about", .happens = about, .makes_scene = true},
     {"add", .happens = add, .makes_scene = true},
     {"adopt", .happens = adopt},
     {"ahead", .happens = ahead},
@@ -639,6 +702,7 @@ static const struct {
     {"hold", .happens = hold_until},
     {"join", .happens = join, .makes_scene = true},
     {"keep", .happens = keep},
+    {"known", .happens = known, .makes_scene = true},
     {"lock-node-gone", .happens = zkl_claim_lock_node_gone},
     {"line", .happens = line},
     {"list", .happens = list},
@@ -652,6 +716,7 @@ static const struct {
     {"parents", .happens = parents},
     {"partner", .happens = zkl_claim_partner_changed},
     {"pass", .happens = pass},
+    {"place", .happens = place, .makes_scene = true},
     {"fixed-created", .happens = fixed_created},
     {"prove", .happens = prove},
     {"ranked", .happens = ranked},
