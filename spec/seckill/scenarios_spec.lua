@@ -863,6 +863,22 @@ describe("the laboratory with a ZooKeeper", function()
         assert.matches("only %d of 10 buyers were served +FAILED", out)
     end)
 
+    it("no request pays an order that is not written yet (PAY-01)", function()
+        local scenario, sale = scenario_of "PAY-01a", nil
+        local status = run({ "--session", LONG }, { setmetatable({
+            play = function(...)
+                local outcome = scenario.play(...)
+                sale = outcome.sales[1]
+                return outcome
+            end,
+        }, { __index = scenario }) })
+        assert.equal(0, status)
+        for _, note in ipairs(sale.notes) do
+            local customer = tonumber(note.line:match "pays the order of customer (%d+)")
+            assert.is_true(sale.purchases[customer].written < note.at, note.line)
+        end
+    end)
+
     it("the seed's 32 lines are printed in the seed's order (DEMO-08)", function()
         local status, out = run({ "--verbose", "--session", LONG }, { scenario_of "DEMO-08" })
         local lines = {}
