@@ -271,7 +271,7 @@ static zkl_actions line(struct zkl_claim *claim) {
 /* place <number> [<czxid>]: the claim's node, as in the newest list */
 static zkl_actions place(struct zkl_claim *claim) {
     claim->node.sequence = (int32_t)number(1, 0);
-    claim->node.czxid = number(2, 1000 + claim->node.sequence);
+    claim->node.czxid = number(2, INT64_C(1000) + claim->node.sequence);
     claim->node.list_serial = claim->line->serial;
     return 0;
 }
