@@ -769,8 +769,8 @@ describe("the laboratory with a ZooKeeper", function()
             "DEMO-09,DEMO-10", "\n[^\n]+ right +DEMO%-09\n", "\n[^\n]+ right +DEMO%-10\n" },
         { "15 clients get 10 orders, and their queue is shown in order (DEMO-11)",
             "DEMO-11", "\n[^\n]* 10 sold, 5 refused, 0 left +right +DEMO%-11\n",
-            "Thread%-%d+ +created _c_%S+%-lock%-0000000000 .*"
-                .. "Thread%-%d+ +created _c_%S+%-lock%-0000000001\n", "Thread%-%d+ +got the lock",
+            "Thread%-%d+ +created _c_%S+%-lock%-0000000000%s.*"
+                .. "Thread%-%d+ +created _c_%S+%-lock%-0000000001%s", "Thread%-%d+ +got the lock",
             "Thread%-%d+ +watches _c_%S+%-lock%-%d+ of Thread%-%d+\n",
             "Thread%-%d+ +heard the node deletion event!", "Thread%-%d+ +releases the lock" },
         { "a counter below 0 is wrong, and sales with a short or a long wait are right "
