@@ -154,6 +154,21 @@ static bool run_failing(unsigned n, void (*step)(void)) {
     return failed;
 }
 
+/* Each allocation of the step fails once. */
+static void fail_each(bool (*run)(unsigned n)) {
+    for (unsigned n = 1; run(n); n++) CHECK_CASE("the allocation %u", n + 1);
+}
+
+static void answer_only(void) {
+    answer(asked);
+}
+
+static zkl_request *acquire_as(enum zkl_kind kind, zkl_time keep) {
+    struct zkl_acquire_options options = options_of("/lock", kind);
+    options.keep = keep;
+    return zkl_acquire(session, &options);
+}
+
 static void look(void) {
     zkl_session_at(session, now += TIMEOUT / 6);
     zkl_session_tick(session);
@@ -163,10 +178,9 @@ static void look(void) {
 
 /* A lost create of the fixed name lands late. The look for its node fails. */
 static bool fail_late_look(unsigned n) {
-    const struct zkl_acquire_options options = options_of("/lock", ZKL_UNFAIR);
     struct zkl_stats stats;
     open_session();
-    zkl_request *request = zkl_acquire(session, &options);
+    zkl_request *request = acquire_as(ZKL_UNFAIR, 0);
     CHECK(answer_until(ZKL_RPC_WRITE, ZKL_OP_CREATE));
     fail_asked(ZKL_ERROR_CONNECTION_LOSS);
     zkl_request_drop(request);
@@ -185,7 +199,6 @@ static bool fail_late_look(unsigned n) {
 
 /* The list with an orphan ahead fails. An earlier watch reports the orphan's end. */
 static bool fail_list(unsigned n) {
-    const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     char name[ZKL_NAME_SIZE], orphan[NODE_SIZE];
     const struct zkl_rpc watch = {.kind = ZKL_RPC_GET, .path = orphan, .watch = true};
     const char *const *names;
@@ -195,7 +208,7 @@ static bool fail_list(unsigned n) {
     snprintf(orphan, sizeof orphan, "/lock/%s0000000000", name);
     make_node(ours, orphan);
     ask_tree(ours, &watch, &given);
-    zkl_request *request = zkl_acquire(session, &options);
+    zkl_request *request = acquire_as(ZKL_MUTEX, 0);
     CHECK(answer_until(ZKL_RPC_WRITE, ZKL_OP_CREATE));
     answer(asked);
     bool failed = run_failing(n, serve_requests);
@@ -217,13 +230,6 @@ static void make_waiter(void) {
     make_node(others, "/lock/lock-0000000099");
 }
 
-static zkl_request *acquire_to_keep(void) {
-    struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
-    options.keep = ZKL_NEVER;
-    open_session();
-    return zkl_acquire(session, &options);
-}
-
 /* The node says that it is held, and is removed after the release. */
 static void check_not_kept(zkl_request *request) {
     const char *const *names;
@@ -241,7 +247,8 @@ static void check_not_kept(zkl_request *request) {
 
 /* The list that shows a waiter of another session to a holder with a kept node fails. */
 static bool fail_waiter_list(unsigned n) {
-    zkl_request *request = acquire_to_keep();
+    open_session();
+    zkl_request *request = acquire_as(ZKL_MUTEX, ZKL_NEVER);
     while (take_asked() && !(asked->kind == ZKL_RPC_LIST && asked->watch)) answer(asked);
     CHECK(asked);
     make_waiter();
@@ -252,24 +259,19 @@ static bool fail_waiter_list(unsigned n) {
 
 /* The watch that tells a holder with a kept node of a waiter fails. */
 static bool fail_waiter_watch(unsigned n) {
-    zkl_request *request = acquire_to_keep();
+    open_session();
+    zkl_request *request = acquire_as(ZKL_MUTEX, ZKL_NEVER);
     serve();
     bool failed = run_failing(n, make_waiter);
     check_not_kept(request);
     return failed;
 }
 
-static void answer_only(void) {
-    answer(asked);
-}
-
 /* The grant of a lock with `keep` fails to watch the children. */
 static bool fail_grant(unsigned n) {
-    struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     struct zkl_stats stats;
-    options.keep = ZKL_NEVER;
     open_session();
-    zkl_request *request = zkl_acquire(session, &options);
+    zkl_request *request = acquire_as(ZKL_MUTEX, ZKL_NEVER);
     CHECK(answer_until(ZKL_RPC_LIST, 0));
     bool failed = run_failing(n, answer_only);
     serve();
@@ -282,10 +284,9 @@ static bool fail_grant(unsigned n) {
 
 /* The list that shows a contender ahead fails. */
 static bool fail_to_wait(unsigned n) {
-    const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     open_session();
     make_node(others, "/lock/lock-0000000000");
-    zkl_request *request = zkl_acquire(session, &options);
+    zkl_request *request = acquire_as(ZKL_MUTEX, 0);
     CHECK(answer_until(ZKL_RPC_LIST, 0));
     bool failed = run_failing(n, answer_only);
     for (int i = 0; i < ROUNDS; i++) {
@@ -302,10 +303,9 @@ static bool fail_to_wait(unsigned n) {
 
 /* A guard fails to be made or sent, and is refused later. */
 static bool fail_guard(unsigned n) {
-    const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     const struct zkl_op op = {.kind = ZKL_OP_SET, .version = -1, .path = "/nowhere", .data = ""};
     open_session();
-    zkl_lease *lease = await_lease(zkl_acquire(session, &options));
+    zkl_lease *lease = await_lease(acquire_as(ZKL_MUTEX, 0));
     failing_in = n;
     zkl_request *request = zkl_guard(lease, &op, 1, ZKL_NEVER);
     bool failed = failing_in == 0;
@@ -336,35 +336,33 @@ static bool fail_queue(unsigned n) {
 
 static void looks(void) {
     TEST("an orphan that a look without memory missed is found by the next look") {
-        for (unsigned n = 1; fail_late_look(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        fail_each(fail_late_look);
     }
     TEST("an orphan is removed even if the list that shows it lacks memory") {
-        for (unsigned n = 1; fail_list(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        fail_each(fail_list);
     }
     TEST("a holder that lacks memory when a waiter comes says that it holds, and keeps no node") {
-        for (unsigned n = 1; fail_waiter_list(n); n++) CHECK_CASE("the allocation %u", n + 1);
-        for (unsigned n = 1; fail_waiter_watch(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        fail_each(fail_waiter_list);
+        fail_each(fail_waiter_watch);
     }
     TEST("a holder that lacked memory to watch the children asks for that later") {
-        for (unsigned n = 1; fail_grant(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        fail_each(fail_grant);
     }
     TEST("no watch is asked for that is not counted for lack of memory") {
-        for (unsigned n = 1; fail_to_wait(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        fail_each(fail_to_wait);
     }
 }
 
 static void queries(void) {
     TEST("a query without memory ends, or is repeated in a moment") {
-        for (unsigned n = 1; fail_queue(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        fail_each(fail_queue);
     }
     TEST("a query ends with no_memory if its answer lacks memory") {
         open_session();
         make_node(others, "/a");
         zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
         CHECK(take_asked());
-        failing_in = 1;
-        answer(asked);
-        CHECK_IS(failing_in, 0);
+        CHECK(run_failing(1, answer_only));
         CHECK_IS(zkl_request_code(request), ZKL_NO_MEMORY);
         zkl_request_drop(request);
         close_session();
@@ -375,9 +373,7 @@ static void queries(void) {
         make_node(others, "/f/1");
         zkl_roster *roster = zkl_members(session, "/f", &why);
         CHECK(take_asked());
-        failing_in = 1;
-        answer(asked);
-        CHECK_IS(failing_in, 0);
+        CHECK(run_failing(1, answer_only));
         CHECK(!take_asked() && tick_when_due() <= MOMENT);
         CHECK(take_asked() && asked->kind == ZKL_RPC_LIST);
         answer(asked);
@@ -410,21 +406,17 @@ static void refuse(void) {
 
 static void writes(void) {
     TEST("a guard without memory ends, or is sent later and tells its refusal") {
-        for (unsigned n = 1; fail_guard(n); n++) CHECK_CASE("the allocation %u", n + 1);
+        fail_each(fail_guard);
     }
     TEST("a downgrade that met another write is repeated, although the get between lacks memory") {
-        const struct zkl_acquire_options options = options_of("/lock", ZKL_WRITE);
         open_session();
-        zkl_request *request = zkl_acquire(session, &options);
-        serve();
-        zkl_lease *lease = zkl_request_lease(request);
+        zkl_lease *lease = await_lease(acquire_as(ZKL_WRITE, 0));
         zkl_request *downgrade = zkl_downgrade(lease, ZKL_NEVER);
         CHECK(answer_until(ZKL_RPC_MULTI, ZKL_OP_CREATE));
         CHECK(run_failing(1, refuse));
         serve();
         CHECK_IS(zkl_request_code(downgrade), ZKL_OK);
         zkl_request_drop(downgrade);
-        zkl_request_drop(request);
         zkl_lease_drop(lease);
         close_session();
     }
