@@ -98,13 +98,13 @@ local PROGRAMS = {
 
     { "a deadlock lasts until the max_hold of a lease is over", [[
         local session = zklock.connect(HOSTS, { timeout = 0.5 })
+        while #session:mutex("/y"):queue() == 0 do zklock.sleep(0.1) end
         local lease = session:mutex("/x"):acquire{ max_hold = 3 }
-        zklock.sleep(0.5)
         say(session:mutex("/y"):acquire():state(), lease:state())
     ]], [[
         local session = zklock.connect(HOSTS, { timeout = 0.5 })
         local lease = session:mutex("/y"):acquire()
-        zklock.sleep(0.5)
+        while #session:mutex("/x"):queue() == 0 do zklock.sleep(0.1) end
         say(session:mutex("/x"):acquire():state())
         say(lease:release())
     ]] },

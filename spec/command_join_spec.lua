@@ -122,9 +122,9 @@ describe("zklock #server", function()
 
         it("join waits for the session of the former process, which was killed #slow", function()
             local line = ("--timeout 3 join %s a %s"):format(folder, SLEEP)
-            launch(line):signal("KILL")
-            local second = start(line)
+            local former, second = launch(line), start(line)
             second:find("the name is taken")
+            former:signal("KILL")
             second:wait_until_in()
         end)
 

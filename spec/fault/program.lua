@@ -111,6 +111,7 @@ end
 function Program:finish()
     local rest = self.output:read("*a")
     self.output:close()
+    if io.type(self.input) == "file" then self.input:close() end
     local errors, status = assert(files.read(self.stderr)), tonumber(files.read(self.status))
     os.remove(self.source)
     os.remove(self.stderr)

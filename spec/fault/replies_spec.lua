@@ -193,7 +193,7 @@ describe("a storm of faults #lock:acquire", function()
     local FAULTS = { "drop-reply", "drop-request", "cut-after" }
     local WHAT = { "create2", "getChildren", "getData", "delete", "sync", "connect" }
 
-    -- Slows down, by a fiftieth with each fault, so that slow clients get their locks too.
+    -- Slows down, by a twentieth with each fault, so that slow clients get their locks too.
     local function storm(log)
         local state, pause = log.seed, 0.01
         local function random(n)
@@ -204,7 +204,7 @@ describe("a storm of faults #lock:acquire", function()
             proxy:command("%s %s %d", FAULTS[random(#FAULTS)], WHAT[random(#WHAT)], random(4))
             if random(8) == 1 then proxy:command("cut") end
             zklock.sleep(pause * random(6))
-            pause = pause * 1.02
+            pause = pause * 1.05
         end
     end
 
