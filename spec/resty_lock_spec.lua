@@ -310,7 +310,7 @@ describe("resty_lock with options that resty.lock takes, too #resty_lock:new", f
     local function patient(opts)
         if not opts or opts.timeout ~= 0.1 then return opts end
         local copy = { timeout = 20 }
-        for name, value in pairs(opts) do copy[name] = copy[name] or value end
+        for key, value in pairs(opts) do copy[key] = copy[key] or value end
         return copy
     end
 
