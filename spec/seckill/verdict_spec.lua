@@ -127,13 +127,13 @@ end
 
 -- The first buyer buys the only piece, and gives it back after the refusals of later buyers.
 local cancelling = function(buyer)
-    if buyer.number > 1 then buyer.server:wait_for("bought", 1, zklock.sleep) end
+    if buyer.number > 1 then buyer:await("bought") end
     if not buyer:enter() then return end
     buyer:try_to_buy()
     buyer:leave()
     buyer:come "bought"
     if buyer.number > 1 then return end
-    buyer.server:wait_for("refused", 1, zklock.sleep)
+    buyer:await("refused")
     local tables = buyer.store.tables
     tables.stock.bun, tables.orders[1] = 1, nil
     buyer:gave_back(1)

@@ -333,12 +333,20 @@ function Buyer:come(barrier)
 end
 
 
+--- Waits for the first arrival in all servers, or for `count` of them, without its own.
+---@param barrier string
+---@param count? integer
+function Buyer:await(barrier, count)
+    self.server:wait_for(barrier, count or 1, zklock.sleep)
+end
+
+
 --- Arrives, and waits for `count` arrivals in all servers.
 ---@param barrier string
 ---@param count integer
 function Buyer:wait_for(barrier, count)
     self:come(barrier)
-    self.server:wait_for(barrier, count, zklock.sleep)
+    self:await(barrier, count)
 end
 
 

@@ -163,7 +163,7 @@ local function order_and_pay(buyer, customer, checks_before_lock)
         order_once(buyer, customer, false)
         buyer:come(ordered)
     else
-        buyer.server:wait_for(ordered, 1, zklock.sleep)
+        buyer:await(ordered)
     end
     if checks_before_lock then return pay_once(buyer, customer) end
     local strategy = buyer.strategy

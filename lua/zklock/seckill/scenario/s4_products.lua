@@ -124,11 +124,11 @@ local IN_VAIN, ENOUGH = 1, 30
 
 
 local function hold_until_tried(buyer)
-    buyer.server:wait_for("known", 1, zklock.sleep)
+    buyer:await("known")
     if not buyer:enter() then return end
     buyer:come "held"
     buyer:try_to_buy()
-    buyer.server:wait_for("tried", 1, zklock.sleep)
+    buyer:await("tried")
     buyer:leave()
 end
 
@@ -137,7 +137,7 @@ local function try_while_held(buyer)
     if not buyer:enter() then return end
     buyer:leave()
     buyer:come "known"
-    buyer.server:wait_for("held", 1, zklock.sleep)
+    buyer:await("held")
     local entered = buyer:enter()
     buyer:come "tried"
     if not entered then return end

@@ -12,9 +12,6 @@ local SELF = "zklock.seckill.scenario.s4_redis:"
 local s4 = {}
 
 
-local function await(buyer, event) buyer.server:wait_for(event, 1, zklock.sleep) end
-
-
 -- Redisson's snippet -----------------------------------------------------------------------------
 
 -- tryLock(waitTime, leaseTime, SECONDS), 3000 ms of work, unlock (§3.2); --hold scales the work.
@@ -33,7 +30,7 @@ local function work(buyer, lease)
     local stock = buyer:stock()
     buyer:come "at work"
     zklock.sleep(buyer.server.plan.hold)
-    await(buyer, "tried in vain")
+    buyer:await("tried in vain")
     buyer:buy(stock - buyer.quantity)
     buyer:note_hold()
     buyer:leave()
@@ -41,7 +38,7 @@ end
 
 
 local function try_once(buyer, lease)
-    await(buyer, "at work")
+    buyer:await("at work")
     if buyer:enter{ lease = lease, timeout = 0 } then
         buyer:tell "refused"
         buyer:leave()
@@ -114,11 +111,11 @@ end
 
 -- Writes after the third buyer has read the stock, or after a while.
 local function second(buyer)
-    await(buyer, "the first has it")
+    buyer:await("the first has it")
     if not buyer:enter() then return end
     local stock = read_stock(buyer)
     buyer:come "the second has it"
-    await(buyer, "late release")
+    buyer:await("late release")
     local server = buyer.server
     server.barriers:wait("the third has it", 1, server.parameters.third_within, zklock.sleep)
     buyer:note_hold()
@@ -128,7 +125,7 @@ end
 
 
 local function third(buyer)
-    await(buyer, "the second has it")
+    buyer:await("the second has it")
     if not buyer:enter() then return end
     local stock = read_stock(buyer)
     buyer:come "the third has it"
@@ -206,7 +203,7 @@ function s4.half_locked(buyer)
     if buyer.number == 1 then
         buyer:come "asks"
     else
-        await(buyer, "asks")
+        buyer:await("asks")
         zklock.sleep(HEAD_START)
     end
     if not buyer:enter() then return note_end(buyer) end

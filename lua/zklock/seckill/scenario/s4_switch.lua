@@ -26,7 +26,7 @@ local s4 = {}
 local function arrive(buyer)
     local late = buyer.number - EARLY
     if late <= 0 then return end
-    buyer.server:wait_for(EVENT, 1, zklock.sleep)
+    buyer:await(EVENT)
     zklock.sleep(late * APART)
 end
 
