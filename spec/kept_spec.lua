@@ -37,6 +37,14 @@ local function leave_kept(session, options, seconds)
     return lock, lease.token
 end
 
+-- Acquires and releases the lock. Returns its token, which is larger than the last.
+local function take_next(lock, last)
+    local lease = hold(lock)
+    assert.is_true(lease.token > last)
+    assert(lease:release())
+    return lease.token
+end
+
 -- Checks that a release removes the node, because another session wanted the lock, too.
 local function check_not_kept(lock)
     release(hold(lock))
@@ -76,10 +84,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         local before = a:stats()
         local last = first
         for _ = 1, 1030 do
-            local lease = hold(lock)
-            assert.is_true(lease.token > last)
-            last = lease.token
-            assert(lease:release())
+            last = take_next(lock, last)
         end
         settle(a)
         local after = a:stats()
@@ -280,10 +285,7 @@ describe("the time to keep a lock #a_lock_that_is_kept", function()
         for _, keep in ipairs{ 1e-300, 1e-9, 1e-6, 0.001 } do
             local lock = lock_with_keep(a, keep)
             for _ = 1, 5 do
-                local lease = hold(lock)
-                assert.is_true(lease.token > last)
-                last = lease.token
-                assert(lease:release())
+                last = take_next(lock, last)
             end
             wait_for_nodes(0)
         end

@@ -41,7 +41,7 @@ static void say_name(const struct zkl_name *name) {
     script_say("%s", reuses[name->reuse]);
 }
 
-/* read <name>...: says what each name tells; ignore <name>...: says those that are not ignored */
+/* read <name>...: says what each name tells; ignore <name>...: says the contenders among them */
 static void script_play(const char *who) {
     (void)who;
     if (!is(0, "read") && !is(0, "ignore")) wrong = "there is no such step";

@@ -491,7 +491,7 @@ describe("the laboratory's command line", function()
         for _, pattern in ipairs { ... } do assert.matches(pattern, err) end
     end
 
-    it("an unknown option or scenario, and a malformed time, is refused; what is known is listed",
+    it("an unknown option or scenario, and a malformed time, is refused, with the known ones",
        function()
         refused({ "--fast" }, "unknown option '%-%-fast'", "%-%-pause", "%-%-only")
         refused({ "--only", "DEMO-01,DEMO-99" }, "DEMO%-99", "DEMO%-01 .*DEMO%-17b")

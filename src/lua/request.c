@@ -81,8 +81,9 @@ static int member(lua_State *L) {
     uint64_t id_of_taken = taken ? zkl_member_id(taken) : 0;
     if (taken) zkl_lua_fill(member_box, request_box->client, taken);
     zkl_lua_leave(L);
+    if (!taken) return 0;
     lua_pushnumber(L, (lua_Number)id_of_taken);
-    return taken ? 2 : 0;
+    return 2;
 }
 
 /*

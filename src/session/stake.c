@@ -348,7 +348,7 @@ void zkl_stake_tell_queued(struct stake *stake) {
     assert(!stake->queued_at);
     struct zkl_step *step = zkl_step_tell(stake, ZKL_STEP_QUEUED, 0);
     bool asked = request && !request->quiet && !request->position;
-    size_t place = step || asked ? position(stake) : 0; /* once: a second count is a long one */
+    size_t place = step || asked ? position(stake) : 0; /* counted once, as it may take long */
     stake->session->stats.waits++;
     stake->queued_at = stake->session->now;
     if (step) step->position = place;
