@@ -84,9 +84,14 @@ function program.start(hosts, source, options)
 end
 
 
---- Writes a line to its input; nil ends the input.
+local function end_input(self)
+    if io.type(self.input) == "file" then self.input:close() end
+end
+
+
+--- Writes a line to its input; nil ends the input, if it has not ended.
 function Program:tell(line)
-    if line then self.input:write(line, "\n") else self.input:close() end
+    if line then self.input:write(line, "\n") else end_input(self) end
 end
 
 
@@ -111,7 +116,7 @@ end
 function Program:finish()
     local rest = self.output:read("*a")
     self.output:close()
-    if io.type(self.input) == "file" then self.input:close() end
+    end_input(self)
     local errors, status = assert(files.read(self.stderr)), tonumber(files.read(self.status))
     os.remove(self.source)
     os.remove(self.stderr)
