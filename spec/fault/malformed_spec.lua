@@ -44,7 +44,7 @@ for _, name in ipairs{ "check", "guard", "wait", "signal", "release", "own" } do
     hold(name, session:mutex(path(name)))
 end
 hold("share", session:rwlock(path("share")):write())
-hold("permits", session:semaphore(path("permits"), 3))
+hold("some", session:semaphore(path("some"), 3))
 local condition = session:mutex(path("wait")):condition("c")
 local signalled = session:mutex(path("signal")):condition("c")
 
