@@ -94,9 +94,9 @@ local function hold(hosts, timeout, options)
     return child
 end
 
--- Options of hold(), for a network without loopback.
-local function without_gate()
-    return { preload = program.library("without"), environment = "WITHOUT=gate" }
+-- Options of hold(), see without.c.
+local function without(what)
+    return { preload = program.library("without"), environment = "WITHOUT=" .. what }
 end
 
 local function ask(child, verb, ...)
@@ -242,9 +242,22 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         assert.is_true(lease:check(20))
     end)
 
+    it("a session goes to another server, also by set_hosts(), where IPv4 has loopback alone",
+       function()
+        for _ = 1, 3 do new_pod() end
+        pods[2]:command("refuse")
+        local child = hold(pods[1].hosts .. "," .. pods[2].hosts, 6, without("ipv4"))
+        pods[2]:command("accept")
+        pods[1]:shut()
+        ask(child, "held", "held")
+        ask(child, "hosts " .. pods[3].hosts, "true")
+        pods[2]:shut()
+        end_held(child)
+    end)
+
     it("a session keeps its servers, and tells that, if libzookeeper cannot change them", function()
         local old, new = new_pod(), new_pod()
-        local child = hold(old.hosts, 6, without_gate())
+        local child = hold(old.hosts, 6, without("gate"))
         ask(child, "hosts " .. new.hosts, "unsupported")
         new:shut()
         end_held(child)
@@ -255,7 +268,7 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
             new_pod()
             if i > 1 then pods[i]:command("refuse") end
         end
-        local child = hold(hosts_of(pods), 6, without_gate())
+        local child = hold(hosts_of(pods), 6, without("gate"))
         for i = 2, 4 do
             pods[i - 1]:shut()
             pods[i]:command("accept")
@@ -494,7 +507,7 @@ describe("a list with servers that do not answer #server #real", function()
        function()
         local hosts = hosts_of{ silent_pods(1)[1], new_pod() }
         for _ = 1, 2 do
-            end_program(hold(hosts, 20, without_gate()))
+            end_program(hold(hosts, 20, without("gate")))
         end
     end)
 end)

@@ -1,13 +1,15 @@
 /*
  * without.c - preloaded, takes what $WITHOUT names from a process: "descriptors" (a list of them in
  * /dev/fd, as in a chroot), "gate" (the address 127.122.107.108, as in a network without loopback),
- * or "ids" (of its own for a child, as in a process namespace, where each first process is 1).
+ * "ipv4" (outside loopback, as in a network of IPv6 alone), or "ids" (of its own for a child, as in
+ * a process namespace, where each first process is 1).
  * While the file $HANGS exists, /dev/fd does not open, as if it had too many entries.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -38,6 +40,16 @@ int bind(int fd, const struct sockaddr *address, socklen_t size) {
         return (int)syscall(SYS_bind, fd, address, size);
     errno = EADDRNOTAVAIL;
     return -1;
+}
+
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+                struct addrinfo **found) {
+    __typeof__(getaddrinfo) *next = (__typeof__(getaddrinfo) *)dlsym(RTLD_NEXT, "getaddrinfo");
+    bool wants_configured = hints && hints->ai_flags & AI_ADDRCONFIG;
+    struct in_addr address;
+    if (without("ipv4") && wants_configured && inet_pton(AF_INET, node, &address) == 1)
+        return EAI_ADDRFAMILY;
+    return next(node, service, hints, found);
 }
 
 pid_t getpid(void) {

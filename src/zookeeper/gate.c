@@ -16,15 +16,11 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "internal.h"
-
-/* Neither a server's address nor the gate's. libzookeeper compares addresses without ports. */
-#define NOWHERE "127.122.107.109:1"
 
 /* Between looks at the gate. */
 #define FIRST_PAUSE (ZKL_SECOND / 1000)
@@ -128,16 +124,26 @@ static bool is_waiting(struct gate *gate) {
 /* Three entries, because libzookeeper tries each of an odd number (ZOOKEEPER-2466). */
 #define LIST_SIZE ((size_t)3 * (ZKL_ADDRESS_SIZE + 1))
 
+/* Neither a server's address nor the gate's. libzookeeper compares addresses without ports. */
+static struct sockaddr_storage nowhere(const struct gate *gate) {
+    struct sockaddr_storage address = gate->address;
+    ipv4(&address)->sin_addr.s_addr += htonl(1);
+    ipv4(&address)->sin_port = htons(1);
+    return address;
+}
+
 /* `form` has g for the gate, s for the server, n for nowhere. False: an address has no format. */
 static bool write_list(char list[LIST_SIZE], const struct gate *gate, const char form[3]) {
-    char gate_text[ZKL_ADDRESS_SIZE], server[ZKL_ADDRESS_SIZE];
-    const char *entry[3];
-    if (!zkl_hosts_format_one(&gate->address, gate_text) ||
-        !zkl_hosts_format_one(&gate->server, server))
-        return false;
-    for (int i = 0; i < 3; i++)
-        entry[i] = form[i] == 'g' ? gate_text : form[i] == 's' ? server : NOWHERE;
-    snprintf(list, LIST_SIZE, "%s,%s,%s", entry[0], entry[1], entry[2]);
+    const struct sockaddr_storage none = nowhere(gate);
+    for (int i = 0; i < 3; i++) {
+        const struct sockaddr_storage *entry = form[i] == 'g'   ? &gate->address
+                                               : form[i] == 's' ? &gate->server
+                                                                : &none;
+        int length = zkl_hosts_write_entry(entry, list);
+        if (!length) return false;
+        list += length;
+        *list++ = i < 2 ? ',' : '\0';
+    }
     return true;
 }
 

@@ -66,19 +66,23 @@ struct hosts *zkl_hosts_new(const char *text) {
     return hosts;
 }
 
+/* An IPv4 address in IPv6's form; zeros for other families. */
+static struct sockaddr_in6 as_ipv6(const struct sockaddr_storage *address) {
+    struct sockaddr_in6 six = {0};
+    struct sockaddr_in four;
+    if (address->ss_family == AF_INET6) memcpy(&six, address, sizeof six);
+    if (address->ss_family != AF_INET) return six;
+    memcpy(&four, address, sizeof four);
+    six.sin6_port = four.sin_port;
+    memset(&six.sin6_addr.s6_addr[10], 0xff, 2);
+    memcpy(&six.sin6_addr.s6_addr[12], &four.sin_addr, sizeof four.sin_addr);
+    return six;
+}
+
 bool zkl_hosts_are_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
-    if (a->ss_family != b->ss_family) return false;
-    if (a->ss_family == AF_INET6) {
-        struct sockaddr_in6 left, right;
-        memcpy(&left, a, sizeof left);
-        memcpy(&right, b, sizeof right);
-        return left.sin6_port == right.sin6_port &&
-               memcmp(&left.sin6_addr, &right.sin6_addr, sizeof left.sin6_addr) == 0;
-    }
-    struct sockaddr_in left, right;
-    memcpy(&left, a, sizeof left);
-    memcpy(&right, b, sizeof right);
-    return left.sin_port == right.sin_port && left.sin_addr.s_addr == right.sin_addr.s_addr;
+    const struct sockaddr_in6 left = as_ipv6(a), right = as_ipv6(b);
+    return left.sin6_port == right.sin6_port &&
+           memcmp(&left.sin6_addr, &right.sin6_addr, sizeof left.sin6_addr) == 0;
 }
 
 socklen_t zkl_hosts_size(const struct sockaddr_storage *server) {
@@ -93,6 +97,25 @@ int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_AD
     return snprintf(text, ZKL_ADDRESS_SIZE, "%s:%s", host, port);
 }
 
+/*
+ * False in a network of IPv6 alone, whose only IPv4 addresses are loopback's, as libzookeeper asks
+ * with this flag.
+ */
+static bool resolves_ipv4(void) {
+    const struct addrinfo hints = {.ai_flags = AI_ADDRCONFIG, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    int error = getaddrinfo(ZKL_GATE_HOST, NULL, &hints, &found);
+    if (!error) freeaddrinfo(found);
+    return error != EAI_ADDRFAMILY;
+}
+
+int zkl_hosts_write_entry(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]) {
+    bool is_plain = server->ss_family != AF_INET || resolves_ipv4();
+    if (is_plain) return zkl_hosts_format_one(server, text);
+    char *end = stpcpy(text, ZKL_IPV6_FORM);
+    return (int)(end - text) + zkl_hosts_format_one(server, end);
+}
+
 /* libzookeeper's connect string. */
 char *zkl_hosts_format(const struct servers *servers, size_t first, const char *chroot) {
     size_t count = servers->count;
@@ -102,7 +125,7 @@ char *zkl_hosts_format(const struct servers *servers, size_t first, const char *
     char *end = text;
     for (size_t i = 0; i < entries; i++) {
         if (i > 0) *end++ = ',';
-        end += zkl_hosts_format_one(&servers->list[(first + i) % count], end);
+        end += zkl_hosts_write_entry(&servers->list[(first + i) % count], end);
     }
     strcpy(end, chroot);
     return text;

@@ -268,7 +268,7 @@ zkl_time zkl_search_due(const struct zkl_link *link);
 
 /* hosts.c */
 struct hosts *zkl_hosts_new(const char *text); /* for free(); NULL: no memory */
-/* True if family, address and port are the same. */
+/* True if address and port are the same, in whatever form. */
 bool zkl_hosts_are_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 socklen_t zkl_hosts_size(const struct sockaddr_storage *server);
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);
@@ -277,6 +277,9 @@ char *zkl_hosts_format(const struct servers *servers, size_t first, const char *
 #define ZKL_ADDRESS_SIZE (NI_MAXHOST + NI_MAXSERV + 2)
 /* Writes "host:port" in numbers. Its length, or 0. */
 int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
+/* Likewise, for libzookeeper's list. Where libzookeeper refuses IPv4, writes it in IPv6's form. */
+int zkl_hosts_write_entry(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
+#define ZKL_IPV6_FORM "::ffff:" /* before an IPv4 address */
 
 /* complaint.c */
 void zkl_complaint_hear(const char *message);
