@@ -100,6 +100,18 @@ describe("lock:revoke #lock:revoke #lease:on_revoke", function()
         assert.equal(0, listen(hold(lock)).count)
     end)
 
+    it("a wait in a condition does not delay the next revocation", function()
+        local lease, folder = hold(lock), path .. "-condition-c"
+        local heard, gets = listen(lease), one:stats().gets
+        zklock.run(function() assert(lock:condition("c"):wait(lease, 30)) end, function()
+            server:wait_for_nodes(folder, 1)
+            server:foreign("set %s signal", server:nodes(folder)[1])
+        end)
+        assert.equal(2, one:stats().gets - gets) -- of the waiter's node, and of the new lock node
+        assert.equal(1, other:revoke())
+        wait_until_heard(heard)
+    end)
+
     it("all readers that hold hear a revocation, and no waiter behind them", function()
         local rw, theirs = one:rwlock(path), two:rwlock(path)
         local leases = { hold(rw:read(), { owner = 1 }), hold(theirs:read()) }

@@ -235,7 +235,8 @@ function methods:tell()
     if state == "released" then return end
     if self.loss_callbacks then tell(self, self.loss_callbacks, state, "held") end
     if self.revoke_callbacks then
-        local handle = self.handle -- another handle after a wait in a condition
+        local handle = self.handle
+        handle:listen() -- also after a wait in a condition, as the lock has another node then
         tell(self, self.revoke_callbacks, handle:revoked() and handle:token_string(), false)
     end
 end
@@ -274,13 +275,10 @@ local function register(self, session)
 end
 
 
-local function nothing() end
-
-
 -- Calls `fn` from now on, and at once if there is news. `field` names the list of callbacks. A
 -- released lease may listen, because a wait in a condition may make it held again.
 local function listen(self, field, fn, silent_news)
-    if self.handle:gone() == "released" then return nothing end
+    if self.handle:gone() == "released" then return function() end end
     local made = {}
     local callback = { fn = fn, told_news = silent_news, overtakes = true, caller = Caller.new() }
     local callbacks = self[field] or made -- a finalizer may have made them
@@ -306,10 +304,7 @@ end
 ---@param fn fun(lease: zklock.Lease)
 ---@return fun() stop ends the calls
 function methods:on_revoke(fn)
-    options.callback(fn, "on_revoke's argument")
-    local stop = listen(self, "revoke_callbacks", fn, false)
-    if stop ~= nothing then self.handle:listen() end
-    return stop
+    return listen(self, "revoke_callbacks", options.callback(fn, "on_revoke's argument"), false)
 end
 
 
