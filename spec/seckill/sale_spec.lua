@@ -275,6 +275,13 @@ describe("a record", function()
         assert.is_true(held.granted <= held.released)
     end)
 
+    it("a record that cannot be written is an error", function()
+        rig.shell("ln -s /dev/full %s/record-1", folder)
+        local record = records.create(folder, 1)
+        assert.error_matches(function() record:write(1, "released") end,
+            "the sale's record cannot be written: No space left on device")
+    end)
+
     it("a record is counted while it is written", function()
         local record = records.create(folder, 1)
         local counter = records.counter(folder, 1, "told")
@@ -288,6 +295,7 @@ describe("a record", function()
         record.file:flush()
         assert.equal(0, counter())
         record.file:write "ld sold\n"
+        record.file:flush()
         assert.equal(1, counter())
     end)
 end)

@@ -68,9 +68,7 @@ local function path_of(folder, server) return ("%s/record-%d"):format(folder, se
 ---@param server integer
 ---@return zklock.seckill.Record
 function record.create(folder, server)
-    local file = assert(io.open(path_of(folder, server), "a"))
-    file:setvbuf "line" -- no partial lines
-    return setmetatable({ file = file }, Record)
+    return setmetatable({ file = assert(io.open(path_of(folder, server), "a")) }, Record)
 end
 
 
@@ -79,6 +77,8 @@ local function one_line(text) return (tostring(text):gsub("[%c]+", " ")) end
 function Record:write(buyer, word, details)
     self.file:write(("%.6f %d %s"):format(runtime.now(), buyer, word),
         details ~= nil and " " .. one_line(details) or "", "\n")
+    local written, problem = self.file:flush() -- setvbuf "line" would hide a full disk
+    if not written then error("the sale's record cannot be written: " .. problem, 0) end
 end
 
 
