@@ -958,11 +958,17 @@ describe("the page of a report, in Chromium,", function()
         assert.equal(2 + 20 + 20 + 1 + 2, stuck.count) -- too many for the probe to walk
         assert.matches("waits\nnobody\n", table.concat(stuck.last, "\n"))
         local record = sales.late_write()
-        record.faults = { { kind = "stop", target = "server 1", at = record.purchases[2].granted
-            + 0.0001, ended = record.purchases[2].written - 0.001 } }
+        local at = record.purchases[2].granted
+        record.faults = {
+            { kind = "stop", target = "server 1", at = at + 0.0001,
+              ended = record.purchases[2].written - 0.001 },
+            { kind = "cut", target = "server 1", at = at + 0.0002, ended = at + 0.0003 },
+        }
         local steps = look{ sales = { record } }.sales[1].steps
-        assert.matches("buyer 2 %(server 1%), token %d+, stands still, and last knew: held",
-            step(steps, "Fault: stop of server 1."))
+        for _, text in ipairs{ "Fault: stop of server 1.", "Over: cut of server 1." } do
+            assert.matches("buyer 2 %(server 1%), token %d+, stands still, and last knew: held",
+                step(steps, text))
+        end
         assert.matches("buyer 2 %(server 1%), token %d+, knows: lost",
             step(steps, "Over: stop of server 1."))
     end)

@@ -52,7 +52,7 @@ function stepsOfFaults(sale) {
       act: state => STRIKES[kind]?.(state, target, sale) });
     if (ended !== null)
       steps.push({ at: ended, rank: 0, text: `Over: ${kind} of ${target}.`,
-        act: state => { state.stopped.delete(target); } });
+        act: state => { if (kind === "stop") state.stopped.delete(target); } });
   }
   return steps;
 }
