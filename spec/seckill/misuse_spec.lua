@@ -37,10 +37,23 @@ describe("a wrong option of a sale", function()
             ["--arrivals=some"] = '"some" is not a number', ["--arrivals=0"] = "not 0",
             ["--seed=-1"] = "seed must be a whole number", ["--limit=0"] = "limit must be",
             ["--mysql=db"] = 'mysql must be a URL, mysql://USER:PASSWORD@HOST:PORT, not "db"',
-            ["--purchase=none"] = 'no purchase "none"',
+            ["--purchase=none"] = 'no purchase "none"', ["--expect=,"] = "expect is a table of",
+            ["--strategy=,"] = "--strategy names no strategy",
         } do
             local status, _, err = demo{ word }
             assert.same({ 2, true }, { status, err:find(message, 1, true) ~= nil }, word .. err)
+        end
+    end)
+
+    it("an option is refused where it would be ignored", function()
+        for _, row in ipairs{
+            { "--csv is of a sale of your own: give", "--csv", "sale.csv" },
+            { "--only is of the scenarios, and", "--explore", "1", "--only", "DEMO-01" },
+            { "--seed-times is of the scenarios", "--explore", "1", "--seed-times" },
+            { "--verbose is of the scenarios", "--explore", "1", "--verbose" },
+        } do
+            local status, _, err = demo{ row[2], row[3], row[4], row[5] }
+            assert.same({ 2, true }, { status, err:find(row[1], 1, true) ~= nil }, err)
         end
     end)
 
@@ -74,6 +87,8 @@ describe("a wrong fault", function()
             seckill.sale, { faults = { { kill = "me" } } })
         is_refused("refused.lua:%d+: a pause cannot strike \"me\": it strikes \"zookeeper\"; a ",
             seckill.sale, { faults = { { pause = "me", length = 1 } } })
+        is_refused("a cut cannot strike \"server 01\"", seckill.sale,
+            { faults = { { cut = "server 01", length = 1 } } })
     end)
 
     it("the message on the command line has the command line's form of a fault", function()

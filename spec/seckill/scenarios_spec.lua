@@ -848,7 +848,11 @@ describe("the laboratory with a ZooKeeper", function()
         assert.matches("\n本地锁，一台服务器 +库存 90，卖出 10 件 +正确 +DEMO%-02\n", out)
         assert.matches("\n本地锁，两台服务器 +库存 %d+，应当是 90 +出错，应当如此 +DEMO%-03\n"
             .. "\n2 个场景：1 个正确，1 个出错，全部合乎预期，用时 %d 秒\n", once(out))
-        local _, sale = run{ "--strategy", "none,local", "--servers", "1", "--language", "zh" }
+        local page = os.tmpname()
+        finally(function() os.remove(page) end)
+        local _, sale = run{ "--strategy", "none,local", "--servers", "1", "--language", "zh",
+            "--report", page }
+        assert.is_truthy(files.read(page):find('"language":"zh"', 1, true))
         assert.matches("local：正确，原有 100 件，卖出 10 件，剩下 90 件\n"
             .. "10 个买家：10 个买到，0 个售罄，0 个失败，用时 %S+ 秒；等待 中位数 ", sale)
         assert.matches("（毫秒） +买到 +售罄 +失败 +每秒获锁 +等待 p50", sale)

@@ -326,6 +326,14 @@ describe("a simulated sale", function()
         end)
     end)
 
+    it("the script's own random numbers go on after it", function()
+        local function draw()
+            sale{ buyers = 1 }
+            return math.random(1000000000)
+        end
+        assert.not_equal(draw(), draw())
+    end)
+
     it("a sale beyond its limit is wrong", function()
         with_module("idle", function() zklock.sleep(1e6) end, function()
             local it_is = sale{ purchase = "idle", limit = 5 }
@@ -374,6 +382,8 @@ describe("a simulated sale", function()
         local all = seckill.compare({ "none", "zookeeper" }, { simulated = true })
         assert.same({ "wrong", "right" }, { all[1].verdict, all[2].verdict })
         assert.matches("\nzookeeper +right +10 ", tostring(all))
+        assert.equal("autumn: none",
+            seckill.compare({ "none" }, { simulated = true, name = "autumn" })[1].name)
     end)
 
     it("options of real sales, and wrong faults, are refused", function()

@@ -671,6 +671,7 @@ describe("the expectation of a script", function()
 
     it("a malformed expectation is refused before the sale", function()
         refused(1, "expect is a table of counts of buyers .*, not 1")
+        refused({}, "expect is a table of counts of buyers .*, not table")
         refused({ bought = 1 }, "it has no \"bought\"")
         refused({ sold = -1 }, "sold must be a whole number from 0 to 10, not %-1")
         refused({ answer = 1 }, "answer is a table of the most seconds, by p50, .*, not 1")

@@ -136,6 +136,18 @@ local function choose_scenarios(only, catalogue)
 end
 
 
+-- Returns a message about an option that would be ignored.
+local function misplaced_option(given, is_sale)
+    for _, name in ipairs(is_sale and { "only", "seed_times", "verbose" } or { "csv" }) do
+        if given[name] then
+            return ("--%s is of %s"):format(name:gsub("_", "-"), is_sale and "the scenarios, and "
+                .. "the other options make a sale of your own" or "a sale of your own: give one of "
+                .. "its options, such as --strategy")
+        end
+    end
+end
+
+
 ---@param arguments string[]
 ---@param catalogue zklock.seckill.Scenario[]
 ---@param environment table?  zklock.seckill.environment by default
@@ -169,6 +181,7 @@ function command_line.parse(arguments, catalogue, environment)
     for name, value in pairs(common) do chosen[name] = value end
     if environment.sale_command then
         chosen.sale, message = environment.sale_command.read(given)
+        message = message or misplaced_option(given, chosen.sale)
         if message then return nil, message end
     end
     return chosen

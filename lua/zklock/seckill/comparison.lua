@@ -61,9 +61,14 @@ end
 
 
 ---@param file string
+---@param language "en" | "zh" | nil  of the page; by default that of $ZKLOCK_LANGUAGE
 ---@return true?
 ---@return string? message
-function Comparison:report(file) return report.write(file, report_contents(self, "record")) end
+function Comparison:report(file, language)
+    local contents = report_contents(self, "record")
+    contents.language = language
+    return report.write(file, contents)
+end
 
 
 ---@param file string

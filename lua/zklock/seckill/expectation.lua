@@ -77,7 +77,7 @@ end
 ---@param is_built_in boolean  the sale's purchase is built in, so a buyer has at most one order
 function expectation.check(given, plan, is_built_in)
     if given == nil then return end
-    if type(given) ~= "table" then refuse("%s, not %s", FORM, show(given)) end
+    if type(given) ~= "table" or not next(given) then refuse("%s, not %s", FORM, show(given)) end
     local counts = {}
     for name, value in pairs(given) do
         if TIMES[name] then

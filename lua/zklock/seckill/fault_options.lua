@@ -56,7 +56,7 @@ end
 
 local function wrong_target(kind, whom, servers)
     if OF_ZOOKEEPER[kind] and whom == "zookeeper" then return nil end
-    local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
+    local number = type(whom) == "string" and tonumber(whom:match "^server ([1-9]%d*)$")
     local known = whom == "holder" or number and number >= 1 and number <= servers
     if known and OF_SERVERS[kind] then return nil end
     local servers_too = OF_SERVERS[kind]

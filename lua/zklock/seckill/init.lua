@@ -41,7 +41,8 @@ end
 
 local INTERRUPT = setmetatable({}, { __tostring = function() return "interrupted!" end })
 
-local function return_or_raise(ok, ...)
+local function return_or_raise(seed, ok, ...)
+    math.randomseed(seed)
     if ok then return ... end
     local problem = (...)
     local is_of_server = tostring(problem):find "^server "
@@ -50,8 +51,9 @@ local function return_or_raise(ok, ...)
     error(problem, 0)
 end
 
--- Turns Ctrl-C into an error that interpreters show in one line.
-local function with_brief_interrupt(fn, ...) return return_or_raise(pcall(fn, ...)) end
+-- Turns Ctrl-C into an error that interpreters show in one line. The script's own random numbers
+-- go on after those of a simulated sale.
+local function call(fn, ...) return return_or_raise(math.random(0x7FFFFFFF), pcall(fn, ...)) end
 
 
 local function check_servers(servers)
@@ -81,7 +83,7 @@ end
 ---@return zklock.seckill.Sale? sale  nil if the sale cannot be simulated here
 ---@return string? message
 ---@return string? code  "unsupported", "context"
-function seckill.sale(options, servers) return with_brief_interrupt(sell, options, servers) end
+function seckill.sale(options, servers) return call(sell, options, servers) end
 
 
 local function with_strategy(options, strategy)
@@ -89,6 +91,7 @@ local function with_strategy(options, strategy)
     local changed = {}
     for name, value in pairs(options) do changed[name] = value end
     changed.strategy = strategy
+    if type(options.name) == "string" then changed.name = options.name .. ": " .. strategy end
     return changed
 end
 
@@ -112,7 +115,7 @@ end
 ---@return string? message
 ---@return string? code  "unsupported", "context"
 function seckill.explore(options, given)
-    return with_brief_interrupt(explore, options, given)
+    return call(explore, options, given)
 end
 
 
@@ -157,7 +160,7 @@ end
 ---@return string? message
 ---@return string? code  "unsupported", "context"
 function seckill.compare(strategies, options)
-    return with_brief_interrupt(compare, strategies, options)
+    return call(compare, strategies, options)
 end
 
 

@@ -142,8 +142,8 @@ end
 
 
 local function run_own_sale(chosen, out)
-    return chosen.environment.sale_command.run(chosen.sale, files_of(chosen), out) and EXPECTED
-        or UNEXPECTED
+    return chosen.environment.sale_command.run(chosen.sale, files_of(chosen), out, chosen.language)
+        and EXPECTED or UNEXPECTED
 end
 
 

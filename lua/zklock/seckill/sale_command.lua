@@ -186,7 +186,8 @@ function sale_command.read(given)
     local request = {
         strategies = words_of(options.strategy or "zookeeper"), options = options, seeds = seeds,
     }
-    local message = complaint(request)
+    local message = not request.strategies[1] and "--strategy names no strategy"
+        or complaint(request)
     if message then return nil, message end
     return request
 end
@@ -198,11 +199,11 @@ local function write_junit(cases, file, out)
 end
 
 
-local function write_files(sales, files, out)
+local function write_files(sales, files, out, language)
     for _, kind in ipairs{ "report", "json", "csv" } do
         local file = files[kind]
         if file then
-            assert(sales[kind](sales, file))
+            assert(sales[kind](sales, file, language))
             out:write(("%s: %s\n"):format(kind, file))
         end
     end
@@ -216,7 +217,7 @@ end
 
 
 -- The output files show each strategy's first wrong sale.
-local function explore(request, files, out)
+local function explore(request, files, out, language)
     local first, cases = {}, {}
     for i, strategy in ipairs(request.strategies) do
         request.options.strategy = strategy
@@ -228,7 +229,7 @@ local function explore(request, files, out)
     end
     if files.junit then write_junit(cases, files.junit, out) end
     if first[1] then
-        write_files(comparisons.of(first), files, out)
+        write_files(comparisons.of(first), files, out, language)
     elseif files.report or files.json or files.csv then
         out:write "No schedule was wrong: there is nothing to write into a file.\n"
     end
@@ -239,9 +240,10 @@ end
 ---@param request table  from `read`
 ---@param files { report: string?, json: string?, csv: string?, junit: string? }
 ---@param out file*
+---@param language "en" | "zh"  of the page
 ---@return boolean right  true if all sales are right
-function sale_command.run(request, files, out)
-    if request.seeds then return explore(request, files, out) end
+function sale_command.run(request, files, out, language)
+    if request.seeds then return explore(request, files, out, language) end
     local sales = seckill.compare(request.strategies, request.options)
     local cases = {}
     for i, sale in ipairs(sales) do
@@ -250,7 +252,7 @@ function sale_command.run(request, files, out)
     end
     if sales[2] then out:write("\n", tostring(sales), "\n") end
     if files.junit then write_junit(cases, files.junit, out) end
-    write_files(sales, files, out)
+    write_files(sales, files, out, language)
     return sales.verdict == "right"
 end
 
