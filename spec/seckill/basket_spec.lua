@@ -47,6 +47,21 @@ describe("a basket", function()
             { seeds = 30 }).wrong)
     end)
 
+    it("a lock for all products excludes also if a product has its name", function()
+        package.loaded.tea_only = function(buyer)
+            buyer:want{ tea = 1 }
+            if not buyer:enter{ products = { "tea" } } then return end
+            local left = buyer:stock "tea" - 1
+            buyer:pause()
+            buyer:buy_all{ { product = "tea", quantity = 1, left = left } }
+            buyer:leave()
+        end
+        local it_is = seckill.sale{ simulated = true, purchase = "tea_only", lock = "one",
+            products = { all = 9, tea = 9 }, buyers = 4 }
+        package.loaded.tea_only = nil
+        assert.same({ "right", 4 }, { it_is.verdict, it_is.sold }, tostring(it_is))
+    end)
+
     -- Odd buyers want their own product alone.
     it("buyers of a basket and of one product wait for each other", function()
         package.loaded.basket_or_one = function(buyer)

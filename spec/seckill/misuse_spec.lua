@@ -223,7 +223,20 @@ describe("the files of a sale", function()
 end)
 
 
-describe("a strategy's token", function()
+describe("a strategy's words", function()
+    it("a state other than \"suspect\" and \"lost\" is an error", function()
+        local it_is = sale{ strategy = "moody", buyers = 2, parameters = { every = 9,
+            state = "held" } }
+        assert.same({ error = 2 }, it_is.failures)
+        assert.equal("error: the strategy moody: on_state tells \"suspect\" or \"lost\", not "
+            .. "\"held\"", it_is.notes[1].line)
+    end)
+
+    it("a strategy that prints much does not stop its server", function()
+        local it_is = sale{ strategy = "moody", parameters = { every = 9, prints = 100000 } }
+        assert.same({ "right", 4 }, { it_is.verdict, it_is.sold }, tostring(it_is))
+    end)
+
     it("a token that is not a number is an error", function()
         local it_is = sale{ strategy = "moody", buyers = 2,
             parameters = { every = 9, token = "a1" } }
@@ -234,7 +247,37 @@ describe("a strategy's token", function()
 end)
 
 
+describe("a purchase", function()
+    local function of(options)
+        options.simulated, options.quiet, options.buyers = true, true, 1
+        options.strategy, options.products = "none", { bun = 5 }
+        return seckill.sale(options)
+    end
+
+    it("a purchase that its strategy or its store cannot serve is named", function()
+        assert.matches("purchase optimistic needs a strategy with retry, such as sql%-optimistic, "
+            .. "and not none$", of{ purchase = "optimistic" }.finding)
+        assert.matches("needs a store with begin, such as sqlite and mysql, and not liar$",
+            of{ purchase = "commit_then_release", store = "liar",
+                parameters = { lie = "sell" } }.finding)
+    end)
+
+    it("pieces that a buyer gives back must be some, of a product", function()
+        for _, given in ipairs{ { -1 }, { 0.5 }, { "one" }, { 1, "tea" } } do
+            package.loaded.giver = function(buyer) buyer:gave_back(given[1], given[2]) end
+            assert.matches("^error: gave_back: ", of{ purchase = "giver" }.notes[1].line)
+        end
+        package.loaded.giver = nil
+    end)
+end)
+
+
 describe("the limit of a sale", function()
+    it("the limit is enough for all orders of a buyer", function()
+        local it_is = sale{ buyers = 1, orders = 1000, pause = 0.1 }
+        assert.is_true(it_is:record().options.limit > 1000 * 0.1)
+    end)
+
     local FOREVER = 1000 + rig.pid -- seconds, unique among tests
 
     local function is_left()
@@ -323,12 +366,14 @@ describe("a store that lies", function()
 
     local ends = {
         { "nothing", "it opens to something without stock" },
-        { "stock", "its stock of bun is nil, not a number" },
+        { "stock", "its stock of bun is nil, not a whole number" },
+        { "half a stock", "its stock of bun is 4.5, not a whole number" },
         { "orders", "its orders are nil, not a list" },
         { "an order", "an order is \"bun\", not a table" },
         { "a product", "an order is of product \"tea\", which is not sold" },
-        { "a buyer", "an order has the buyer \"1\", not a number" },
-        { "a quantity", "an order has the quantity nil, not a number" },
+        { "a buyer", "an order has the buyer \"1\", not a whole number" },
+        { "a quantity", "an order has the quantity nil, not a whole number" },
+        { "a payment", "an order has the payment \"3\", not a number" },
     }
 
     for _, each in ipairs(ends) do

@@ -26,6 +26,10 @@ end
 
 function Moody:token() return self.parameters.token end
 
+function Moody:on_state(_, fn)
+    if self.parameters.state then fn(self.parameters.state) end
+end
+
 
 -- Buyers of one server exclude each other.
 function Moody:enter(_, buyer)
@@ -38,6 +42,7 @@ function Moody:enter(_, buyer)
         if self.parameters.blocks then os.execute("exec sleep " .. self.parameters.blocks) end
         error "moody today"
     end
+    if self.parameters.prints then print(("?"):rep(self.parameters.prints)) end
     while self.inside do zklock.sleep(0.001) end
     self.inside = true
     return self

@@ -62,16 +62,21 @@ local function check_sold(self, what, product)
 end
 
 
+local function check_pieces(self, what, product, pieces)
+    check_sold(self, what, product)
+    if not option.is_whole(pieces, 1, 2 ^ 31 - 1) then
+        error(("%s: the pieces of %s must be a whole number from 1, not %s"):format(what, product,
+            misuse.show(pieces)), 0)
+    end
+end
+
+
 --- Declares which pieces the buyer wants in place of those by the sale's options. It may want none.
 ---@param wants table<string, integer>  pieces by product
 function Buyer:want(wants)
     local words = {}
     for i, product in ipairs(sorted_names(wants)) do
-        check_sold(self, "want", product)
-        if not option.is_whole(wants[product], 1, 2 ^ 31 - 1) then
-            error(("want: the pieces of %s must be a whole number from 1, not %s"):format(product,
-                misuse.show(wants[product])), 0)
-        end
+        check_pieces(self, "want", product, wants[product])
         words[i] = ("%s %d"):format(product, wants[product])
     end
     self:record("wants", table.concat(words, " "))
@@ -83,7 +88,9 @@ end
 ---@param quantity integer
 ---@param product string?  its own by default
 function Buyer:gave_back(quantity, product)
-    self:record("returned", ("%d %s"):format(quantity, product or self.product))
+    product = product or self.product
+    check_pieces(self, "gave_back", product, quantity)
+    self:record("returned", ("%d %s"):format(quantity, product))
 end
 
 
@@ -124,8 +131,7 @@ local function locks_of(self, wish)
     local locks = {}
     for _, product in ipairs(wish.products) do
         check_sold(self, "enter", product)
-        -- Without a lock for each product, all products share self.lock.
-        locks[self.lock == self.product and product or self.lock] = true
+        locks[self.server.plan.lock == "one" and self.lock or product] = true
     end
     return sorted_names(locks)
 end
@@ -146,6 +152,17 @@ local function record_grant(self)
     local strategy = self.strategy
     self:record("granted", self.token or "-")
     if strategy.shared and strategy:shared(self.hold) then self:record "shared" end
+end
+
+
+local STATES = { suspect = true, lost = true }
+
+local function record_state(self, state)
+    if not STATES[state] then
+        error(("the strategy %s: on_state tells \"suspect\" or \"lost\", not %s"):format(
+            self.server.plan.strategy, misuse.show(state)), 0)
+    end
+    self:record(state)
 end
 
 
@@ -178,7 +195,7 @@ function Buyer:enter(wish)
     record_grant(self)
     -- Not in simulated sales, where a callback would add a step to the schedule.
     if strategy.on_state and self.server.hang_detector then
-        strategy:on_state(hold, function(state) self:record(state) end)
+        strategy:on_state(hold, function(state) record_state(self, state) end)
     end
     return hold
 end

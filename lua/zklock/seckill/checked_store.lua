@@ -1,6 +1,7 @@
 --- Checks and returns the values of a store. The error for a wrong value names the store.
 
 local misuse = require "zklock.value.misuse"
+local option = require "zklock.seckill.option"
 
 local show = misuse.show
 
@@ -9,6 +10,9 @@ local METHODS = { "stock", "sell", "orders", "close" }
 
 
 local checked_store = {}
+
+
+local function is_whole(value) return option.is_whole(value, -2 ^ 53, 2 ^ 53) end
 
 
 local function complain(name, text, ...)
@@ -27,8 +31,8 @@ end
 
 
 function checked_store.stock(name, product, stock)
-    if type(stock) ~= "number" then
-        complain(name, "its stock of %s is %s, not a number", product, show(stock))
+    if not is_whole(stock) then
+        complain(name, "its stock of %s is %s, not a whole number", product, show(stock))
     end
     return stock
 end
@@ -50,11 +54,14 @@ local function check_order(name, order, products)
     if not products[order.product] then
         complain(name, "an order is of product %s, which is not sold", show(order.product))
     end
-    if order.buyer ~= nil and type(order.buyer) ~= "number" then
-        complain(name, "an order has the buyer %s, not a number", show(order.buyer))
+    if order.buyer ~= nil and not is_whole(order.buyer) then
+        complain(name, "an order has the buyer %s, not a whole number", show(order.buyer))
     end
-    if type(order.quantity) ~= "number" then
-        complain(name, "an order has the quantity %s, not a number", show(order.quantity))
+    if not is_whole(order.quantity) then
+        complain(name, "an order has the quantity %s, not a whole number", show(order.quantity))
+    end
+    if order.paid ~= nil and type(order.paid) ~= "number" then
+        complain(name, "an order has the payment %s, not a number", show(order.paid))
     end
 end
 

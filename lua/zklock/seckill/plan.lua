@@ -250,7 +250,7 @@ end
 local function default_limit(the_plan)
     local time = 30 + the_plan.timeout + the_plan.session
         + (the_plan.arrival_times[the_plan.buyers] or 0)
-        + 2 * the_plan.buyers * (the_plan.pause + the_plan.hold + 0.02)
+        + 2 * the_plan.buyers * the_plan.orders * (the_plan.pause + the_plan.hold + 0.02)
     for _, fault in ipairs(the_plan.faults) do time = time + fault.at + (fault.length or 0) end
     return time
 end

@@ -26,6 +26,9 @@ local READY = 30    -- seconds within which servers must have started
 
 local SERVER_SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
 
+-- Nobody reads what modules of the user write to stdout, so a server has a descriptor for reports.
+local REPORTS_AT_3 = 'exec "$0" "$@" 3>&1 >/dev/null'
+
 -- A buyer whose last event is one of these is in a call to its strategy.
 local IN_STRATEGY = { asked = true, patience = true, released = true, retries = true }
 
@@ -78,9 +81,10 @@ end
 
 
 local function start_server(self, number)
+    local words = interpreter.words(self.plan.lua, SERVER_SCRIPT, self.folder .. "/plan.json",
+        tostring(number))
     return {
-        process = process.start("server " .. number, interpreter.words(self.plan.lua, SERVER_SCRIPT,
-            self.folder .. "/plan.json", tostring(number)),
+        process = process.start("server " .. number, { "sh", "-c", REPORTS_AT_3, unpack(words) },
             math.ceil(self.plan.limit + READY), self.throwaway.reaper, true),
         pulse = hang_detector.pulse(self.plan, self.folder, number),
     }

@@ -3,6 +3,8 @@
 local lua_module = require "zklock.seckill.lua_module"
 local zklock = require "zklock"
 
+local unpack = table.unpack or unpack -- luacheck: std max
+
 
 local built_in = {}
 
@@ -71,11 +73,30 @@ end
 
 local NAMES = "plain, release_then_commit, commit_then_release, optimistic"
 
+-- Each needs a method of the strategy or the store, and these have it.
+local TRANSACTION = { "store", "begin", "sqlite and mysql" }
+local NEEDS = {
+    commit_then_release = TRANSACTION, release_then_commit = TRANSACTION,
+    optimistic = { "strategy", "retry", "sql-optimistic" },
+}
+
 
 local purchases = {}
 
 
 function purchases.is_built_in(name) return built_in[name] ~= nil end
+
+
+--- Raises an error if the server's strategy or store cannot serve the sale's purchase.
+---@param server zklock.seckill.Server
+function purchases.check(server)
+    local plan = server.plan
+    local whose, method, known = unpack(NEEDS[plan.purchase] or {})
+    if whose and not server[whose][method] then
+        error(("the purchase %s needs a %s with %s, such as %s, and not %s"):format(plan.purchase,
+            whose, method, known, plan[whose]), 0)
+    end
+end
 
 
 ---@param name string

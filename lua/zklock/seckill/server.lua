@@ -139,6 +139,7 @@ end
 function Server:open()
     self.store = self:new_store()
     self.strategy = strategies.open(self.plan.strategy, self)
+    purchases.check(self)
 end
 
 

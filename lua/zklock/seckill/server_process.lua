@@ -1,6 +1,6 @@
 --- A server of a sale as a process. Run as
 ---     lua server_process.lua FILE NUMBER
---- with the plan of the sale in FILE.
+--- with the plan of the sale in FILE. It reports its end at descriptor 3.
 
 local barrier = require "zklock.seckill.barrier"
 local core = require "zklock.core"
@@ -17,12 +17,15 @@ local LONGEST_START = 60 -- seconds; the parent ends the sale sooner if a server
 local function block(seconds) core.sleep(seconds) end
 
 
+local report = assert(io.open("/dev/fd/3", "w"))
+report:setvbuf "line"
+
 -- Reports a strategy, a store or a purchase that calls os.exit.
 local exit = os.exit
 
 function os.exit(status, ...) -- luacheck: ignore
     local number = (status == nil or status == true) and 0 or status or 1
-    print(("error exited with status %d: something called os.exit"):format(number))
+    report:write(("error exited with status %d: something called os.exit\n"):format(number))
     exit(status, ...)
 end
 
@@ -43,7 +46,6 @@ local function run(file_name, number)
 end
 
 
-io.stdout:setvbuf "line"
 local ok, message = pcall(run, arg[1], tonumber(arg[2]))
-print(ok and "done" or "error " .. (tostring(message):gsub("%s+", " ")))
+report:write(ok and "done" or "error " .. (tostring(message):gsub("%s+", " ")), "\n")
 exit(ok and 0 or 1, true)
