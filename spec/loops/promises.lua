@@ -269,6 +269,25 @@ return function(loop, it, before_each, after_each)
         end
     end)
 
+    it("a multi-lock whose node is deleted again and again pauses its coroutine alone", function()
+        local holder, mine, code, looks = hold_elsewhere(), rig.path(), nil, 0
+        local part, both = holder.session:mutex(mine), session:multi{ session:mutex(mine), lock }
+        run(function() code = rig.code_of(both, { owner = "me", timeout = 20 }) end, function()
+            loop:wait_for("a pause, in three looks", function()
+                looks = session:stats().claims == 0 and looks + 1 or 0
+                for _, each in ipairs(part:queue()) do
+                    holder:guard{ { "delete", mine .. "/" .. each.name } }
+                end
+                return looks == 3 or code
+            end)
+            loop:wait_for("the end of the wait", function()
+                session:interrupt("me")
+                return code
+            end)
+        end)
+        assert.equal("interrupted", code)
+    end)
+
     it('all waits return "closed" when the session is closed', function()
         local holder = hold_elsewhere()
         check_codes("closed", lock, function() session:close() end)

@@ -134,6 +134,14 @@ local LOSSES = 8 -- in a row, after which a multi-lock pauses before it contends
 local PAUSE = 0.1 -- seconds
 
 
+-- Returns nil, message, "timeout" after the pause, or another code if something ends it.
+local function pause(self, owner)
+    local session = self.session
+    local request = Request.new(session, session.handle:pause(PAUSE), owners.key(owner))
+    return wait.wait(session, request, PAUSE, wait.take, self.path)
+end
+
+
 -- A multi-lock that lost its place in one of its lines ("lost") contends again.
 local function acquire(self, opts)
     local session, max_wait = self.session, opts.timeout
@@ -145,7 +153,10 @@ local function acquire(self, opts)
         local lease, message, code = attempt(self, opts, max_wait, begun)
         if code ~= "lost" then return lease, message, code end
         losses = losses + 1
-        if losses >= LOSSES then wait.sleep(PAUSE) end
+        if losses >= LOSSES then
+            lease, message, code = pause(self, opts.owner)
+            if code ~= "timeout" then return lease, message, code end
+        end
     end
 end
 
