@@ -107,6 +107,20 @@ describe("a session that drains #session:close", function()
         server:wait_for_nodes(path .. "-condition-c", 0)
     end)
 
+    if coroutine.close then
+        it("a session goes on if its close is cut off during the drain", function()
+            zklock.run(function()
+                local lease, other = rig.hold(session:mutex(path)), session:mutex(path .. "-b")
+                local closer = coroutine.create(function() session:close{ drain = 60 } end)
+                assert(coroutine.resume(closer))
+                assert.equal("closed", (rig.code_of(other, 0)))
+                coroutine.close(closer)
+                rig.use(other)
+                rig.release(lease)
+            end)
+        end)
+    end
+
     it("a drain without holders and waiters closes at once, also with a kept lock", function()
         rig.release(rig.hold(session:mutex(path, { keep = 60 })))
         assert.is_true(session:close{ drain = 60 })

@@ -67,10 +67,16 @@ static void drop_untaken_member(struct zkl_request *request) {
     if (member) zkl_member_drop(member);
 }
 
+/* The caller closes the session next, or was cut off. */
+static void end_drain(struct zkl_session *session) {
+    if (session->service != SERVICE_CLOSING) session->service = SERVICE_OPEN;
+}
+
 void zkl_request_drop(zkl_request *request) {
     zkl_request_cancel(request, ZKL_INTERRUPTED);
     if (zkl_request_ends_with_claim(request)) release_untaken_lease(request);
     if (request->kind == REQUEST_JOIN) drop_untaken_member(request);
+    if (request->kind == REQUEST_DRAIN) end_drain(request->session);
     zkl_events_remove(request->session, &request->done_notice);
     zkl_request_unref(request);
 }

@@ -77,7 +77,7 @@ void zkl_session_expired(zkl_session *session);   /* answers requests that are o
 void zkl_session_refused(zkl_session *session);   /* bad credentials; no session follows */
 void zkl_session_reopening(zkl_session *session); /* after an expiry */
 /*
- * From now on no acquire contends, but gets ZKL_CLOSED; only re-entries go on. With
+ * Until its request is dropped no acquire contends, but gets ZKL_CLOSED; re-entries go on. With
  * `serve_waiters` those that wait may still be granted, else they, and later waits in a condition,
  * get ZKL_CLOSED at once. No node is kept. The request is done when nobody holds or waits.
  */
