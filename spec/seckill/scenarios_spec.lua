@@ -547,6 +547,10 @@ describe("the laboratory's command line", function()
             assert.matches(no_zookeeper,
                 outcome("ZOOKEEPER_JARS=/nonexistent", command .. " --buyers 2"))
         end
+        for _, sells in ipairs{ "--strategy local --servers 1", "--only DEMO-02" } do
+            assert.matches("status 0\n$",
+                outcome("ZOOKEEPER_JARS=/nonexistent", "bin/zklock seckill " .. sells))
+        end
         if not shell.succeeds "PATH=/usr/bin:/bin command -v mariadbd >/dev/null" then
             assert.matches("^no MariaDB could be started: apt install .*\nstatus 3\n$",
                 outcome("PATH=/usr/bin:/bin",

@@ -63,6 +63,15 @@ local function missing_part(chosen)
 end
 
 
+--- True if the arguments choose scenarios that need a ZooKeeper, and name none. (A sale of one's
+--- own starts its ZooKeeper itself.)
+function laboratory.lacks_zookeeper(arguments)
+    local chosen = command_line.parse(arguments, catalogue)
+    return chosen and not (chosen.sale or chosen.help or chosen.list or chosen.zookeeper)
+        and id_with_zookeeper(chosen.scenarios) ~= nil
+end
+
+
 -- The sale itself says, when it starts, which servers and modules of its own are missing.
 local function missing_for_sale(request)
     return request.zookeeper and zookeeper_problem(request.zookeeper)

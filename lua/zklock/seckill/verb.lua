@@ -9,7 +9,7 @@ local error, pcall, require = error, pcall, require
 local seckill = {
     summary = "The flash-sale laboratory.",
     description = "The options of the laboratory stand behind this verb: zklock seckill --help. "
-        .. "Without --hosts and ZK_HOSTS it starts a ZooKeeper of its own.",
+        .. "Without --hosts and ZK_HOSTS it starts a ZooKeeper of its own where one is needed.",
     tail = "all",
 }
 
@@ -33,31 +33,10 @@ local function with_zookeeper(words, hosts)
 end
 
 
-local function has(words, pattern)
-    for _, word in ipairs(words) do
-        if word:find(pattern) then return true end
-    end
-    return false
-end
-
-
--- True if a ZooKeeper has to be given or started. A list, a help, the option --zookeeper, and
--- faults that strike the sale's own ZooKeeper need none.
-local function needs_server(words)
-    return not (has(words, "^%-%-help$") or has(words, "^%-h$") or has(words, "^%-%-list$")
-        or has(words, "^%-%-zookeeper") or has(words, "%l zookeeper at ")
-        or has(words, "cut %l+ ?%d* at "))
-end
-
-
 local function sell(laboratory, given, out, err)
     local words = given.tail
-    if has(words, "^%-%-explore") then return laboratory.main(words, out, err) end
-    -- `named` is true if the hosts are given by --hosts, and not by ZK_HOSTS.
-    if given.hosts and (given.named or needs_server(words)) then
-        return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
-    end
-    if not needs_server(words) then return laboratory.main(words, out, err) end
+    if given.named then words = with_zookeeper(words, connect.hosts(given)) end
+    if not laboratory.lacks_zookeeper(words) then return laboratory.main(words, out, err) end
     local ok, result = pcall(require("zklock.throwaway.zookeeper").with, function(hosts)
         return laboratory.main(with_zookeeper(words, hosts), out, err)
     end)
