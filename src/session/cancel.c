@@ -67,9 +67,11 @@ static void drop_untaken_member(struct zkl_request *request) {
     if (member) zkl_member_drop(member);
 }
 
-/* The caller closes the session next, or was cut off. */
+/* The caller of the last drain closes the session next, or was cut off. */
 static void end_drain(struct zkl_session *session) {
-    if (session->service != SERVICE_CLOSING) session->service = SERVICE_OPEN;
+    const struct zkl_request *other = session->requests;
+    while (other && other->kind != REQUEST_DRAIN) other = other->next;
+    if (!other && session->service != SERVICE_CLOSING) session->service = SERVICE_OPEN;
 }
 
 void zkl_request_drop(zkl_request *request) {
