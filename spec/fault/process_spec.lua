@@ -224,6 +224,22 @@ describe("a forked child #failures", function()
         parent:ends()
     end)
 
+    it("connect returns at its deadline if another thread was resolving at the fork", function()
+        if TSAN then return end
+        local library, module = program.library("without"), program.library("system")
+        local parent = program.start(server.hosts, ([[
+            local system = assert(package.loadlib(%q, "luaopen_system"))()
+            local pid = system.fork(20)
+            if pid == 0 then
+                say(select(3, zklock.connect(HOSTS, { connect_timeout = 0.3 })))
+                os.exit(0)
+            end
+            say(system.wait(pid))
+        ]]):format(module), { preload = library, environment = "WITHOUT=resolver" })
+        parent:says("connection", "0")
+        parent:ends()
+    end)
+
     it("making a lock, printing and collecting do no harm", function()
         local lock, session = rig.mutex()
         local lease = assert(lock:acquire(20))

@@ -1,9 +1,10 @@
 /*
  * without.c - preloaded, takes what $WITHOUT names from a process: "descriptors" (a list of them in
  * /dev/fd, as in a chroot), "gate" (the address 127.122.107.108, as in a network without loopback),
- * "ipv4" (outside loopback, as in a network of IPv6 alone), or "ids" (of its own for a child, as in
- * a process namespace, where each first process is 1).
- * While the file $HANGS exists, /dev/fd does not open, as if it had too many entries.
+ * "ipv4" (outside loopback, as in a network of IPv6 alone), "resolver" (for a child, as if another
+ * thread held glibc's lock at the fork), or "ids" (of its own for a child, as in a process
+ * namespace, where each first process is 1). While the file $HANGS exists, /dev/fd does not open,
+ * as if it had too many entries.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -21,6 +22,16 @@
 static bool without(const char *what) {
     const char *named = getenv("WITHOUT");
     return named && strcmp(named, what) == 0;
+}
+
+static pid_t first;
+
+static pid_t own_id(void) {
+    return (pid_t)syscall(SYS_getpid);
+}
+
+__attribute__((constructor)) static void note_first(void) {
+    first = own_id();
 }
 
 DIR *opendir(const char *path) {
@@ -47,14 +58,12 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     __typeof__(getaddrinfo) *next = (__typeof__(getaddrinfo) *)dlsym(RTLD_NEXT, "getaddrinfo");
     bool wants_configured = hints && hints->ai_flags & AI_ADDRCONFIG;
     struct in_addr address;
+    while (without("resolver") && wants_configured && own_id() != first) pause();
     if (without("ipv4") && wants_configured && inet_pton(AF_INET, node, &address) == 1)
         return EAI_ADDRFAMILY;
     return next(node, service, hints, found);
 }
 
 pid_t getpid(void) {
-    static pid_t first;
-    pid_t own = (pid_t)syscall(SYS_getpid);
-    if (!first) first = own;
-    return without("ids") ? first : own;
+    return without("ids") ? first : own_id();
 }

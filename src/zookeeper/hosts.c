@@ -13,6 +13,21 @@
 
 #define DEFAULT_PORT "2181"
 
+static atomic_bool refuses_ipv4; /* libzookeeper, when last asked */
+
+/*
+ * libzookeeper asks with this flag, which in a network of IPv6 alone refuses IPv4, loopback's
+ * addresses, too. In a child that was forked while another thread asked, glibc never answers. Then
+ * a resolver's thread hangs here, before libzookeeper hangs with the client's mutex held.
+ */
+static void ask_as_libzookeeper(void) {
+    const struct addrinfo hints = {.ai_flags = AI_ADDRCONFIG, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    int error = getaddrinfo(ZKL_GATE_HOST, NULL, &hints, &found);
+    if (!error) freeaddrinfo(found);
+    refuses_ipv4 = error == EAI_ADDRFAMILY;
+}
+
 static int add_servers(const char *host, const char *port, struct servers *servers) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found;
     int error = getaddrinfo(host, port, &hints, &found);
@@ -48,6 +63,7 @@ static int resolve_entry(char *entry, struct servers *servers) {
 int zkl_hosts_resolve(const char *hosts, struct servers *servers) {
     char *copy = strdup(hosts), *rest = copy;
     int error = copy ? EAI_NONAME : EAI_MEMORY; /* for an empty list */
+    ask_as_libzookeeper();
     *servers = (struct servers){0};
     for (char *entry = copy ? strtok_r(copy, ",", &rest) : NULL; entry;
          entry = strtok_r(NULL, ",", &rest)) {
@@ -97,20 +113,8 @@ int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_AD
     return snprintf(text, ZKL_ADDRESS_SIZE, "%s:%s", host, port);
 }
 
-/*
- * False in a network of IPv6 alone, whose only IPv4 addresses are loopback's, as libzookeeper asks
- * with this flag.
- */
-static bool resolves_ipv4(void) {
-    const struct addrinfo hints = {.ai_flags = AI_ADDRCONFIG, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found;
-    int error = getaddrinfo(ZKL_GATE_HOST, NULL, &hints, &found);
-    if (!error) freeaddrinfo(found);
-    return error != EAI_ADDRFAMILY;
-}
-
 int zkl_hosts_write_entry(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]) {
-    bool is_plain = server->ss_family != AF_INET || resolves_ipv4();
+    bool is_plain = server->ss_family != AF_INET || !refuses_ipv4;
     if (is_plain) return zkl_hosts_format_one(server, text);
     char *end = stpcpy(text, ZKL_IPV6_FORM);
     return (int)(end - text) + zkl_hosts_format_one(server, end);
