@@ -47,6 +47,13 @@ describe("a basket", function()
             { seeds = 30 }).wrong)
     end)
 
+    it("a basket may be of products that are no buyer's own", function()
+        local it_is = sale{ strategy = "shared", product = "bun", parameters = {
+            basket = { tea = 2 } } }
+        assert.same({ "right", 5, 1 }, { it_is.verdict, it_is.sold, it_is.refused },
+            tostring(it_is))
+    end)
+
     it("a lock for all products excludes also if a product has its name", function()
         package.loaded.tea_only = function(buyer)
             buyer:want{ tea = 1 }

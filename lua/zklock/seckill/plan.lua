@@ -136,15 +136,13 @@ local function product_chooser(options, stocks, servers)
 end
 
 
-local LOCK_NAMES = {
-    product = function(product) return product end, -- a lock for each product (REQ-11)
-    one = function() return "all" end,              -- one lock for all (PIT-12)
-}
+local LOCK_OF_ALL = "all" -- its name
 
 
+-- A lock for each product (REQ-11), or one for all (PIT-12).
 local function read_lock(options)
     local kind = text(options, "lock", "product")
-    if not LOCK_NAMES[kind] then
+    if kind ~= "product" and kind ~= "one" then
         refuse("lock must be \"product\" (one each) or \"one\" (one for all), not %s",
             show(options.lock))
     end
@@ -161,21 +159,16 @@ end
 
 local function assign_buyers(options, the_plan)
     local choose_product = product_chooser(options, the_plan.products, the_plan.servers)
-    local lock_of = LOCK_NAMES[the_plan.lock]
-    local assignments, locks, known = {}, {}, {}
+    local one_lock = the_plan.lock == "one" and LOCK_OF_ALL
+    local assignments = {}
     for buyer = 1, the_plan.buyers do
         local product = choose_product(buyer)
-        local lock = lock_of(product)
         assignments[buyer] = {
-            buyer = buyer, product = product, lock = lock, quantity = the_plan.quantity,
-            server = (buyer - 1) % the_plan.servers + 1,
+            buyer = buyer, product = product, lock = one_lock or product,
+            quantity = the_plan.quantity, server = (buyer - 1) % the_plan.servers + 1,
         }
-        if not known[lock] then
-            known[lock] = true
-            locks[#locks + 1] = lock
-        end
     end
-    return assignments, locks
+    return assignments, one_lock and { one_lock } or sorted_names(the_plan.products)
 end
 
 
