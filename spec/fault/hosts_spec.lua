@@ -255,6 +255,15 @@ describe("a session whose servers move #server #real #session:set_hosts", functi
         end_held(child)
     end)
 
+    it("connect tells that an address of IPv6 refuses #zklock.connect", function()
+        local child = program.start("127.0.0.1:1", [[
+            say((select(2, zklock.connect(HOSTS, { connect_timeout = 0.5 }))))
+        ]], without("ipv4"))
+        child:says("connection: 127.0.0.1:1: no ZooKeeper server answered " ..
+                   "(the connection was refused)")
+        child:ends()
+    end)
+
     it("a session keeps its servers, and tells that, if libzookeeper cannot change them", function()
         local old, new = new_pod(), new_pod()
         local child = hold(old.hosts, 6, without("gate"))

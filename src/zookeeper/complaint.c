@@ -41,8 +41,6 @@ void zkl_complaint_hear(const char *message) {
         const char *begin = strstr(message, forms[i].before);
         if (!begin || !strstr(begin, forms[i].after) || strstr(begin, ZKL_GATE_HOST)) continue;
         begin += strlen(forms[i].before);
-        if (strncmp(begin, ZKL_IPV6_FORM, strlen(ZKL_IPV6_FORM)) == 0)
-            begin += strlen(ZKL_IPV6_FORM);
         last_heard = packed(begin, strcspn(begin, " "), forms[i].means);
         return;
     }

@@ -105,19 +105,24 @@ socklen_t zkl_hosts_size(const struct sockaddr_storage *server) {
     return server->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 }
 
-int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]) {
+/* Writes an address in numbers, with an IPv4 address in the form that libzookeeper takes. */
+static int format(const struct sockaddr_storage *server, const char *before, const char *after,
+                  char text[ZKL_ADDRESS_SIZE]) {
     char host[NI_MAXHOST], port[NI_MAXSERV];
+    const char *form = server->ss_family == AF_INET && refuses_ipv4 ? "::ffff:" : "";
     if (getnameinfo((const struct sockaddr *)server, zkl_hosts_size(server), host, sizeof host,
                     port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
         return 0;
-    return snprintf(text, ZKL_ADDRESS_SIZE, "%s:%s", host, port);
+    return snprintf(text, ZKL_ADDRESS_SIZE, "%s%s%s%s:%s", before, form, host, after, port);
+}
+
+int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]) {
+    bool is_ipv4 = server->ss_family == AF_INET && !refuses_ipv4;
+    return is_ipv4 ? format(server, "", "", text) : format(server, "[", "]", text);
 }
 
 int zkl_hosts_write_entry(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]) {
-    bool is_plain = server->ss_family != AF_INET || !refuses_ipv4;
-    if (is_plain) return zkl_hosts_format_one(server, text);
-    char *end = stpcpy(text, ZKL_IPV6_FORM);
-    return (int)(end - text) + zkl_hosts_format_one(server, end);
+    return format(server, "", "", text);
 }
 
 /* libzookeeper's connect string. */

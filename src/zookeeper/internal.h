@@ -274,12 +274,10 @@ socklen_t zkl_hosts_size(const struct sockaddr_storage *server);
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);
 /* Begins with one of the servers. NULL: no memory. */
 char *zkl_hosts_format(const struct servers *servers, size_t first, const char *chroot);
-#define ZKL_ADDRESS_SIZE (NI_MAXHOST + NI_MAXSERV + 2)
-/* Writes "host:port" in numbers. Its length, or 0. */
+#define ZKL_ADDRESS_SIZE (NI_MAXHOST + NI_MAXSERV + sizeof "[::ffff:]:")
+/* Write "host:port" in numbers, in the form of libzookeeper's log and list. Their length, or 0. */
 int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
-/* Likewise, for libzookeeper's list. Where libzookeeper refuses IPv4, writes it in IPv6's form. */
 int zkl_hosts_write_entry(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
-#define ZKL_IPV6_FORM "::ffff:" /* before an IPv4 address */
 
 /* complaint.c */
 void zkl_complaint_hear(const char *message);
