@@ -107,14 +107,20 @@ describe("a session that drains #session:close", function()
         server:wait_for_nodes(path .. "-condition-c", 0)
     end)
 
-    if coroutine.close then
-        it("a session goes on if its close is cut off during the drain", function()
+    for how, cut_off in pairs{
+        ["an interrupt"] = function(closer) assert.equal(1, session:interrupt(closer)) end,
+        ["the end of its coroutine"] = coroutine.close, -- since Lua 5.4
+    } do
+        it("a session goes on if its close is cut off during the drain by " .. how, function()
             zklock.run(function()
                 local lease, other = rig.hold(session:mutex(path)), session:mutex(path .. "-b")
                 local closer = coroutine.create(function() session:close{ drain = 60 } end)
                 assert(coroutine.resume(closer))
                 assert.equal("closed", (rig.code_of(other, 0)))
-                coroutine.close(closer)
+                cut_off(closer)
+                rig.wait_for("the end of the close", function()
+                    return coroutine.status(closer) == "dead"
+                end)
                 rig.use(other)
                 rig.release(lease)
             end)

@@ -154,13 +154,15 @@ end
 ---@param opts? zklock.CloseOptions
 ---@return true? ok
 ---@return string? message
----@return zklock.Code? code "context", "forked"
+---@return zklock.Code? code "context", "interrupted", "forked"
 function Session:close(opts)
     opts = options.close(opts)
     if opts.drain and not self:gone() and self:state() ~= "closed" then
         local refusal, code = wait.refusal(self)
         if refusal then return nil, refusal, code end
-        self:await(self.handle:drain(opts.drain_waiters, opts.drain), opts.drain, take_result)
+        local drain = self.handle:drain(opts.drain_waiters, opts.drain)
+        local result = self:await(drain, opts.drain, take_result)
+        if result == "interrupted" then return failure(result, self.hosts) end
     end
     return close(self, CLOSE_BOUND)
 end
