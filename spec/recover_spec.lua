@@ -218,6 +218,13 @@ describe("a session that is kept in a folder #server #a_crash_that_costs_no_sess
         end
     end)
 
+    it("the session of a process that moved is ended under its new hosts #session:set_hosts",
+       function()
+        local proxy = rig.proxy_for_test(server.hosts)
+        kill_holder(nil, ("assert(session:set_hosts(%q, 20))"):format(proxy.hosts))
+        rig.hold(connect{ hosts = proxy.hosts }:mutex(path))
+    end)
+
     it("a session whose file cannot be written works, and tells that", function()
         local holder = start_holder(nil, [[
             assert(session:stats().recover_error == "No space left on device")]],
