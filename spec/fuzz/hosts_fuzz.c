@@ -88,7 +88,7 @@ int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo
                        struct addrinfo **found) {
     struct sockaddr_storage list[8];
     struct addrinfo **end = found;
-    (void)hints;
+    if (hints->ai_flags & AI_ADDRCONFIG) return EAI_NONAME; /* not asked for the list */
     check_question(host, port);
     resolver.asked++;
     size_t count = *host ? addresses_of(host, list) : 0;
