@@ -212,5 +212,6 @@ zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {
     if (claim->stalled || claim->state == ZKL_WAIT) return zkl_claim_resume(claim, now);
     zkl_actions actions = zkl_claim_offer_kept(claim, now);
     bool watches = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
+    if (claim->state == ZKL_DOWNGRADE) claim->node.watched = true; /* the next node is watched */
     return watches ? watch_own(claim) : actions;
 }
