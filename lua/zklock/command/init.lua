@@ -14,6 +14,7 @@ local output = require "zklock.command.output"
 local printable = require "zklock.command.printable"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
+local variable = require "zklock.system.variable"
 local version = require("zklock")._VERSION
 
 local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
@@ -119,12 +120,6 @@ local function parse(argparse, given, more)
     result.tail, result.parser = tail, parser
     result.verbs, result.commands = verbs, commands
     return result
-end
-
-
-local function variable(name)
-    local text = os.getenv(name)
-    return text ~= "" and text or nil
 end
 
 

@@ -3,6 +3,7 @@
 local dependency = require "zklock.system.dependency"
 local languages = require "zklock.seckill.language"
 local default_environment = require "zklock.seckill.environment"
+local variable = require "zklock.system.variable"
 
 
 ---@class zklock.seckill.Options
@@ -168,7 +169,7 @@ function command_line.parse(arguments, catalogue, environment)
         environment = environment, scenarios = scenarios,
         pause = given.pause or DEFAULTS.pause,
         session = given.session or DEFAULTS.session,
-        zookeeper = given.zookeeper or os.getenv "ZK_HOSTS",
+        zookeeper = given.zookeeper or variable "ZK_HOSTS",
         verbose = given.verbose or false,
         language = language,
         json = given.json,

@@ -4,6 +4,7 @@
 --- report/language.js translates a report's page in the same way.
 
 local misuse = require "zklock.value.misuse"
+local variable = require "zklock.system.variable"
 
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)language%.lua$"
@@ -17,7 +18,7 @@ local language = { NAMES = { "en", "zh" } }
 ---@return "en" | "zh" | nil name
 ---@return string? message
 function language.choose(given)
-    given = given or os.getenv "ZKLOCK_LANGUAGE" or "en"
+    given = given or variable "ZKLOCK_LANGUAGE" or "en"
     for _, name in ipairs(language.NAMES) do
         if given == name then return name end
     end

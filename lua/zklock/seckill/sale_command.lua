@@ -8,6 +8,7 @@ local fault_options = require "zklock.seckill.fault_options"
 local plans = require "zklock.seckill.plan"
 local reports = require "zklock.seckill.report"
 local seckill = require "zklock.seckill"
+local variable = require "zklock.system.variable"
 
 
 local sale_command = {}
@@ -181,7 +182,7 @@ function sale_command.read(given)
     options.faults, options.fault, options.explore = options.fault, nil, nil
     options.pause, options.hold, options.session = given.pause, given.hold, given.session
     options.zookeeper = given.zookeeper
-        or not seeds and not strikes_zookeeper(options.faults) and os.getenv "ZK_HOSTS" or nil
+        or not seeds and not strikes_zookeeper(options.faults) and variable "ZK_HOSTS" or nil
     options.lua = given.lua
     local request = {
         strategies = words_of(options.strategy or "zookeeper"), options = options, seeds = seeds,
