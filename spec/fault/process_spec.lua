@@ -224,7 +224,7 @@ describe("a forked child #failures", function()
         parent:ends()
     end)
 
-    it("connect returns at its deadline if another thread was resolving at the fork", function()
+    it("connect returns at its deadline if another thread resolved at the fork #server", function()
         if TSAN then return end
         local library, module = program.library("without"), program.library("system")
         local parent = program.start(server.hosts, ([[
