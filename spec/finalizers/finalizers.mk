@@ -17,8 +17,9 @@ $(BUILD)/finalizers/lua5.4: $(HARD_LUA)/src/lua.c
 # The sanitizer keeps little freed memory and short stacks, or it would take gigabytes.
 STORM = spec/finalizers/storm.lua
 
+# The limits are against a loop and a deadlock; no other process decides a verdict.
 test-finalizers: $(BUILD)/finalizers/lua5.4 $(BUILD)/asan/zklock/core.so \
 		$(BUILD)/5.1/zklock/core.so
-	ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16:malloc_context_size=4 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(call with,asan) timeout -k 5 1200 $(BUILD)/finalizers/lua5.4 $(STORM)
-	$(call with,5.1) timeout -k 5 600 $(LUAJIT) $(STORM)
+	ulimit -t 1200; ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16:malloc_context_size=4 \
+		UBSAN_OPTIONS=print_stacktrace=1 $(call with,asan) timeout -k 5 7200 $(BUILD)/finalizers/lua5.4 $(STORM)
+	ulimit -t 600; $(call with,5.1) timeout -k 5 7200 $(LUAJIT) $(STORM)
