@@ -6,7 +6,7 @@ local mutant = require "spec.mutants.mutant"
 local shell = require "spec.mutants.shell"
 
 mutant.copy()
-shell.must("cp -R proof %s", mutant.BASE)
+shell.must("rm -f %s/proof && cp -R proof %s", mutant.BASE, mutant.BASE) -- it is a link
 for _, row in ipairs(require "proof.cbmc.defects") do
     row.name = row[2]
     print(table.concat({ row[1], row.name, mutant.make(row), row.breaks }, "\t"))
