@@ -137,13 +137,18 @@ local function choose_scenarios(only, catalogue)
 end
 
 
+local OF_SCENARIOS = { "only", "seed_times", "verbose" }
+
 -- Returns a message about an option that would be ignored.
 local function misplaced_option(given, is_sale)
-    for _, name in ipairs(is_sale and { "only", "seed_times", "verbose" } or { "csv" }) do
+    if not is_sale then
+        return given.csv and "--csv is of a sale of your own: give one of its options, such as "
+            .. "--strategy"
+    end
+    for _, name in ipairs(OF_SCENARIOS) do
         if given[name] then
-            return ("--%s is of %s"):format(name:gsub("_", "-"), is_sale and "the scenarios, and "
-                .. "the other options make a sale of your own" or "a sale of your own: give one of "
-                .. "its options, such as --strategy")
+            return ("--%s is of the scenarios, and the other options make a sale of your own")
+                :format((name:gsub("_", "-")))
         end
     end
 end

@@ -3,8 +3,6 @@
 local lua_module = require "zklock.seckill.lua_module"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: std max
-
 
 local built_in = {}
 
@@ -73,11 +71,11 @@ end
 
 local NAMES = "plain, release_then_commit, commit_then_release, optimistic"
 
--- Each needs a method of the strategy or the store, and these have it.
-local TRANSACTION = { "store", "begin", "sqlite and mysql" }
+-- A purchase may need a method of the server's store or strategy.
+local TRANSACTION = { of = "store", method = "begin", known = "sqlite and mysql" }
 local NEEDS = {
     commit_then_release = TRANSACTION, release_then_commit = TRANSACTION,
-    optimistic = { "strategy", "retry", "sql-optimistic" },
+    optimistic = { of = "strategy", method = "retry", known = "sql-optimistic" },
 }
 
 
@@ -91,10 +89,10 @@ function purchases.is_built_in(name) return built_in[name] ~= nil end
 ---@param server zklock.seckill.Server
 function purchases.check(server)
     local plan = server.plan
-    local whose, method, known = unpack(NEEDS[plan.purchase] or {})
-    if whose and not server[whose][method] then
+    local need = NEEDS[plan.purchase]
+    if need and not server[need.of][need.method] then
         error(("the purchase %s needs a %s with %s, such as %s, and not %s"):format(plan.purchase,
-            whose, method, known, plan[whose]), 0)
+            need.of, need.method, need.known, plan[need.of]), 0)
     end
 end
 
