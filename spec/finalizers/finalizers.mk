@@ -21,5 +21,6 @@ STORM = spec/finalizers/storm.lua
 test-finalizers: $(BUILD)/finalizers/lua5.4 $(BUILD)/asan/zklock/core.so \
 		$(BUILD)/5.1/zklock/core.so
 	ulimit -t 1200; ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16:malloc_context_size=4 \
-		UBSAN_OPTIONS=print_stacktrace=1 $(call with,asan) timeout -k 5 7200 $(BUILD)/finalizers/lua5.4 $(STORM)
+		UBSAN_OPTIONS=print_stacktrace=1 $(call with,asan) \
+		timeout -k 5 7200 $(BUILD)/finalizers/lua5.4 $(STORM)
 	ulimit -t 600; $(call with,5.1) timeout -k 5 7200 $(LUAJIT) $(STORM)
