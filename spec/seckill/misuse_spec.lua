@@ -39,18 +39,23 @@ describe("a wrong option of a sale", function()
             ["--mysql=db"] = 'mysql must be a URL, mysql://USER:PASSWORD@HOST:PORT, not "db"',
             ["--purchase=none"] = 'no purchase "none"', ["--expect=,"] = "expect is a table of",
             ["--strategy=,"] = "--strategy names no strategy",
+            ["--products=bun=1,bun=2"] = '"bun=2" names bun again',
+            ["--expect=sold=1,sold=2"] = '"sold=2" names sold again',
+            ["--expect=answer=1,answer.p99=2"] = '"answer.p99=2" names answer again',
+            ["--expect=answer.p99=1,answer=2"] = '"answer=2" names answer again',
         } do
             local status, _, err = demo{ word }
             assert.same({ 2, true }, { status, err:find(message, 1, true) ~= nil }, word .. err)
         end
     end)
 
-    it("an option is refused where it would be ignored", function()
+    it("an option is refused where it would have no effect", function()
         for _, row in ipairs{
             { "--csv is of a sale of your own: give", "--csv", "sale.csv" },
             { "--only is of the scenarios, and", "--explore", "1", "--only", "DEMO-01" },
             { "--seed-times is of the scenarios", "--explore", "1", "--seed-times" },
             { "--verbose is of the scenarios", "--explore", "1", "--verbose" },
+            { "--report and --json name one file", "--report", "sale", "--json", "sale" },
         } do
             local status, _, err = demo{ row[2], row[3], row[4], row[5] }
             assert.same({ 2, true }, { status, err:find(row[1], 1, true) ~= nil }, err)

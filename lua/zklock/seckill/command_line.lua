@@ -154,6 +154,18 @@ local function misplaced_option(given, is_sale)
 end
 
 
+local function clash_of_files(given)
+    local option_of = {}
+    for _, option in ipairs{ "report", "json", "junit", "csv" } do
+        local file = given[option]
+        if file and option_of[file] then
+            return ("--%s and --%s name one file"):format(option_of[file], option)
+        end
+        if file then option_of[file] = option end
+    end
+end
+
+
 ---@param arguments string[]
 ---@param catalogue zklock.seckill.Scenario[]
 ---@param environment table?  zklock.seckill.environment by default
@@ -165,7 +177,8 @@ function command_line.parse(arguments, catalogue, environment)
     local ok, given = parser:pparse(arguments)
     if not ok then return nil, given .. "\n" .. parser:get_usage() end
     local scenarios, message = choose_scenarios(given.only, catalogue)
-    if not scenarios then return nil, message end
+    message = message or clash_of_files(given)
+    if message then return nil, message end
     local language
     language, message = languages.choose(given.language)
     if not language then return nil, message end

@@ -26,6 +26,7 @@ local function products(text) -- an argparse converter
     for word in text:gmatch "[^,]+" do
         local name, stock = word:match "^([^=]+)=(%d+)$"
         if not name then return nil, ("%q is not a product, as in bun=100,tea=50"):format(word) end
+        if stocks[name] then return nil, ("%q names %s again"):format(word, name) end
         stocks[name] = tonumber(stock)
     end
     return stocks
@@ -40,12 +41,15 @@ local function expectation(text) -- an argparse converter
         if not tonumber(value) then
             return nil, ("%q is nothing to expect, as in sold=100,failed=0"):format(word)
         end
-        if part == "" then
-            expect[name] = tonumber(value)
-        else
-            expect[name] = type(expect[name]) == "table" and expect[name] or {}
-            expect[name][part] = tonumber(value)
+        local parts, key = expect, name
+        if part ~= "" then
+            expect[name] = expect[name] or {}
+            parts, key = expect[name], part
         end
+        if type(parts) == "number" or parts[key] then
+            return nil, ("%q names %s again"):format(word, name)
+        end
+        parts[key] = tonumber(value)
     end
     return expect
 end
