@@ -556,11 +556,11 @@ function Proxy:counts()
 end
 
 
---- Returns counts() without the kinds that were not seen.
+--- Returns counts() without the kinds that were not seen, and without pings, which come by time.
 function Proxy:seen()
     local seen = {}
     for name, count in pairs(self:counts()) do
-        if count > 0 then seen[name] = count end
+        if count > 0 and name ~= "ping" then seen[name] = count end
     end
     return seen
 end

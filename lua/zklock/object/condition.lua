@@ -47,7 +47,7 @@ local function take_wait(request, lease, folder, timeout)
     if code == "ok" and lease.handle:state() == "released" then code = "released" end
     if code == "ok" then return true end
     if code == "timeout" then detail = ("waited %g s"):format(timeout) end
-    if code == "unsupported" then detail = detail or "the owner had the lock in a multi-lock" end
+    if code == "unsupported" then detail = detail or "the owner held the lock in a multi-lock" end
     return failure(code, folder, detail)
 end
 
