@@ -428,7 +428,7 @@ return {
       at = "zkl_line_may_have_others", find = "!zkl_line_is_own(line, line->contenders[i])",
       replace = "line->contenders[i]->session != 0" },
     { "batch-first-alone",
-      "of two claims that one node serves, only the first is asked if its turn is over",
+      "while two claims hold, only the first is asked if its turn is over",
       at = "zkl_turn_awaited", find = "actions = zkl_turn_watch(each, 0);",
       replace = "return zkl_turn_watch(each, 0);" },
     { "quantum-not-handed-on", "a successor does not know when its turn began",
