@@ -5,7 +5,7 @@ local rig = require "spec.rig"
 local server = rig.shared()
 
 -- A limit below the open descriptors leaves none, whatever zklock's threads close meanwhile. A
--- program that begins with no descriptor cannot raise it, so the one that does begins before.
+-- program that begins with no descriptor cannot raise it, so the raiser begins before.
 local PRELUDE = [[
     local raiser = io.popen("read _; prlimit --nofile=64: --pid $PPID", "w")
     local function take_all() os.execute "prlimit --nofile=3: --pid $PPID" end
