@@ -149,7 +149,8 @@ it("each row of the tables is a defect of the tree as it is", function()
 end)
 
 
-local COMPILE = ("%s -std=c11 -D_GNU_SOURCE -w -fsyntax-only -I%s -I%s"):format(
+local COMPILE = ("%s -std=c11 -D_GNU_SOURCE -fsyntax-only -I%s -I%s " ..
+                 "-Werror=implicit-function-declaration"):format(
     os.getenv "CC" or "cc", os.getenv "LUA_INCDIR" or "/usr/include/lua5.4",
     os.getenv "ZOOKEEPER_INCDIR" or "/usr/include")
 

@@ -299,7 +299,7 @@ return {
       at = "zkl_claim_awaits",
       find = "if (waits && !claim->trying)",
       replace = [[
-    if (!line->path_exists && is_opening(claim)) return ZKL_AWAITS_PATH;
+    if (!line->path_exists && is_path_being_opened(claim)) return ZKL_AWAITS_PATH;
     if (waits && !claim->trying)]] },
     { "kept-back-forgotten", "a watch whose event was kept back no longer counts, and is set again",
       at = "answer_removal", find = "answer->rc == ZKL_ERROR_NONE",
@@ -577,7 +577,7 @@ size_t drop_repeated(]] } } },
       at = "watch_own", find = "struct call *call = new_call(stake, STAKE_GET_OWN, NULL);",
       replace = [[
     struct call *call = NULL;
-    bool may = may_watch(stake, claim->node.name, ROOM_FREE);
+    bool may = make_room_to_watch(stake, claim->node.name, ROOM_FREE);
     if (may) call = new_call(stake, STAKE_GET_OWN, NULL);]] },
     { "busy-turns", "in turns others' nodes are not counted",
       at = "zkl_claim_exceeds_max_waiters",
@@ -615,5 +615,5 @@ size_t drop_repeated(]] } } },
       replace = "else if (why != ZKL_INTERRUPTED) zkl_request_finish(request, why, 0);" },
     { "drain-keeps", "a session that drains goes on to keep nodes",
       at = "zkl_claim_stop_keeping", find = "return claim->state == ZKL_KEPT ?",
-      replace = "return claim->state == ZKL_GONE ?", rare = true },
+      replace = "return claim->state == ZKL_GONE ?" },
 }
