@@ -34,7 +34,7 @@ local DEFAULTS = {
 }
 
 
-local command_line = {}
+local command_line = { FILES = { "report", "json", "csv", "junit" } } -- options for output files
 
 
 local function seconds(text) -- an argparse converter
@@ -156,7 +156,7 @@ end
 
 local function clash_of_files(given)
     local option_of = {}
-    for _, option in ipairs{ "report", "json", "junit", "csv" } do
+    for _, option in ipairs(command_line.FILES) do
         local file = given[option]
         if file and option_of[file] then
             return ("--%s and --%s name one file"):format(option_of[file], option)

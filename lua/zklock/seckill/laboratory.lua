@@ -78,11 +78,9 @@ local function missing_for_sale(request)
 end
 
 
-local FILES = { "report", "json", "csv", "junit" }
-
 local function files_of(chosen)
     local files = {}
-    for _, kind in ipairs(FILES) do files[kind] = chosen[kind] end
+    for _, kind in ipairs(command_line.FILES) do files[kind] = chosen[kind] end
     return files
 end
 
