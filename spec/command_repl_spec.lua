@@ -110,7 +110,7 @@ describe("zklock #server", function()
             local path = rig.path()
             rig.hold(own:mutex(path))
             for _, words in ipairs{ "ZK_AUTH=digest:a:b", "ZK_AUTH=other:x ZK=--auth=digest:a:b",
-                                    "ZK_AUTH=digest:c:d" } do
+                                    "ZK_AUTH=digest:c:d", "ZK_AUTH=" } do
                 local text = rig.shell("export %s; echo 'queue %q' | %s bin/zklock $ZK repl "
                     .. "--hosts %s 2>&1", words, path, LUA, server.hosts)
                 expect(text, words:find "a:b" and "1 holds mutex" or "auth: ")

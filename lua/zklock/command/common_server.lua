@@ -4,10 +4,11 @@
 local hosts_of = require "zklock.value.hosts"
 local printable = require "zklock.command.printable"
 local shell = require "zklock.system.shell"
+local variable = require "zklock.system.variable"
 local zklock = require "zklock"
 local zookeeper = require "zklock.throwaway.zookeeper"
 
-local getenv, pcall, tostring = os.getenv, pcall, tostring
+local pcall, tostring = pcall, tostring
 
 local PATIENCE = 3 -- seconds that a server may take to answer
 
@@ -15,7 +16,7 @@ local _M = {}
 
 
 local function address_file()
-    local folder = getenv "XDG_RUNTIME_DIR" or getenv "TMPDIR" or "/tmp"
+    local folder = variable "XDG_RUNTIME_DIR" or variable "TMPDIR" or "/tmp"
     return folder .. "/zklock-repl-" .. tostring(shell.first_line "id -u")
 end
 

@@ -6,8 +6,9 @@ local core = require "zklock.core"
 local display = require "zklock.command.display"
 local is_interrupt = require "zklock.value.is_interrupt"
 local nearest = require "zklock.command.nearest"
+local variable = require "zklock.system.variable"
 
-local getenv, getmetatable, io = os.getenv, getmetatable, io
+local getmetatable, io = getmetatable, io
 local load = loadstring or load -- Lua 5.1's load takes no text
 local pairs, pcall, print, require = pairs, pcall, print, require
 local select, tostring, type, xpcall = select, tostring, type, xpcall
@@ -87,8 +88,8 @@ local function reader(is_terminal)
     local ok, readline = pcall(require, "readline")
     if not (ok and is_terminal) then return read_plain end
     completions.install(readline)
-    local home = getenv "HOME" or ""
-    if home == "" then return reader_by(readline, function() end) end
+    local home = variable "HOME"
+    if not home then return reader_by(readline, function() end) end
     return reader_by(readline, open_history(readline, home .. "/.zklock_history"))
 end
 

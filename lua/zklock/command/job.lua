@@ -7,6 +7,7 @@ local minder = require "zklock.child"
 local printable = require "zklock.command.printable"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
+local variable = require "zklock.system.variable"
 local zklock = require "zklock"
 
 local huge, ipairs, max, min, pcall = math.huge, ipairs, math.max, math.min, pcall
@@ -90,7 +91,7 @@ end
 
 
 local function shell(text)
-    return { os.getenv "SHELL" or "/bin/sh", "-c", text }
+    return { variable "SHELL" or "/bin/sh", "-c", text }
 end
 
 

@@ -9,9 +9,10 @@ local show = require "zklock.command.show"
 local sorted_names = require "zklock.value.sorted_names"
 local status = require "zklock.command.status"
 local tree = require "zklock.command.tree"
+local variable = require "zklock.system.variable"
 local zklock = require "zklock"
 
-local getenv, ipairs, pairs, print = os.getenv, ipairs, pairs, print
+local ipairs, pairs, print = ipairs, pairs, print
 local tostring, type = tostring, type
 
 local HELP = [[
@@ -31,18 +32,14 @@ lease:release()]]
 local TOPICS_WIDTH = 56
 
 
-local function given(name, convert)
-    local text = getenv("ZKLOCK_REPL_" .. name)
-    if text and text ~= "" then return convert(text) end
-end
+local function given(name) return variable("ZKLOCK_REPL_" .. name) end
 
-
-local hosts = given("HOSTS", tostring)
+local hosts = given "HOSTS"
 
 local function connect()
     local opened, message, code = zklock.connect(hosts, {
-        timeout = given("TIMEOUT", tonumber), auth = given("AUTH", tostring) or getenv "ZK_AUTH",
-        acl = given("ACL", tostring),
+        timeout = tonumber(given "TIMEOUT"), auth = given "AUTH" or variable "ZK_AUTH",
+        acl = given "ACL",
     })
     if opened then return opened end
     io.stderr:write("zklock: ", printable.line(message), "\n")
@@ -52,7 +49,7 @@ end
 local session = connect()
 
 
-local LOST = given("SHARED", tostring) and "%s does not answer; it ends with the prompt that "
+local LOST = given "SHARED" and "%s does not answer; it ends with the prompt that "
     .. "started it\n" or "%s does not answer\n"
 
 local told_state = "connected"

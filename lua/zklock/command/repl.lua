@@ -5,8 +5,9 @@ local hosts_of = require "zklock.value.hosts"
 local interpreter = require "zklock.system.interpreter"
 local options = require "zklock.value.options"
 local shell = require "zklock.system.shell"
+local variable = require "zklock.system.variable"
 
-local getenv, ipairs, pcall, require = os.getenv, ipairs, pcall, require
+local ipairs, pcall, require = ipairs, pcall, require
 
 local repl = {
     summary = "Lua at a prompt, with a session.",
@@ -37,7 +38,7 @@ end
 
 -- Credentials of --auth only. ZK_AUTH stays in the environment, which ps does not show.
 local function auth_of_option(given)
-    return given.auth ~= getenv "ZK_AUTH" and given.auth or ""
+    return given.auth ~= variable "ZK_AUTH" and given.auth or ""
 end
 
 
