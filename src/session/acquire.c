@@ -122,7 +122,7 @@ static bool lacks_room(struct zkl_session *session, const struct zkl_acquire_opt
                        size_t count) {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += zkl_stake_cost(session, strlen(options[i].path));
-    return !zkl_room_make(session, ROOM_FREE, bytes, 0);
+    return !zkl_room_make_for_nodes(session, bytes);
 }
 
 static enum zkl_code refusal_of(const struct zkl_session *session,

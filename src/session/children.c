@@ -17,8 +17,8 @@ void zkl_path_unwatch_children(struct zkl_session *session, struct path *path) {
 bool zkl_path_watch_children(struct path *path, struct stake *stake) {
     struct zkl_session *session = stake->session;
     char *children = zkl_path_join("", path->text);
-    bool room = children && zkl_room_make(session, ROOM_OF_KEPT, 0,
-                                          zkl_watches_need(&session->watches, children));
+    size_t need = children ? zkl_watches_need(&session->watches, children) : 0;
+    bool room = children && zkl_room_make_for_watches(session, ROOM_OF_KEPT, need);
     path->children_watch = room ? zkl_watches_pin(&session->watches, children) : NULL;
     struct call *call = path->children_watch ? zkl_stake_call_new(stake, STAKE_LIST) : NULL;
     bool enough = call || (children && !room);

@@ -232,7 +232,8 @@ struct zkl_member *zkl_member_find(const struct zkl_session *session, const char
 
 static bool has_room(struct zkl_session *session, const char *path) {
     size_t watched = zkl_watches_need(&session->watches, path);
-    return zkl_room_make(session, ROOM_OF_WATCHERS, cost(session, path), watched);
+    return zkl_room_make_for_watches(session, ROOM_OF_WATCHERS, watched) &&
+           zkl_room_make_for_nodes(session, cost(session, path));
 }
 
 static zkl_time due(const struct follower *follower) {

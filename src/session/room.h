@@ -2,7 +2,7 @@
  * room.h - whether the session may make another node (ZKL_PATHS_MAX) or set another watch
  * (ZKL_WATCHES_MAX).
  *
- *     if (!zkl_room_make(session, ROOM_FREE, bytes, 0)) return ZKL_TOO_MANY;
+ *     if (!zkl_room_make_for_nodes(session, bytes)) return ZKL_TOO_MANY;
  */
 #ifndef ZKL_SESSION_ROOM_H
 #define ZKL_SESSION_ROOM_H
@@ -22,11 +22,10 @@ enum zkl_room {
     ROOM_OF_WATCHERS    /* likewise */
 };
 
-/*
- * Makes room for so many bytes of new nodes, by giving up kept nodes, and of new watches, by giving
- * up those of ROOM_FREE to `most`. False: there is too little.
- */
-bool zkl_room_make(struct zkl_session *session, enum zkl_room most, size_t nodes, size_t watches);
+/* Makes room for new nodes, by giving up kept ones. False: there is too little. */
+bool zkl_room_make_for_nodes(struct zkl_session *session, size_t bytes);
+/* Makes room for new watches, by giving up those of ROOM_FREE to `most`. */
+bool zkl_room_make_for_watches(struct zkl_session *session, enum zkl_room most, size_t bytes);
 /* Requests for watches that nobody wants any more are out. Their answers will bring room. */
 bool zkl_room_is_coming(const struct zkl_session *session);
 

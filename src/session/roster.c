@@ -180,7 +180,7 @@ static enum zkl_code pin(struct zkl_roster *roster) {
     char *children = zkl_path_join("", roster->folder); /* the form of struct watch */
     if (!children) return ZKL_NO_MEMORY;
     size_t need = zkl_watches_need(watches, children) + zkl_watches_need(watches, roster->folder);
-    bool room = zkl_room_make(roster->base.session, ROOM_OF_TURNS, 0, need);
+    bool room = zkl_room_make_for_watches(roster->base.session, ROOM_OF_TURNS, need);
     roster->children_watch = room ? zkl_watches_pin(watches, children) : NULL;
     roster->folder_watch = roster->children_watch ? zkl_watches_pin(watches, roster->folder) : NULL;
     free(children);
@@ -290,7 +290,7 @@ static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t
     struct zkl_session *session = roster->base.session;
     forget_gone(roster, names, count);
     size_t bytes = bytes_needed(roster, names, count);
-    bool room = bytes < ZKL_WATCHES_MAX && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
+    bool room = bytes < ZKL_WATCHES_MAX && zkl_room_make_for_watches(session, ROOM_OF_TURNS, bytes);
     if (!room || !roster->children_watch)
         return ZKL_TOO_MANY; /* a claim woken meanwhile took the room */
     enum zkl_code code = add_new(roster, names, count);

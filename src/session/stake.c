@@ -70,7 +70,7 @@ static void uncount_node(struct stake *stake) {
 bool zkl_stake_lacks_room(const struct stake *stake) {
     size_t cost = zkl_stake_cost(stake->session, stake->path->length);
     bool waits = stake->node == NODE_UNCOUNTED && stake->claim.state == ZKL_NEW;
-    return waits && !zkl_room_make(stake->session, ROOM_FREE, cost, 0);
+    return waits && !zkl_room_make_for_nodes(stake->session, cost);
 }
 
 /*

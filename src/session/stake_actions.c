@@ -169,7 +169,7 @@ static bool make_room_to_watch(struct stake *stake, const char *name, enum zkl_r
     if (!node) note_unallocated(stake, STAKE_GET_AHEAD); /* no watch is set, so it needs no room */
     size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
     free(node);
-    return zkl_room_make(stake->session, most, 0, need);
+    return zkl_room_make_for_watches(stake->session, most, need);
 }
 
 /* Without a user an unfair claim only asks who owns the node. */
@@ -235,8 +235,8 @@ static void watch_lookahead(struct stake *stake) {
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
     bool watched = node && zkl_watches_share(stake, node);
     size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
-    bool may =
-        node && !stake->unallocated_calls && zkl_room_make(stake->session, ROOM_FREE, 0, need);
+    bool may = node && !stake->unallocated_calls &&
+               zkl_room_make_for_watches(stake->session, ROOM_FREE, need);
     struct call *call = NULL;
     if (may && !watched) call = zkl_stake_call_new(stake, STAKE_GET_AHEAD);
     free(node);

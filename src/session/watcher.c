@@ -146,7 +146,7 @@ void zkl_watcher_give_way(struct zkl_watcher *watcher) {
 static enum zkl_code pin(struct zkl_watcher *watcher) {
     struct watches *watches = &watcher->base.session->watches;
     size_t need = zkl_watches_need(watches, watcher->path);
-    if (!zkl_room_make(watcher->base.session, ROOM_OF_TURNS, 0, need)) return ZKL_TOO_MANY;
+    if (!zkl_room_make_for_watches(watcher->base.session, ROOM_OF_TURNS, need)) return ZKL_TOO_MANY;
     watcher->watch = zkl_watches_pin(watches, watcher->path);
     return ZKL_OK;
 }
