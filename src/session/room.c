@@ -3,7 +3,7 @@
 
 bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes) {
     size_t there = session->node_bytes - session->leaving_bytes;
-    return bytes == 0 || there + bytes <= ZKL_PATHS_MAX;
+    return there + bytes <= ZKL_PATHS_MAX;
 }
 
 bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes) {
