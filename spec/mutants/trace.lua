@@ -18,6 +18,19 @@ local function before_all()
 end
 
 
+-- No event tells that a setup begins, so each gets another one before it.
+local adds = false
+
+local function add_setup()
+    if not adds then
+        adds = true
+        busted.strict_setup(before_all)
+        adds = false
+    end
+    return nil, true
+end
+
+
 -- Steps before a test belong to the test.
 local function before_test()
     set_segment(count + 1)
@@ -33,6 +46,7 @@ local function begin_test(element)
 end
 
 
+busted.subscribe({ "register", "strict_setup" }, add_setup, { priority = 1 })
 busted.subscribe({ "describe", "start" }, before_all)
 busted.subscribe({ "test", "end" }, before_test)
 busted.subscribe({ "test", "start" }, begin_test)
