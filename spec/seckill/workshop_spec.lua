@@ -3,6 +3,7 @@
 
 local files = require "spec.files"
 local rig = require "spec.rig"
+local shop = require "zklock.seckill.lessons.workshop.shop"
 
 local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
 local GIVEN = "lua/zklock/seckill/lessons/workshop"
@@ -225,6 +226,20 @@ describe("a property is refused #slow", function()
 end)
 
 
+describe("a sale of the workshop", function()
+    it("a sale counts each buyer by what it was told", function()
+        local found = shop.explore(SOLVED .. "/4_mend.lua", shop.with(shop.THREE_BUNS, {
+            seeds = 20, faults = shop.FAULTS,
+            property = function(sale)
+                local told = sale.told
+                assert.equal(4, told.sold + told["sold out"] + told.failed + sale.untold)
+            end,
+        }))
+        assert.same({ 20, 0 }, { found.schedules, found.wrong })
+    end)
+end)
+
+
 -- --- the teacher's page -----------------------------------------------------------------------
 
 describe("the page of the workshop", function()
@@ -245,7 +260,6 @@ describe("the page of the workshop", function()
     end)
 
     it("the page tells the number of schedules of the solution with one stop", function()
-        local shop = require "zklock.seckill.lessons.workshop.shop"
         local found = shop.explore(SOLVED .. "/4_mend.lua", shop.with(shop.THREE_BUNS, {
             all = { preemptions = 0 }, faults = shop.ONE_STOP,
         }))
