@@ -16,10 +16,11 @@ void zkl_path_unwatch_children(struct zkl_session *session, struct path *path) {
 
 bool zkl_path_watch_children(struct path *path, struct stake *stake) {
     struct zkl_session *session = stake->session;
+    struct watches *watches = &session->watches;
     char *children = zkl_path_join("", path->text);
-    size_t need = children ? zkl_watches_need(&session->watches, children) : 0;
-    bool room = children && zkl_room_make_for_watches(session, ROOM_OF_KEPT, need);
-    path->children_watch = room ? zkl_watches_pin(&session->watches, children) : NULL;
+    bool room = children && zkl_room_make_for_watches(session, ROOM_OF_KEPT,
+                                                      zkl_watches_need(watches, children));
+    path->children_watch = room ? zkl_watches_pin(watches, children) : NULL;
     struct call *call = path->children_watch ? zkl_stake_call_new(stake, STAKE_LIST) : NULL;
     bool enough = call || (children && !room);
     free(children);
