@@ -24,14 +24,14 @@ bool zkl_path_watch_children(struct path *path, struct stake *stake) {
     struct call *call = path->children_watch ? zkl_stake_call_new(stake, STAKE_LIST) : NULL;
     bool enough = call || (children && !room);
     free(children);
-    if (!call) {
+    if (call) {
+        call->listed = path;
+        path->lists_out++;
+        zkl_call_set_pinned_watch(call, ZKL_RPC_LIST, path->children_watch);
+    } else {
         zkl_path_unwatch_children(session, path);
         path->line.changed = true;
-        return enough;
     }
-    call->listed = path;
-    path->lists_out++;
-    zkl_call_set_pinned_watch(call, ZKL_RPC_LIST, path->children_watch);
     return enough;
 }
 
