@@ -161,6 +161,17 @@ describe("the cause", function()
         }, found)
     end)
 
+    it("the cause of a deadlock is two buyers who ask for each other's locks", function()
+        local part, found = pages["en/deadlock.html"]:match '<section id="cause">(.-)</section>', {}
+        for buyer, what in part:gmatch "buyer (%d+): <strong>(.-)</strong>" do
+            found[#found + 1] = buyer .. " " .. what
+        end
+        assert.same({
+            "1 gets stock", "2 gets account", "1 asks for account", "2 asks for stock",
+            "1 has waited too long, and gives up", "2 gets stock",
+        }, found)
+    end)
+
     it("the cause of a wrong run is told and marked on each of its pages", function()
         each_page(function(path, text, lesson)
             local part = text:match '<section id="cause">(.-)</section>'
