@@ -166,8 +166,11 @@ static void send_rank_gets(struct stake *stake) {
 /* False: no room. */
 static bool make_room_to_watch(struct stake *stake, const char *name, enum zkl_room most) {
     char *node = zkl_path_join(stake->path->text, name);
-    if (!node) note_unallocated(stake, STAKE_GET_AHEAD); /* no watch is set, so it needs no room */
-    size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
+    if (!node) {
+        note_unallocated(stake, STAKE_GET_AHEAD);
+        return true; /* no watch is set, so it needs no room */
+    }
+    size_t need = zkl_watches_need(&stake->session->watches, node);
     free(node);
     return zkl_room_make_for_watches(stake->session, most, need);
 }
@@ -232,11 +235,12 @@ static void watch_lookahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (claim->stalled) zkl_claim_drop_lookahead(claim); /* the watch of `ahead` was postponed */
     if (!claim->lookahead) return;
+    struct watches *watches = &stake->session->watches;
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
     bool watched = node && zkl_watches_share(stake, node);
-    size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
-    bool may = node && !stake->unallocated_calls &&
-               zkl_room_make_for_watches(stake->session, ROOM_FREE, need);
+    bool may =
+        node && !stake->unallocated_calls &&
+        zkl_room_make_for_watches(stake->session, ROOM_FREE, zkl_watches_need(watches, node));
     struct call *call = NULL;
     if (may && !watched) call = zkl_stake_call_new(stake, STAKE_GET_AHEAD);
     free(node);
