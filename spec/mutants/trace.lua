@@ -18,7 +18,7 @@ local function before_all()
 end
 
 
--- No event tells that a setup begins, so each gets another one before it.
+-- busted sends no event before a setup, so a setup of this helper goes before each.
 local adds = false
 
 local function add_setup()

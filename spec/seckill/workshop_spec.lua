@@ -227,7 +227,7 @@ end)
 
 
 describe("a sale of the workshop", function()
-    it("a sale counts each buyer by what it was told", function()
+    it("the answers of a sale and its untold buyers add up to all buyers", function()
         local found = shop.explore(SOLVED .. "/4_mend.lua", shop.with(shop.THREE_BUNS, {
             seeds = 20, faults = shop.FAULTS,
             property = function(sale)
